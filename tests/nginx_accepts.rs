@@ -352,7 +352,7 @@ fn streams() -> impl Iterator<Item = (Stream, StreamUpstream)> {
         let policy = StreamPolicy { next_upstream: is_rich, responses: 0, header_timeout, ..StreamPolicy::default() };
         let addresses = ["127.0.0.1".parse().expect("an address")].into();
         let listener = Listener { addresses, port, serves: Serves::Stream, proxy_protocol: is_rich };
-        let group = StreamUpstream { id: upstream.clone(), origin: origin(), endpoints };
+        let group = StreamUpstream { id: upstream.clone(), origin: origin(), endpoints, sharers: 1 };
         (Stream { listener, origin: origin(), upstream, sends_proxy_protocol: is_rich, policy }, group)
     })
 }

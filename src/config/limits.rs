@@ -49,6 +49,14 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.limits.names_of_namespace, value),
     },
     Row {
+        key: "limits.ports-of-namespace",
+        scope: Scope::Node,
+        form: Form::Number,
+        default: "20",
+        doc: "How many TCP and UDP ports of the node objects of one namespace may open by `stream-snippet`, of those that `snippets.allowed` lists. nginx counts each as one of a worker's connections.",
+        set: |settings, value| put(&mut settings.translate.limits.ports_of_namespace, value),
+    },
+    Row {
         key: "limits.addresses-of-name",
         scope: Scope::Node,
         form: Form::Number,

@@ -14,6 +14,7 @@ use super::table::rows;
 use super::written::Layers;
 use crate::model::{HostName, Instance};
 use crate::render::Templates;
+use crate::translate::SnippetKind;
 use crate::{nginx, publish, translate};
 
 /// The administrator's settings.
@@ -249,7 +250,9 @@ impl Settings {
 
     /// Whether a stream block of nginx is needed.
     pub fn needs_streams(&self) -> bool {
-        self.ingress_nginx.has_streams() || self.translate.passthrough
+        self.ingress_nginx.has_streams()
+            || self.translate.passthrough
+            || self.translate.allows_snippet_somewhere(SnippetKind::Stream)
     }
 
     /// The options of the translation, including the addresses of our own listeners, which are

@@ -49,7 +49,7 @@ const ALLOWED: &[Column] = &[
     Column {
         key: "ports",
         form: Form::List,
-        doc: "TCP and UDP ports of the node that the annotation `stream-snippet` of these namespaces may open, as numbers or ranges. Of several objects that ask for a port the first keeps it.",
+        doc: "TCP and UDP ports of the node that the annotation `stream-snippet` of these namespaces may open, as numbers or ranges. List a port for one namespace: of several the first one keeps it. Without this key the kind `stream-snippet` counts in the ConfigMap alone.",
         example: r#"["5432", "6000-6009"]"#,
     },
 ];

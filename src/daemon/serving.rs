@@ -296,10 +296,7 @@ impl Daemon {
             return;
         }
         self.rested = true;
-        match ingressd_pages::give_back() {
-            Ok(bytes) => tracing::debug!("gave back {} KiB of the program that only the start needed", bytes >> 10),
-            Err(error) => tracing::debug!("gave back no pages of the program: {error}"),
-        }
+        give_back("the start");
     }
 
     /// Whether only the old workers have to be counted, on which the next cycle depends.
@@ -389,6 +386,10 @@ impl Daemon {
             return;
         }
         self.knows_names = false;
+        if !self.rested {
+            // What comes now needs most memory.
+            give_back("reading");
+        }
         if self.pacer.began(now - self.began).is_none() && self.cause != Cause::Nginx {
             self.cause = Cause::Retry;
         }
@@ -511,6 +512,14 @@ impl Daemon {
         self.publication.concluded(&report, nginx.pinned.as_ref(), now);
         self.queue.concluded(&report.outcome);
         reporter.concluded(cause, report, nginx, waited);
+    }
+}
+
+/// Gives back pages of the program that this alone needed.
+fn give_back(what: &str) {
+    match ingressd_pages::give_back() {
+        Ok(bytes) => tracing::debug!("gave back {} KiB of the program that {what} needed", bytes >> 10),
+        Err(error) => tracing::debug!("gave back no pages of the program: {error}"),
     }
 }
 

@@ -29,20 +29,22 @@ pub struct StreamUpstream {
     /// The addresses of its endpoints, sorted, without duplicates. When empty, every connection is
     /// closed at once.
     pub endpoints: Vec<Endpoint>,
+    /// How many upstreams share the connections of one.
+    pub sharers: u32,
 }
 
 impl StreamUpstream {
     /// How many connections or sessions a worker may have to it, when they may take this many of
     /// the worker's connections: each takes one to the client and one to the endpoint.
-    pub const fn connections(share: u32) -> u32 {
-        at_least_one(share / 2)
+    pub const fn connections(&self, share: u32) -> u32 {
+        at_least_one(share / 2 / at_least_one(self.sharers))
     }
 
     /// How many a worker may have to each endpoint. nginx counts by endpoint, and goes on to the
     /// next one when one has enough, so the sum is what counts.
     pub fn connections_of_endpoint(&self, share: u32) -> u32 {
         let endpoints = u32::try_from(self.endpoints.len()).unwrap_or(u32::MAX);
-        Self::connections(share).div_ceil(endpoints.max(1))
+        self.connections(share).div_ceil(endpoints.max(1))
     }
 }
 

@@ -244,7 +244,7 @@ impl<'a> Backends<'a> {
             port: Port { transport, number: port::number(located.number)? },
             mode: located.mode_name(),
         };
-        Some(StreamUpstream { id, origin: Origin::object(&located.service.id), endpoints })
+        Some(StreamUpstream { id, origin: Origin::object(&located.service.id), endpoints, sharers: 1 })
     }
 
     fn upstream(

@@ -40,6 +40,7 @@ bounds! {
         host", "units of weight of the expressions of one namespace on a \
         host", "more are not served";
     NAMES, "limits.names-of-namespace", "name of one namespace behind Services of type ExternalName", "names of one namespace behind Services of type ExternalName", "more are not resolved";
+    PORTS, "limits.ports-of-namespace", "port of the node that objects of one namespace open", "ports of the node that objects of one namespace open", "more are not served";
 }
 
 impl Bound {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::host;
-use super::streams::PortHolders;
+use super::stream_claims::{PortHolder, PortHolders};
 use crate::model::{ClaimOrder, ObjectId, Port, Seniority, ServerName, shared_namespace};
 use crate::source::{Ingress, Stored};
 
@@ -143,7 +143,7 @@ impl New<'_> {
 }
 
 impl Claims {
-    /// The namespaces of objects that have a port of the node.
+    /// The namespaces of objects that have a port of the node, or had it a moment ago.
     pub fn ports(&self) -> &PortHolders {
         &self.ports
     }
@@ -289,12 +289,12 @@ impl Claims {
                 }),
             })
         });
-        let of_ports = self.ports.iter().map(|(port, namespace)| Line {
+        let of_ports = self.ports.iter().map(|(port, holder)| Line {
             host: port.to_string().into(),
-            namespace: (&**namespace).into(),
+            namespace: (&*holder.namespace).into(),
             number: 0,
             exclusive: true,
-            gone: None,
+            gone: holder.gone,
             places: None,
         });
         of_hosts.chain(of_ports)
@@ -306,7 +306,7 @@ impl Claims {
         for line in lines {
             // No host is written so, and versions that know no ports drop the line.
             if let Some(port) = Port::parse(&line.host) {
-                claims.ports.insert(port, shared_namespace(&line.namespace));
+                claims.ports.insert(port, PortHolder { namespace: shared_namespace(&line.namespace), gone: line.gone });
                 continue;
             }
             let written = if line.host == "*" { "" } else { &*line.host };

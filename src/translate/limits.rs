@@ -17,6 +17,8 @@ pub struct Limits {
     pub findings_of_namespace: usize,
     /// DNS names of ExternalName Services that are resolved for one namespace.
     pub names_of_namespace: usize,
+    /// Ports of the node that objects of one namespace may open.
+    pub ports_of_namespace: usize,
     /// Addresses of one such name that are used.
     pub addresses_of_name: usize,
     /// The total weight of the expressions of one namespace on one host, see
@@ -113,6 +115,7 @@ impl Limits {
             findings_of_object: 0,
             findings_of_namespace: 0,
             names_of_namespace: 0,
+            ports_of_namespace: 0,
             addresses_of_name: 0,
             expressions_of_host: 0,
             body_size: ByteSize(0),

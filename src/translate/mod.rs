@@ -40,6 +40,7 @@ mod server;
 mod service;
 mod site;
 mod snippets;
+mod stream_claims;
 mod streams;
 mod subject;
 mod tables;
@@ -219,9 +220,9 @@ impl Translator {
         let mut findings = std::mem::take(&mut admission.findings);
         let (canaries, subjects): (Vec<_>, Vec<_>) =
             subjects.into_iter().partition(|subject| subject.reading.canary.is_some());
-        claims_on_ports.extend(streams::of_objects(subjects.iter().chain(&canaries)));
-        let claims_on_ports = streams::settle(claims_on_ports, &options.streams, claims.ports(), &mut findings);
-        let options = &*streams::with_ports(options, &claims_on_ports);
+        claims_on_ports.extend(stream_claims::of_objects(subjects.iter().chain(&canaries)));
+        let ports = stream_claims::settle(claims_on_ports, options, claims.ports(), &mut findings);
+        let options = &*streams::with_ports(options, &ports.claims);
         let offers = Canaries::of(&canaries, &mut findings);
         let allowances = Allowances::new(options, snapshot);
         let claiming = ClaimingObjects { subjects: &subjects, withheld: &withheld, allowances };
@@ -235,7 +236,7 @@ impl Translator {
         );
         let Sites { sites, claims, ends, refusals, outsiders } = sites;
         tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
-        translation.claims = Claims::with_ports(claims, streams::holders(&claims_on_ports));
+        translation.claims = Claims::with_ports(claims, ports.holders);
 
         let slices = Slices::new(snapshot);
         let nothing_built = || Servers {
@@ -275,7 +276,7 @@ impl Translator {
         offers.tell(&taken, &mut findings);
         let Servers { mut backends, mut tls, .. } = servers;
         let (streams, stream_upstreams) =
-            streams::build(&claims_on_ports, passed.upstreams, &mut backends, options, &mut findings);
+            streams::build(&ports.claims, passed.upstreams, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
         findings.extend(budget::near_names(&translation.names, &options.limits));
         // Several objects may have asked for the same; which of them was resolved first does not
@@ -288,7 +289,7 @@ impl Translator {
         of_backends.for_each(|certificate| tls.use_as_well(certificate));
         let default_certificate = tls.default_certificate();
         certificates.extend(tls.used().into_iter().map(|certificate| (certificate.id.clone(), certificate)));
-        translation.due = [due, tls.due].into_iter().flatten().min();
+        translation.due = [due, tls.due, ports.due].into_iter().flatten().min();
 
         translation.accepted = accepted(subjects.iter().chain(&canaries), &built, &offers.parts(&taken), &refusals);
         translation.findings.extend(findings);

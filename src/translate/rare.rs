@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
 
 use super::reading::{ErrorOptions, HostOptions};
-use super::streams::RequestedStream;
+use super::stream_claims::RequestedStream;
 use crate::model::Behaviour;
 
 /// A part that is empty for most objects.

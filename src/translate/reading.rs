@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::rare::Rare;
-use super::streams::RequestedStream;
+use super::stream_claims::RequestedStream;
 use super::value::ServiceAddress;
 use super::{Canary, Dialect};
 use crate::finding::Finding;

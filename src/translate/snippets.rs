@@ -67,9 +67,17 @@ impl Options {
         entries.any(|entry| entry.selects(namespace, labels) == Some(true))
     }
 
-    /// Whether they are allowed in any namespace.
+    /// Whether a snippet of such a namespace may open this port of the node.
+    pub fn allows_port(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>, port: u16) -> bool {
+        let mut entries = self.snippets.iter().filter(|entry| entry.items.contains(&SnippetKind::Stream));
+        entries.any(|entry| entry.has_port(port) && entry.selects(namespace, labels) == Some(true))
+    }
+
+    /// Whether annotations may be such snippets in any namespace.
     pub fn allows_snippet_somewhere(&self, kind: SnippetKind) -> bool {
-        self.snippets.iter().any(|entry| entry.items.contains(&kind))
+        // Without a port the table is about the ConfigMap.
+        let is_usable = |entry: &AllowedSnippets| kind != SnippetKind::Stream || !entry.ports.is_empty();
+        self.snippets.iter().any(|entry| entry.items.contains(&kind) && is_usable(entry))
     }
 }
 

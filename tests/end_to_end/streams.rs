@@ -320,6 +320,7 @@ fn a_stream_snippet_of_an_object_opens_the_ports_that_the_administrator_lists() 
         tcp(rig, &[("7000", "team/db:80")]);
         let allowed = "[{namespaces = ['team', 'other'], kinds = ['stream-snippet'], ports = ['5432', '7000-7001']}]";
         rig.daemon.set("snippets.allowed", allowed);
+        rig.daemon.set("hosts.grace", "3s");
         let server = |namespace: &str, port: u16| {
             format!(
                 "server {{ listen {port}; proxy_pass db.{namespace}.svc.cluster.local:80; allow 127.0.0.0/8; deny all; }}"
@@ -343,7 +344,7 @@ fn a_stream_snippet_of_an_object_opens_the_ports_that_the_administrator_lists() 
         for (wrong, why) in [
             ("server { listen 7001; proxy_pass 127.0.0.1:22; }", "not the address of a Service"),
             ("server { listen 7001; proxy_pass db.other.svc:80; }", "not a Service of this namespace"),
-            ("server { listen 7002; proxy_pass db.team.svc:80; }", "does not allow TCP port 7002"),
+            ("server { listen 7002; proxy_pass db.team.svc:80; }", "no TCP port 7002"),
         ] {
             asking(rig, "team", "10.244.0.1", wrong);
             let told =
@@ -351,7 +352,12 @@ fn a_stream_snippet_of_an_object_opens_the_ports_that_the_administrator_lists() 
             rig.daemon.status_when(why, told).await;
             assert_eq!([&*asked(5432).await, &*asked(7001).await], ["10.244.0.1 ping\n", "refused"]);
         }
+        // Another namespace gets a port only a while after the last object that had it.
         rig.manifests.remove("team.yaml");
+        let reserved = |status: &Value| {
+            notes(status, "Ingress ports", "PortConflict").iter().any(|note| note.contains("hosts.grace"))
+        };
+        rig.daemon.status_when("the reserved port", reserved).await;
         until(5432, "10.244.0.2 ping\n").await;
     });
 }

@@ -27,7 +27,7 @@ fn both() -> Model {
     model.servers = ["a.example", "b.example"].map(server).to_vec();
     let port = crate::model::Port { transport: Transport::Tcp, number: 443 };
     let id = StreamUpstreamId { namespace: "default".into(), service: "tls".into(), port, mode: "" };
-    let upstream = StreamUpstream { id: id.clone(), origin: origin("tls"), endpoints: Vec::new() };
+    let upstream = StreamUpstream { id: id.clone(), origin: origin("tls"), endpoints: Vec::new(), sharers: 1 };
     model.stream_upstreams = vec![Arc::new(upstream)];
     let passed = Passthrough { name: name("a.example"), origin: origin("a.example"), upstream: Some(id) };
     model.passthroughs.hosts = vec![passed];

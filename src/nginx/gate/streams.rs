@@ -1,13 +1,13 @@
 //! Which TCP and UDP services this nginx can serve, and which of their ports the host uses
 //! already.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
-use crate::model::{Directive, Listener, Model, StreamUpstream, Transport};
+use crate::model::{Directive, Kind, Listener, Model, ObjectId, StreamUpstream, Transport};
 use crate::nginx::{Capabilities, GateOptions, OtherSites};
 
 use super::host;
@@ -88,25 +88,49 @@ pub fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options
     other_sites.leaves_streams_out.then(include)
 }
 
-/// Leaves out the services with the highest ports, where nginx has no room for all sockets: each
-/// takes one of the connections of a worker, and with too few nginx refuses the whole
-/// configuration.
-fn too_many(model: &mut Model, other_sites: &OtherSites) -> Option<Finding> {
+/// Leaves out services where nginx has no room for all sockets: each takes one of the connections
+/// of a worker, and with too few nginx refuses the whole configuration. The administrator's come
+/// before those of objects, and namespaces get one port each before any gets a second one.
+fn too_many(model: &mut Model, other_sites: &OtherSites) -> Vec<Finding> {
     let connections = other_sites.worker_connections.unwrap_or(CONNECTIONS);
     let addresses = model.streams.iter().map(|stream| stream.listener.addresses.len());
     let (all, addresses) = (model.streams.len(), addresses.max().unwrap_or(1).max(1));
     let room = usize::try_from(connections / 2).unwrap_or(usize::MAX) / addresses;
-    model.streams.truncate(room);
-    let words = || {
-        format!(
-            "{} of {all} TCP and UDP services are left out, those with the highest ports: nginx.conf allows each \
-             worker {connections} connections, and listening sockets may use half of them; set worker_connections to \
-             at least {}",
-            all - room,
-            2 * all * addresses
-        )
-    };
-    (all > room).then(|| Finding::new(Reason::HostConflict, host(), words()))
+    if all <= room {
+        return Vec::new();
+    }
+    let mut counts = BTreeMap::<Arc<str>, usize>::new();
+    let mut ranked: Vec<_> = std::mem::take(&mut model.streams)
+        .into_iter()
+        .map(|stream| {
+            let ObjectId { kind, namespace, .. } = &*stream.origin.object;
+            let of_object = (*kind != Kind::ConfigMap).then(|| {
+                let count = counts.entry(Arc::clone(namespace)).or_default();
+                *count += 1;
+                *count
+            });
+            (of_object, stream)
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let left_out = ranked.split_off(room);
+    model.streams = ranked.into_iter().map(|(_, stream)| stream).collect();
+    model.streams.sort_by_key(|stream| stream.listener.port);
+    let words = format!(
+        "{} of {all} TCP and UDP services are left out: nginx.conf allows each worker {connections} connections, and \
+         listening sockets may use half of them; set worker_connections to at least {}",
+        left_out.len(),
+        2 * all * addresses
+    );
+    let of_service = left_out.iter().map(|(_, stream)| {
+        let note = format!(
+            "the service is not served on {}, because nginx has no room for more sockets; the administrator can raise \
+             worker_connections in nginx.conf",
+            stream.listener.port
+        );
+        Finding::new(Reason::PortConflict, stream.origin.clone(), note)
+    });
+    std::iter::once(Finding::new(Reason::HostConflict, host(), words)).chain(of_service).collect()
 }
 
 /// How many connections of each worker one namespace with TLS passthrough, or one service, may
@@ -120,8 +144,11 @@ pub fn share(other_sites: &OtherSites, options: &GateOptions) -> u32 {
 /// Leaves out endpoints where a service has more of them than it may have connections: each
 /// endpoint that is written gets one at least.
 fn bound_endpoints(model: &mut Model, share: u32, findings: &mut Vec<Finding>) {
-    let most = usize::try_from(StreamUpstream::connections(share)).unwrap_or(usize::MAX);
-    for upstream in model.stream_upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > most) {
+    for upstream in &mut model.stream_upstreams {
+        let most = usize::try_from(upstream.connections(share)).unwrap_or(usize::MAX);
+        if upstream.endpoints.len() <= most {
+            continue;
+        }
         let StreamUpstream { origin, endpoints, .. } = Arc::make_mut(upstream);
         let words = format!(
             "{} endpoints are more than the {most} connections that a worker may have to one TCP or UDP service, so \
@@ -173,9 +200,7 @@ pub fn overlap(own: IpAddr, other: IpAddr) -> bool {
 mod tests {
     use super::*;
     use crate::model::catalogue::Version;
-    use crate::model::{
-        Cidr, Endpoint, Kind, ObjectId, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
-    };
+    use crate::model::{Cidr, Endpoint, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstreamId};
     use crate::nginx::{SiteListen, StreamListen};
 
     /// A model with TCP and UDP services on the port 53 and a TCP service on the port 5432.
@@ -186,7 +211,8 @@ mod tests {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "services")));
             let port = Port { transport, number };
             let upstream = StreamUpstreamId { namespace: "a".into(), service: "b".into(), port, mode: "" };
-            let group = StreamUpstream { id: upstream.clone(), origin: origin.clone(), endpoints: Vec::new() };
+            let group =
+                StreamUpstream { id: upstream.clone(), origin: origin.clone(), endpoints: Vec::new(), sharers: 1 };
             let (addresses, policy) = (Arc::clone(&addresses), StreamPolicy::default());
             let listener = Listener { addresses, port, serves: Serves::Stream, proxy_protocol: number == 5432 };
             model.streams.push(Arc::new(Stream { listener, origin, upstream, sends_proxy_protocol: false, policy }));
@@ -250,9 +276,32 @@ mod tests {
         let (left, findings) = of(11, &both);
         assert_eq!(
             (&*left, findings.len(), findings[0].reason),
-            ("TCP port 53, TCP port 5432", 1, Reason::HostConflict)
+            ("TCP port 53, TCP port 5432", 2, Reason::HostConflict)
         );
         assert!(findings[0].note.contains("1 of 3") && findings[0].note.contains("at least 12"), "{findings:?}");
+    }
+
+    #[test]
+    fn those_of_the_administrator_have_room_first_and_then_each_namespace() {
+        let mut model = model(&["0.0.0.0"]);
+        let [dns, database, udp] = &*std::mem::take(&mut model.streams) else { panic!() };
+        let of_object = |namespace: &str, number| {
+            let mut stream = Stream::clone(dns);
+            stream.origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "ports")));
+            stream.listener.port.number = number;
+            Arc::new(stream)
+        };
+        let greedy = (1..=9).map(|number| of_object("greedy", number));
+        model.streams = greedy.chain([Arc::clone(dns), of_object("modest", 4000), Arc::clone(database)]).collect();
+        model.streams.push(Arc::clone(udp));
+        let other_sites = OtherSites { worker_connections: Some(12), ..OtherSites::default() };
+        let mut findings = Vec::new();
+        let options = GateOptions::default();
+        fit(&mut model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options, &mut findings);
+        let left: Vec<_> = model.streams.iter().map(|stream| stream.listener.port.to_string()).collect();
+        assert_eq!(left.join(", "), format!("TCP port 1, TCP port 2, TCP port 53, TCP port 4000, {}", &ALL[13..]));
+        let told = findings.iter().filter(|finding| finding.reason == Reason::PortConflict);
+        assert_eq!(told.filter(|finding| &*finding.origin.object.namespace == "greedy").count(), 7);
     }
 
     #[test]

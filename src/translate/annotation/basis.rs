@@ -110,8 +110,7 @@ impl<'a> NotedOptions<'a> {
 
     /// Whether a snippet of such a namespace may open this port of the node.
     pub fn allows_port(&self, namespace: &str, labels: Option<&BTreeMap<String, String>>, port: u16) -> bool {
-        let mut entries = self.snippets().iter().filter(|entry| entry.items.contains(&SnippetKind::Stream));
-        entries.any(|entry| entry.selects(namespace, labels) == Some(true) && entry.has_port(port))
+        !self.snippets().is_empty() && self.options.allows_port(namespace, labels, port)
     }
 
     /// The subject of a key that is not read on objects, because only the ConfigMap of the

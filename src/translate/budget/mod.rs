@@ -14,7 +14,7 @@ pub use endpoints::{bound as bound_endpoints, bound_one as bound_endpoints_of};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::bounds::is_near;
+use super::bounds::{Bound, is_near};
 use super::{Limits, Namespaces, bounds};
 use crate::finding::{Finding, Reason, count};
 use crate::model::cost::Cost;
@@ -141,12 +141,21 @@ pub fn near_names(names: &BTreeMap<HostName, Namespaces>, limits: &Limits) -> Ve
     for namespace in names.values().flatten() {
         *counts.entry(namespace).or_default() += 1;
     }
-    let near = |(namespace, count): (&Arc<str>, usize)| {
-        let note = bounds::NAMES.note(count, most)?;
-        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", bounds::NAMES.key)));
+    let counts = counts.into_iter().map(|(namespace, count)| (&**namespace, count));
+    near_of_namespaces(&bounds::NAMES, most, counts).collect()
+}
+
+/// Tells the administrator of namespaces with nearly as much as a limit allows.
+pub fn near_of_namespaces<'n>(
+    bound: &'static Bound,
+    most: u64,
+    counts: impl Iterator<Item = (&'n str, usize)>,
+) -> impl Iterator<Item = Finding> {
+    counts.filter_map(move |(namespace, count)| {
+        let note = bound.note(count, most)?;
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", bound.key)));
         Some(Finding::new(Reason::NearBudget, origin, format!("namespace {namespace:?}: {note}")))
-    };
-    counts.into_iter().filter_map(near).collect()
+    })
 }
 
 /// Tells the administrator that all namespaces together will soon have used up what the node has.

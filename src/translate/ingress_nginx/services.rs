@@ -7,7 +7,8 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, Origin, Port, StreamPolicy, Transport};
 use crate::source::Snapshot;
 use crate::translate::port::PortReference;
-use crate::translate::streams::{StreamClaim, StreamOptions};
+use crate::translate::stream_claims::StreamClaim;
+use crate::translate::streams::StreamOptions;
 use crate::translate::value::excerpt;
 
 /// The claims of the ConfigMaps that the settings name.

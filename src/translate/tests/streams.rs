@@ -255,9 +255,17 @@ fn objects_get_ports_that_the_administrator_allows_and_keep_them() {
     assert_eq!(kept, before.claims);
     let after = Translator::new(scribes(5000..=5999)).translate(&snapshot(&both), &Names::default(), &kept);
     assert_eq!(ports(&after), ["5432 young"]);
-    // When its object ends, the other one gets the port.
-    let ended = translator.translate(&snapshot(&asking(&[("old", first, &old)])), &Names::default(), &after.claims);
-    assert_eq!((ports(&ended), ended.claims.ports().len()), (vec!["5432 old".to_owned()], 1));
+    // When its object ends, the port is reserved for a while, and then the other one gets it.
+    let (now, alone) = (options().now, snapshot(&asking(&[("old", first, &old)])));
+    let mut translator = Translator::new(Options { host_grace: 300, ..scribes(5000..=5999) });
+    let ended = translator.translate(&alone, &Names::default(), &after.claims);
+    assert_eq!((ports(&ended).len(), ended.due), (0, Some(now + 300)));
+    assert_eq!(Claims::read(ended.claims.write()), *ended.claims);
+    let back = translator.translate(&snapshot(&both), &Names::default(), &ended.claims);
+    assert_eq!(ports(&back), ["5432 young"]);
+    translator.set_now(now + 300);
+    let over = translator.translate(&alone, &Names::default(), &ended.claims);
+    assert_eq!((ports(&over), over.due), (vec!["5432 old".to_owned()], None));
     // Ports that are not allowed refuse the object.
     let refused = translate(&both, scribes(6000..=6001));
     assert_eq!((ports(&refused).len(), refused.refused.len()), (0, 2));
@@ -271,4 +279,27 @@ fn a_service_of_the_administrator_goes_before_those_of_objects() {
     let [stream] = &translation.model.streams[..] else { panic!("{:?}", translation.model.streams) };
     assert_eq!(&*stream.upstream.namespace, "data");
     assert!(translation.findings.iter().any(|one| one.reason == Reason::PortConflict));
+}
+
+#[test]
+fn services_of_objects_share_the_connections_of_one() {
+    let three =
+        "listen 5001; listen 5002; proxy_pass db.old.svc:80; } server { listen 5003; proxy_pass two.old.svc:80;";
+    let two = "apiVersion: v1\nkind: Service\nmetadata: {name: two, namespace: old}\nspec: {clusterIP: 10.96.0.10, ports: \
+               [{port: 80}]}";
+    let objects = asking(&[
+        ("old", "2026-01-01T00:00:00Z", three),
+        ("young", "2026-01-01T00:00:00Z", "listen 5004; proxy_pass db.young.svc:80;"),
+    ]);
+    let sharers = |tcp: &str| -> Vec<_> {
+        let text = [objects.clone(), two.to_owned(), maps(tcp, "")].join("\n---\n");
+        let translation = translate(&text, with_services(scribes(5000..=5999)));
+        let upstreams = translation.model.stream_upstreams.iter();
+        upstreams
+            .map(|upstream| format!("{}/{} {}", upstream.id.namespace, upstream.id.service, upstream.sharers))
+            .collect()
+    };
+    assert_eq!(sharers(""), ["old/db 2", "old/two 2", "young/db 1"]);
+    // What the administrator serves as well has a part of its own.
+    assert_eq!(sharers("'7': 'old/two:80'"), ["old/db 1", "old/two 1", "young/db 1"]);
 }

@@ -264,6 +264,7 @@ pub fn service_port(text: &str) -> Result<(Arc<str>, Arc<str>, u16), Refused> {
     const FORM: Refused =
         Refused::because("it is not the address of a Service with its port, NAME.NAMESPACE.svc.cluster.local:PORT");
     let (host, port) = host_and_port(text).map_err(|_| FORM)?;
+    let port = port.filter(|port| text.ends_with(&format!(":{port}")));
     let name = HostName::new(host).map_err(|_| FORM)?;
     let short = || name.as_str().split_once('.').filter(|(service, rest)| is_label(service) && is_label(rest));
     match (of_cluster(&name).or_else(short), port) {

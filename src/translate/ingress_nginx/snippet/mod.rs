@@ -31,8 +31,12 @@ use crate::translate::annotation::{Family, OnError, Row, Scope, SnippetRow, Trus
 const SNIPPETS: &str = "raw configuration is not read, because it hands the node to whoever may write an Ingress; use the annotation for \
     what it does, or ask the administrator, whose snippets.allowed may let this namespace write the directives in docs/snippets.md";
 
+const STREAMS: &str = "raw configuration is not read, because it hands the node to whoever may write an Ingress; have the service in a \
+    ConfigMap of TCP or UDP services, or ask the administrator, whose snippets.allowed may let this namespace open ports as docs/snippets.md says";
+
 const fn snippet(key: &'static str, example: &'static str, documentation: &'static str, row: SnippetRow) -> Row {
-    let unserved = unserved(key, example, documentation, SNIPPETS).trust(Trust::Critical).on_error(OnError::Refuse);
+    let instead = if matches!(row.kind, SnippetKind::Stream) { STREAMS } else { SNIPPETS };
+    let unserved = unserved(key, example, documentation, instead).trust(Trust::Critical).on_error(OnError::Refuse);
     Row { snippet: Some(row), stands_alone: true, ..unserved }
 }
 
@@ -66,8 +70,7 @@ pub static FAMILY: Family = Family {
             "server { listen 5432; proxy_pass postgres.shop.svc:5432; }",
             "Servers of TCP and UDP services of the namespace. They are used only where the administrator's `snippets.allowed` names the namespace and the ports; elsewhere the object is refused, because the snippet may be a protection.",
             SnippetRow { kind: SnippetKind::Stream, read: servers::read },
-        )
-        .scope(Scope::Server),
+        ),
     ],
     finish: nothing_to_finish,
 };

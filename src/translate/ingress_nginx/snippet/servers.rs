@@ -1,8 +1,8 @@
 //! Reads the annotation about TCP and UDP services: servers that open ports of the node, each for
-//! a Service of the namespace. It must not know who may write one.
+//! a Service of the namespace, where the administrator allows the ports.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +12,23 @@ use super::streams::{self, LONGEST, MOST, MOST_MISTAKES};
 use crate::model::language::syntax::{self, Directive};
 use crate::model::{Argument, Origin, Port, Refused, StreamPolicy, Transport};
 use crate::translate::annotation::{Context, Draft, Entry, Implied};
-use crate::translate::streams::RequestedStream;
+use crate::translate::stream_claims::RequestedStream;
 use crate::translate::value::{excerpt, service_port};
 
-/// The most servers of one snippet.
-const MOST_SERVERS: usize = 20;
+/// Directives that only the administrator decides: memory of each connection.
+const OF_NODE: [&str; 3] = ["preread_buffer_size", "preread_timeout", "proxy_buffer_size"];
+/// What a server may say besides those that all services may have.
+const OF_SERVER: [&str; 9] = [
+    "listen",
+    "proxy_next_upstream",
+    "proxy_next_upstream_timeout",
+    "proxy_next_upstream_tries",
+    "proxy_pass",
+    "proxy_protocol",
+    "proxy_protocol_timeout",
+    "proxy_responses",
+    "proxy_timeout",
+];
 
 /// A Service and the number of its port.
 type Address = (Arc<str>, u16);
@@ -31,10 +43,13 @@ pub fn read(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Resu
     let streams = reader.read(entry.value)?;
     let labels = context.snapshot.namespace(context.namespace).map(|stored| &stored.object.labels);
     let allows = |port: &Port| context.options.allows_port(context.namespace, labels, port.number);
-    if let Some(stream) = streams.iter().find(|stream| !allows(&stream.wanted)) {
+    let wrong = streams.iter().map(|stream| &stream.wanted).filter(|port| !allows(port));
+    let wrong: Vec<_> = wrong.map(ToString::to_string).collect();
+    if !wrong.is_empty() {
         let note = format!(
-            "the administrator does not allow {} to the namespace; its table in snippets.allowed lists ports",
-            stream.wanted
+            "the administrator allows the namespace no {}: the key ports of its table in snippets.allowed has the \
+             ports that it may open",
+            wrong.join(", ")
         );
         return Err(Refused(note.into()));
     }
@@ -53,7 +68,7 @@ struct Reader<'a> {
     origin: Origin,
     /// The administrator's ceiling of times; zero is none.
     most: Duration,
-    /// The last time above it.
+    /// The longest time above it.
     above: Cell<Option<Duration>>,
 }
 
@@ -64,7 +79,6 @@ struct Server {
     address: Option<Address>,
     sends_proxy_protocol: bool,
     policy: StreamPolicy,
-    directives: Vec<crate::model::Directive>,
 }
 
 impl Reader<'_> {
@@ -78,10 +92,11 @@ impl Reader<'_> {
         }
         let (mut groups, mut streams, mut mistakes) = (BTreeMap::new(), Vec::new(), Vec::new());
         for block in tree.iter().filter(|block| block.name == "upstream") {
-            match self.group(block) {
-                Ok((name, address)) => drop(groups.insert(name, address)),
-                Err(refused) => mistakes.push(mistake(text, block, &refused)),
-            }
+            let group = self.group(block).and_then(|(name, address)| match groups.insert(name, address) {
+                None => Ok(()),
+                Some(_) => Err(Refused::because("it is there twice")),
+            });
+            mistakes.extend(group.err().map(|refused| mistake(text, block, &refused)));
         }
         for block in tree.iter().filter(|block| block.name != "upstream") {
             if let Err(refused) = self.block(text, block, &groups, &mut streams, &mut mistakes) {
@@ -91,13 +106,10 @@ impl Reader<'_> {
         let more = mistakes.len().saturating_sub(MOST_MISTAKES);
         mistakes.truncate(MOST_MISTAKES);
         mistakes.extend((more > 0).then(|| format!("and {more} more")));
-        match (mistakes.is_empty(), streams.len()) {
+        match (mistakes.is_empty(), streams.is_empty()) {
             (false, _) => Err(Refused(mistakes.join("; ").into())),
-            (true, 0) => Err(Refused::because("it has no server")),
-            (true, count) if count > MOST_SERVERS => {
-                Err(Refused(format!("it opens more than {MOST_SERVERS} ports").into()))
-            }
-            (true, _) => Ok(streams),
+            (true, true) => Err(Refused::because("it has no server")),
+            (true, false) => Ok(streams),
         }
     }
 
@@ -105,7 +117,9 @@ impl Reader<'_> {
     fn group(&self, block: &Directive) -> Result<(String, Address), Refused> {
         let name = one(&block.arguments)?;
         match block.children() {
-            [server] if server.name == "server" => Ok((name.to_owned(), self.service(one(&server.arguments)?)?)),
+            [server] if server.name == "server" && server.block.is_none() => {
+                Ok((name.to_owned(), self.service(one(&server.arguments)?)?))
+            }
             _ => Err(Refused::because("it has one server, the Service; Kubernetes knows its endpoints")),
         }
     }
@@ -119,39 +133,36 @@ impl Reader<'_> {
         mistakes: &mut Vec<String>,
     ) -> Result<(), Refused> {
         if block.name != "server" {
-            return Err(match streams::allowed().any(|row| row.name == block.name) {
-                true => Refused::because("it would concern the services of others; write it into the server"),
-                false => streams::row(&block.name).err().unwrap_or(COUNT),
+            let mut known = OF_SERVER.into_iter().chain(streams::allowed().map(|row| row.name));
+            return Err(match known.any(|name| name == block.name) {
+                true => Refused::because("it would concern the services of others; write it into a server"),
+                false => of_node(&block.name),
             });
         }
         if block.block.is_none() || !block.arguments.is_empty() {
             return Err(Refused::because("it is a block without a name"));
         }
-        let (policy, before) = (StreamPolicy { directives: Arc::default(), ..self.policy.clone() }, mistakes.len());
-        let mut server =
-            Server { listens: Vec::new(), address: None, sends_proxy_protocol: false, policy, directives: Vec::new() };
+        let (policy, before) = (self.policy.clone(), mistakes.len());
+        let mut server = Server { listens: Vec::new(), address: None, sends_proxy_protocol: false, policy };
+        let mut seen = BTreeSet::new();
         for directive in block.children() {
-            if let Err(refused) = self.directive(directive, groups, &mut server) {
-                mistakes.push(mistake(text, directive, &refused));
-            }
+            let name = &*directive.name;
+            let is_list = name == "listen" || streams::LISTS.contains(&name);
+            let read = match seen.insert(name) || is_list {
+                true => self.directive(directive, groups, &mut server),
+                false => Err(Refused::because("it is there twice")),
+            };
+            mistakes.extend(read.err().map(|refused| mistake(text, directive, &refused)));
         }
         if mistakes.len() > before { Ok(()) } else { self.add(server, streams) }
     }
 
     fn add(&self, server: Server, streams: &mut Vec<RequestedStream>) -> Result<(), Refused> {
-        let Server { listens, address, sends_proxy_protocol, mut policy, directives } = server;
+        let Server { listens, address, sends_proxy_protocol, policy } = server;
         let (service, port) = address.ok_or(Refused::because("it needs proxy_pass with the address of a Service"))?;
         if listens.is_empty() {
             return Err(Refused::because("it needs listen with a port"));
         }
-        // As in nginx, a list of clients replaces the outer one.
-        let is_list = |name: &str| streams::LISTS.contains(&name);
-        let has_list = directives.iter().any(|own| is_list(own.row.name));
-        let is_replaced = |outer: &&crate::model::Directive| {
-            directives.iter().any(|own| own.row == outer.row) || (has_list && is_list(outer.row.name))
-        };
-        let outer = self.policy.directives.iter().filter(|outer| !is_replaced(outer)).cloned();
-        policy.directives = outer.chain(directives.iter().cloned()).collect();
         for (wanted, accepts_proxy_protocol) in listens {
             if wanted.transport == Transport::Udp && (accepts_proxy_protocol || sends_proxy_protocol) {
                 return Err(Refused::because("nginx has no PROXY protocol for UDP"));
@@ -179,6 +190,10 @@ impl Reader<'_> {
         server: &mut Server,
     ) -> Result<(), Refused> {
         let words = &directive.arguments;
+        let row = streams::allowed().find(|row| row.name == directive.name && !OF_NODE.contains(&row.name));
+        if row.is_none() && !OF_SERVER.contains(&&*directive.name) {
+            return Err(of_node(&directive.name));
+        }
         if directive.block.is_some() {
             return Err(COUNT);
         }
@@ -201,7 +216,6 @@ impl Reader<'_> {
                     None => server.listens.push((port, accepts)),
                 }
             }
-            "proxy_pass" if server.address.is_some() => return Err(Refused::because("it is there twice")),
             "proxy_pass" => {
                 let target = one(words)?;
                 server.address = Some(groups.get(target).cloned().map_or_else(|| self.service(target), Ok)?);
@@ -211,7 +225,8 @@ impl Reader<'_> {
                 server.sends_proxy_protocol = words[0] == "on";
             }
             "proxy_timeout" => policy.timeout = some_time()?,
-            "proxy_protocol_timeout" => policy.header_timeout = some_time()?,
+            // Connections that wait for the header are counted by nobody.
+            "proxy_protocol_timeout" => policy.header_timeout = some_time()?.min(self.policy.header_timeout),
             "proxy_responses" => policy.responses = whole(1_000_000)?,
             "proxy_next_upstream" => {
                 switch(words)?;
@@ -220,16 +235,19 @@ impl Reader<'_> {
             "proxy_next_upstream_timeout" => policy.next_upstream_timeout = time()?,
             "proxy_next_upstream_tries" => policy.next_upstream_tries = whole(1_000)?,
             name => {
-                let row = streams::row(name)?;
-                if !streams::LISTS.contains(&name) && server.directives.iter().any(|known| known.row == row) {
-                    return Err(Refused::because("it is there twice"));
+                let row = row.ok_or_else(|| of_node(name))?;
+                let is_list = |name: &str| streams::LISTS.contains(&name);
+                let says_same =
+                    |outer: &crate::model::Directive| outer.row == row || (is_list(outer.row.name) && is_list(name));
+                if self.policy.directives.iter().any(says_same) {
+                    return Err(Refused::because("the administrator's stream-snippet says it for all services"));
                 }
                 let argument = match streams::argument(row, directive)? {
                     Argument::Time(time) => Argument::Time(self.bounded(time)),
                     argument => argument,
                 };
-                let arguments = vec![argument];
-                server.directives.push(crate::model::Directive { row, arguments, origin: self.origin.clone() });
+                let directive = crate::model::Directive { row, arguments: vec![argument], origin: self.origin.clone() };
+                policy.directives = policy.directives.iter().cloned().chain([directive]).collect();
             }
         }
         Ok(())
@@ -240,7 +258,7 @@ impl Reader<'_> {
         if self.most.is_zero() || time <= self.most {
             return time;
         }
-        self.above.set(Some(time));
+        self.above.set(self.above.get().max(Some(time)));
         self.most
     }
 
@@ -252,6 +270,11 @@ impl Reader<'_> {
             false => Err(Refused(format!("{} is not a Service of this namespace", excerpt(text)).into())),
         }
     }
+}
+
+/// Why a directive is refused that only the administrator may write.
+fn of_node(name: &str) -> Refused {
+    Refused(format!("a stream-snippet may not have {}; docs/snippets.md says what it may have", excerpt(name)).into())
 }
 
 /// The port of a listener, and whether clients begin with a header of the PROXY protocol.
