@@ -125,7 +125,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "50",
-        doc: "How many percent of a worker's connections (`worker_connections` in nginx.conf) all hosts of one namespace with TLS passthrough may take at once, or one TCP or UDP service. nginx closes further connections at once. A connection that is passed through takes four of them, of workers that may differ, and one to a TCP or UDP service two. So a backend that is slow, or that connects to its own host or port again and again, leaves the rest to everybody else.",
+        doc: "How many percent of a worker's connections (`worker_connections` in nginx.conf) all hosts of one namespace with TLS passthrough may take at once, or all services of its objects (`stream-snippet`), or one TCP or UDP service of the administrator. nginx closes further connections at once. A connection that is passed through takes four of them, of workers that may differ, and one to a TCP or UDP service two. So a backend that is slow, or that connects to its own host or port again and again, leaves the rest to everybody else.",
         set: |settings, value| {
             let percent = &mut settings.gate.stream_percent;
             put(percent, value)?;
