@@ -70,6 +70,7 @@ const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
             "port",
             "reading",
             "snippets",
+            "stream_claims",
             "streams",
             "value",
         ],
@@ -91,6 +92,7 @@ const NEUTRAL: &[&str] = &[
     "translate/site/mod",
     "translate/site/precedence",
     "translate/site/reach",
+    "translate/stream_claims",
     "translate/streams",
 ];
 

@@ -34,8 +34,8 @@ impl StreamOptions {
 }
 
 /// The settings with the ports of the administrator's services among our own ports: a connection
-/// that goes back to one of them would loop. Those of objects are none: backends of others must not
-/// depend on them, and addresses of this node are no backends.
+/// that goes back to one of them would loop. Those of objects are none: backends of others must
+/// not depend on them, and addresses of this node are no backends.
 pub fn with_ports<'o>(options: &'o Options, claims: &[StreamClaim<'_>]) -> Cow<'o, Options> {
     let own: Vec<_> = claims.iter().filter(|claim| claim.since.is_none()).map(|claim| claim.wanted.number).collect();
     let mut options = Cow::Borrowed(options);
