@@ -1,7 +1,7 @@
 //! Which claim on a port of the host gets it: those of the administrator's ConfigMaps, then those
 //! of objects, of which a namespace keeps what it has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::claims::Since;
@@ -151,18 +151,17 @@ pub fn settle<'a>(
     let present =
         of_objects.map(|claim| (claim.wanted, PortHolder { namespace: shared_namespace(claim.namespace), gone: None }));
     // What the administrator has is nobody's.
-    let rest = reserved.into_iter().filter(|(port, _)| settled.iter().all(|claim| claim.wanted != *port));
+    let taken: HashSet<_> = settled.iter().map(|claim| claim.wanted).collect();
+    let rest = reserved.into_iter().filter(|(port, _)| !taken.contains(port));
     let holders = rest.chain(present).collect();
     SettledPorts { claims: settled, holders, due }
 }
 
 /// The ports of namespaces that ask for them no more, for a while.
 fn reserved(claims: &[StreamClaim<'_>], options: &Options, holders: &PortHolders) -> PortHolders {
-    let asks = |port: &Port, holder: &PortHolder| {
-        let of_objects = claims.iter().filter(|claim| claim.since.is_some());
-        of_objects.into_iter().any(|claim| claim.wanted == *port && *claim.namespace == *holder.namespace)
-    };
-    let absent = holders.iter().filter(|(port, holder)| !asks(port, holder));
+    let of_objects = claims.iter().filter(|claim| claim.since.is_some());
+    let asked: HashSet<_> = of_objects.map(|claim| (claim.wanted, claim.namespace)).collect();
+    let absent = holders.iter().filter(|(port, holder)| !asked.contains(&(**port, &*holder.namespace)));
     let absent = absent.map(|(port, holder)| {
         // A clock that was set back must not prolong the reservation for ever.
         let gone = holder.gone.unwrap_or(options.now).min(options.now);

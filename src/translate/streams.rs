@@ -2,7 +2,7 @@
 //! port.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -104,8 +104,9 @@ fn share_connections(
     streams: &[Stream],
     upstreams: &mut BTreeMap<StreamUpstreamId, StreamUpstream>,
 ) {
-    let asks = |stream: &Stream| claims.iter().any(|claim| claim.since.is_some() && claim.origin == stream.origin);
-    let (of_objects, others): (Vec<_>, Vec<_>) = streams.iter().partition(|stream| asks(stream));
+    let asked: HashSet<_> = claims.iter().filter(|claim| claim.since.is_some()).map(|claim| claim.wanted).collect();
+    let (of_objects, others): (Vec<_>, Vec<_>) =
+        streams.iter().partition(|stream| asked.contains(&stream.listener.port));
     let others: BTreeSet<_> = others.iter().map(|stream| &stream.upstream).collect();
     let shared: BTreeSet<_> = of_objects.iter().map(|stream| &stream.upstream).collect();
     let mut counts = BTreeMap::<&str, u32>::new();
