@@ -303,3 +303,13 @@ fn services_of_objects_share_the_connections_of_one() {
     // What the administrator serves as well has a part of its own.
     assert_eq!(sharers("'7': 'old/two:80'"), ["old/db 1", "old/two 1", "young/db 1"]);
 }
+
+#[test]
+fn a_port_of_an_object_forbids_no_backend_of_others() {
+    let text = asking(&[("old", "2026-01-01T00:00:00Z", "listen 15432; proxy_pass db.old.svc:80;")]);
+    let text = [text, maps("'7': 'data/one:5432'", "")].join("\n---\n");
+    let endpoints = options().endpoints;
+    let options = with_services(Options { local_upstreams: true, endpoints, ..scribes(1..=65535) });
+    let (streams, _) = outline(&translate(&text, options));
+    assert!(streams[0].contains("192.0.2.99:15432") && streams[1].starts_with("TCP port 15432 "), "{streams:?}");
+}
