@@ -97,16 +97,11 @@ impl<'a> Reader<'a> {
         if mistakes.is_empty() {
             self.settle_addresses()?;
         }
-        if mistakes.len() > MOST_MISTAKES {
-            let more = mistakes.len() - MOST_MISTAKES;
-            mistakes.truncate(MOST_MISTAKES);
-            mistakes.push(format!("and {more} more"));
-        }
         self.snippet.statements.append(&mut self.late);
         self.snippet.burden.longest = self.variables.total.get();
         self.snippet.burden.weight = self.variables.weight.get();
         match self.snippet.burden.weight > MOST_WEIGHT {
-            _ if !mistakes.is_empty() => Err(Refused(mistakes.join("; ").into())),
+            _ if !mistakes.is_empty() => Err(several(mistakes)),
             true => Err(Refused(
                 format!(
                     "its regular expressions have a weight of more than {MOST_WEIGHT} together, which takes nginx \
@@ -244,6 +239,14 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
+}
+
+/// The first of several mistakes, and how many more there are.
+pub(super) fn several(mut mistakes: Vec<String>) -> Refused {
+    let more = mistakes.len().saturating_sub(MOST_MISTAKES);
+    mistakes.truncate(MOST_MISTAKES);
+    mistakes.extend((more > 0).then(|| format!("and {more} more")));
+    Refused(mistakes.join("; ").into())
 }
 
 /// A message about a directive, with its place.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::forms::{COUNT, number, one, seconds, switch};
-use super::reader::mistake;
-use super::streams::{self, LONGEST, MOST, MOST_MISTAKES};
+use super::reader::{mistake, several};
+use super::streams::{self, LONGEST, MOST};
 use crate::model::language::syntax::{self, Directive};
 use crate::model::{Argument, Origin, Port, Refused, StreamPolicy, Transport};
 use crate::translate::annotation::{Context, Draft, Entry, Implied};
@@ -103,11 +103,8 @@ impl Reader<'_> {
                 mistakes.push(mistake(text, block, &refused));
             }
         }
-        let more = mistakes.len().saturating_sub(MOST_MISTAKES);
-        mistakes.truncate(MOST_MISTAKES);
-        mistakes.extend((more > 0).then(|| format!("and {more} more")));
         match (mistakes.is_empty(), streams.is_empty()) {
-            (false, _) => Err(Refused(mistakes.join("; ").into())),
+            (false, _) => Err(several(mistakes)),
             (true, true) => Err(Refused::because("it has no server")),
             (true, false) => Ok(streams),
         }

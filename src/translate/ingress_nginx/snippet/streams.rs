@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::forms::{COUNT, number, one, seconds, switch};
-use super::reader::mistake;
+use super::reader::{mistake, several};
 use crate::model::catalogue::{self, Argument, Context, DirectiveRow, Form, Module};
 use crate::model::language::syntax;
 use crate::model::{Directive, Origin, Refused, Text};
@@ -14,8 +14,6 @@ use crate::translate::value::{byte_size, excerpt, network};
 /// The longest text, and the most directives.
 pub(super) const LONGEST: usize = 16 << 10;
 pub(super) const MOST: usize = 100;
-/// The most mistakes that are reported at once.
-pub(super) const MOST_MISTAKES: usize = 5;
 /// Directives of which several lines count, one after the other.
 pub(super) const LISTS: [&str; 2] = ["allow", "deny"];
 /// The smallest and largest buffer: each connection may take it.
@@ -83,10 +81,7 @@ pub fn directives(text: &str, origin: &Origin) -> Result<Vec<Directive>, Refused
             Err(refused) => mistakes.push(mistake(text, written, &refused)),
         }
     }
-    let more = mistakes.len().saturating_sub(MOST_MISTAKES);
-    mistakes.truncate(MOST_MISTAKES);
-    mistakes.extend((more > 0).then(|| format!("and {more} more")));
-    if mistakes.is_empty() { Ok(all) } else { Err(Refused(mistakes.join("; ").into())) }
+    if mistakes.is_empty() { Ok(all) } else { Err(several(mistakes)) }
 }
 
 pub(super) fn row(name: &str) -> Result<&'static DirectiveRow, Refused> {
