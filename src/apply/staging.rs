@@ -24,7 +24,8 @@ use crate::render::{Content, Digest, FilePath, FileSet, Part};
 pub const NUMBER_FILE: &str = "http/generation.conf";
 
 /// The folders of a generation with their modes: nginx's workers may enter some of them.
-const FOLDERS: [(&str, u32); 4] = [("http", 0o755), ("stream", 0o755), ("certs", 0o700), ("auth", 0o700)];
+const FOLDERS: [(&str, u32); 5] =
+    [("http", 0o755), ("stream", 0o755), ("certs", 0o700), ("auth", 0o700), ("empty", 0o755)];
 
 /// From this many files on, one flush of the whole file system is cheaper than one for each file.
 const FLUSH_TOGETHER: usize = 64;
@@ -68,13 +69,14 @@ impl Staging<'_> {
         let targets = self.make_folders()?;
         let recorded = self.segment.write(&self.folder, self.generation)?;
         steps.reached(Step::FolderMade);
-        let sources = self.base.as_ref().map(|(folder, _)| open_folders(folder)).transpose()?;
+        let sources: Option<Vec<_>> =
+            self.base.as_ref().map(|(base, _)| FOLDERS.iter().map(|(name, _)| open_folder(base, name).ok()).collect());
         let (mut entries, mut written) = (BTreeMap::new(), Vec::new());
         for (path, file) in &files.files {
             let (folder, name) = split(path)?;
             let linked = sources.as_ref().and_then(|from| {
                 let entry = self.reusable(path, file.digest)?;
-                linkat(&from[folder], name, &targets[folder], name, AtFlags::empty()).ok().map(|()| entry)
+                linkat(from[folder].as_ref()?, name, &targets[folder], name, AtFlags::empty()).ok().map(|()| entry)
             });
             let entry = match linked {
                 Some(entry) => entry,
@@ -137,7 +139,7 @@ impl Staging<'_> {
             fs::set_permissions(&path, Permissions::from_mode(0o750))
                 .map_err(ApplyError::files("change mode of", &path))?;
         }
-        open_folders(&self.folder)
+        FOLDERS.iter().map(|(name, _)| open_folder(&self.folder, name)).collect()
     }
 
     fn write_file(
@@ -173,13 +175,10 @@ impl Staging<'_> {
     }
 }
 
-/// Handles of the folders of a generation, in the order of [`FOLDERS`].
-fn open_folders(generation: &Path) -> Result<Vec<OwnedFd>, ApplyError> {
-    let open = |name: &str| {
-        let path = generation.join(name);
-        File::open(&path).map(OwnedFd::from).map_err(ApplyError::files("open folder", &path))
-    };
-    FOLDERS.iter().map(|(name, _)| open(name)).collect()
+/// A handle of a folder of a generation. One that an older version wrote may lack some.
+fn open_folder(generation: &Path, name: &str) -> Result<OwnedFd, ApplyError> {
+    let path = generation.join(name);
+    File::open(&path).map(OwnedFd::from).map_err(ApplyError::files("open folder", &path))
 }
 
 #[cfg(test)]
@@ -188,7 +187,7 @@ mod tests {
 
     #[test]
     fn paths_cannot_leave_the_generation() {
-        for path in ["http/a.conf", "certs/a.pem", "auth/x", "stream/-"] {
+        for path in ["http/a.conf", "certs/a.pem", "auth/x", "stream/-", "empty/x"] {
             assert!(split(path).is_ok(), "{path}");
         }
         for path in

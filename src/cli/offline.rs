@@ -92,6 +92,7 @@ impl Processed {
             options: self.options.clone(),
             snapshot: Snapshot::clone(&self.snapshot),
             servers: self.plan.model.servers.clone(),
+            without_endpoints: self.plan.model.without_endpoints().map(|upstream| upstream.id.clone()).collect(),
             passthroughs: self.plan.model.passthroughs.hosts.clone(),
             sites_beside: self.plan.sites_beside.clone(),
         }

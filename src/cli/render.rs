@@ -67,7 +67,7 @@ fn write(files: &FileSet, folder: &Path) -> io::Result<()> {
         return Err(io::Error::other("it holds files that render did not write"));
     }
     fs::write(&mark, "")?;
-    for name in ["http", "stream", "certs", "auth"] {
+    for name in ["http", "stream", "certs", "auth", "empty"] {
         match fs::remove_dir_all(folder.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

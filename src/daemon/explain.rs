@@ -18,7 +18,7 @@ use crate::config::{Settings, rows};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
     Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
-    Written, WrittenAt,
+    UpstreamId, Written, WrittenAt,
 };
 use crate::nginx::{Listen, SiteTaking, SitesBeside};
 use crate::render::{has_own_tls, to_https};
@@ -40,6 +40,8 @@ pub struct InForce {
     pub snapshot: Snapshot,
     /// One for each host.
     pub servers: Vec<Arc<Server>>,
+    /// The upstreams of their routes that have no endpoints.
+    pub without_endpoints: Vec<UpstreamId>,
     /// The hosts whose TLS nginx does not read.
     pub passthroughs: Vec<Passthrough>,
     /// The other sites of this nginx on the same sockets.
@@ -143,10 +145,11 @@ impl InForce {
             strict @ StrictPaths::Of(_) => strict.concern(route),
         };
         let is_refused = is_strict && address.is_ambiguous();
+        let because = self.why(route, findings);
         let answer = match adds_slash {
             _ if is_refused => STRICT.to_owned(),
             true => "is answered 301, to the same path with a slash behind it".to_owned(),
-            false => does(&route.action),
+            false => self.does(route, &because),
         };
         let own_tls = has_own_tls(server, self.sites_beside.sockets());
         let plain_paths = &self.settings.gate.everywhere.plain_paths;
@@ -159,7 +162,7 @@ impl InForce {
             "over_plain_http": redirect.map(|redirect| {
                 format!("is answered {}, to the same address by https", redirect.status)
             }),
-            "because": why(route, findings),
+            "because": because,
             // An expression that is not understood here may take the request before this route
             // does.
             "unless": taken.and_then(|taken| taken.unless).or(unless),
@@ -239,6 +242,53 @@ impl InForce {
         effective.map(|effective| Told { name: key.to_owned(), scope, effective })
     }
 
+    /// Why nginx answers in place of a backend, by what was found.
+    fn why(&self, route: &Route, findings: &[Finding]) -> Vec<Value> {
+        let Origin { object, .. } = &route.origin;
+        let is_why = |finding: &&Finding| match &route.action {
+            Action::Closed => finding.severity == Severity::Error && finding.origin.object == *object,
+            Action::Respond { .. } => finding.severity != Severity::Info && finding.origin == route.origin,
+            Action::Proxy { upstream, .. } if self.without_endpoints.contains(upstream) => {
+                finding.severity != Severity::Info && finding.origin == route.origin
+            }
+            _ => false,
+        };
+        let mut found: Vec<_> = findings.iter().filter(is_why).collect();
+        // That the whole object is closed follows from the others.
+        if found.len() > 1 {
+            found.retain(|finding| finding.origin.field != Field::Object || finding.reason != Reason::ClosedRoute);
+        }
+        let told = |finding: &Finding| {
+            json!({
+                "field": finding.origin.field.to_string(),
+                "reason": finding.reason.to_string(),
+                "note": &*finding.note,
+            })
+        };
+        found.into_iter().map(told).collect()
+    }
+
+    /// What happens to requests, in words that complete "it".
+    fn does(&self, route: &Route, because: &[Value]) -> String {
+        match &route.action {
+            // Where DNS is not asked, nothing is found and nothing is amiss.
+            Action::Proxy { upstream, .. } if !because.is_empty() && self.without_endpoints.contains(upstream) => {
+                let (namespace, service, port) = (&upstream.namespace, &upstream.service, &upstream.port);
+                format!("is answered 503, because Service {namespace}/{service}, port {port}, has no endpoints")
+            }
+            Action::Proxy { upstream, split } => {
+                let elsewhere = if split.is_some() { "; a canary takes a part of the requests" } else { "" };
+                let (namespace, service, port) = (&upstream.namespace, &upstream.service, &upstream.port);
+                format!("goes to Service {namespace}/{service}, port {port}{elsewhere}")
+            }
+            Action::Redirect { status, location } => format!("is answered {status}, to {location}"),
+            Action::ToRewritten => "is answered 302, to the URL that its path becomes".to_owned(),
+            Action::ToHost { status, host } => format!("is answered {status}, to the same path of {host}"),
+            Action::Respond { status } => format!("is answered {status}"),
+            Action::Closed => "is answered 503, because something that protects it cannot be set up".to_owned(),
+        }
+    }
+
     /// What the ConfigMap says for annotations.
     fn defaults(&self) -> impl Iterator<Item = Told> {
         self.options.defaults.iter().map(|default| Told {
@@ -258,29 +308,6 @@ fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
     !(matches!(origin.field, Field::Annotation(_)) && findings.iter().any(is_lost))
 }
 
-/// Why nginx answers in place of a backend, by what was found.
-fn why(route: &Route, findings: &[Finding]) -> Vec<Value> {
-    let Origin { object, .. } = &route.origin;
-    let is_why = |finding: &&Finding| match &route.action {
-        Action::Closed => finding.severity == Severity::Error && finding.origin.object == *object,
-        Action::Respond { .. } => finding.severity != Severity::Info && finding.origin == route.origin,
-        _ => false,
-    };
-    let mut found: Vec<_> = findings.iter().filter(is_why).collect();
-    // That the whole object is closed follows from the others.
-    if found.len() > 1 {
-        found.retain(|finding| finding.origin.field != Field::Object || finding.reason != Reason::ClosedRoute);
-    }
-    let told = |finding: &Finding| {
-        json!({
-            "field": finding.origin.field.to_string(),
-            "reason": finding.reason.to_string(),
-            "note": &*finding.note,
-        })
-    };
-    found.into_iter().map(told).collect()
-}
-
 /// Another site that takes the request on some sockets.
 fn taking_site(site: &SiteTaking) -> Value {
     let on: Vec<_> = site.sockets.iter().map(ToString::to_string).collect();
@@ -292,21 +319,5 @@ fn passes(passed: &Passthrough) -> String {
     match &passed.upstream {
         Some(id) => format!("goes to Service {}/{}, port {}", id.namespace, id.service, id.port.number),
         None => "is closed at once, because its Service or the port of it is not there".to_owned(),
-    }
-}
-
-/// What happens to requests, in words that complete "it".
-fn does(action: &Action) -> String {
-    match action {
-        Action::Proxy { upstream, split } => {
-            let elsewhere = if split.is_some() { "; a canary takes a part of the requests" } else { "" };
-            let (namespace, service, port) = (&upstream.namespace, &upstream.service, &upstream.port);
-            format!("goes to Service {namespace}/{service}, port {port}{elsewhere}")
-        }
-        Action::Redirect { status, location } => format!("is answered {status}, to {location}"),
-        Action::ToRewritten => "is answered 302, to the URL that its path becomes".to_owned(),
-        Action::ToHost { status, host } => format!("is answered {status}, to the same path of {host}"),
-        Action::Respond { status } => format!("is answered {status}"),
-        Action::Closed => "is answered 503, because something that protects it cannot be set up".to_owned(),
     }
 }

@@ -383,6 +383,7 @@ impl Stages for Pipeline {
             settings: Arc::clone(&self.settings_in_force),
             options: self.options.clone(),
             snapshot: snapshot.clone(),
+            without_endpoints: plan.model.without_endpoints().map(|upstream| upstream.id.clone()).collect(),
             servers: plan.model.servers,
             passthroughs: plan.model.passthroughs.hosts,
             sites_beside: plan.sites_beside,

@@ -135,6 +135,11 @@ impl Model {
         self.listeners.iter().any(|listener| listener.serves.has_tls())
     }
 
+    /// The upstreams of routes that answer 503, because nothing was found that could answer.
+    pub fn without_endpoints(&self) -> impl Iterator<Item = &Arc<Upstream>> {
+        self.upstreams.iter().filter(|upstream| upstream.endpoints.is_empty())
+    }
+
     /// Whether clients of hosts use the PROXY protocol.
     pub fn has_proxy_protocol(&self) -> bool {
         self.listeners.iter().any(|listener| listener.proxy_protocol)

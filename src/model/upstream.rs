@@ -121,7 +121,8 @@ pub struct Upstream {
     pub id: UpstreamId,
     /// The Service.
     pub origin: Origin,
-    /// The addresses of its endpoints, sorted, without duplicates; never empty.
+    /// The addresses of its endpoints, sorted, without duplicates. Without any, its routes answer
+    /// 503.
     pub endpoints: Vec<Endpoint>,
     /// The UID of the Service, where clients get names of its endpoints: nobody outside the
     /// cluster knows it, so that a name does not tell the address.

@@ -10,7 +10,7 @@ use super::file_set::{File, FilePath};
 use super::lower::{self, Digests, Facts, Likeness};
 use super::memory::Memory;
 use super::names;
-use crate::model::Server;
+use crate::model::{Server, UpstreamId};
 
 /// The fewest hosts that share a block. With fewer, sharing gains too little for a file with
 /// several hosts.
@@ -30,6 +30,8 @@ pub struct Blocks {
 #[derive(Debug)]
 struct Block {
     servers: Vec<Arc<Server>>,
+    /// The prefix of its variables.
+    variables: String,
     /// `None` when these servers cannot share a block, which would be a fault of the program.
     file: Option<Arc<File>>,
 }
@@ -43,6 +45,7 @@ impl Blocks {
         &mut self,
         servers: Vec<Arc<Server>>,
         facts: &Facts<'_>,
+        empty: &HashSet<&UpstreamId>,
         engine: &Engine,
         files: &mut Vec<(FilePath, Arc<File>)>,
     ) -> Vec<Arc<Server>> {
@@ -57,7 +60,7 @@ impl Blocks {
         let make = |(path, (variables, servers)): (FilePath, SharedServers)| {
             let references: Vec<_> = servers.iter().map(|server| &**server).collect();
             let file = lower::block(&references, &variables, facts, engine).ok().map(Arc::new);
-            (path, Block { servers, file })
+            (path, Block { servers, variables, file })
         };
         let (kept, new): (Vec<_>, Vec<_>) = wanted
             .into_iter()
@@ -76,6 +79,12 @@ impl Blocks {
             .iter()
             .filter_map(|(path, block)| Some((FilePath::clone(path), Arc::clone(block.file.as_ref()?))));
         files.extend(made);
+        let written = self.made.values().filter(|block| block.file.is_some() && !empty.is_empty());
+        let empty = written.flat_map(|block| {
+            let servers = block.servers.iter().map(|server| &**server);
+            lower::empty_hosts(servers, &block.variables, empty, engine)
+        });
+        files.extend(empty.map(|(path, file)| (path, Arc::new(file))));
         servers.into_iter().filter(|server| !shared.contains(&place(server))).collect()
     }
 }

@@ -128,7 +128,7 @@ impl Renderer {
         let engine = &self.engine;
         let (features, lists) = rayon::join(|| lower::files(plan, engine), || lower::long_lists(plan));
         let mut all = Vec::with_capacity(2 * servers.len());
-        let own = self.blocks.render(servers, &facts, engine, &mut all);
+        let own = self.blocks.render(servers, &facts, &lower::empty(plan), engine, &mut all);
         let path = |one: &Server| names::server_file(one, &crowds);
         self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
         all.extend(reserved.map(|one| (names::reserved_file(), Arc::new(lower::server(&one, &facts, engine)))));

@@ -215,6 +215,22 @@ pub fn upstream_file(id: &UpstreamId, crowds: &Crowds) -> FilePath {
     format!("http/2{}-upstream-{}.conf", crowds.step(id), readable(id)).into()
 }
 
+/// The file that the locations of an upstream include while it has no endpoints.
+pub fn empty_file(id: &UpstreamId) -> FilePath {
+    format!("empty/{}.conf", upstream_hash(id)).into()
+}
+
+/// The variable that says whether a host has an upstream without endpoints in a slot of its shared
+/// server.
+pub fn empty_hosts(variables: &str, slot: usize) -> String {
+    format!("empty{}_{slot}", variables.trim_start_matches(BACKEND))
+}
+
+/// The file with the hosts for which that is so. Hashes of upstreams have no underscore.
+pub fn empty_hosts_file(variables: &str, slot: usize) -> FilePath {
+    format!("empty/{}.conf", empty_hosts(variables, slot)).into()
+}
+
 /// The file of the catch-all server.
 pub fn catch_all_file() -> FilePath {
     Arc::clone(&CATCH_ALL)
@@ -263,8 +279,10 @@ pub fn block_file(likeness: &str, part: usize) -> FilePath {
 
 /// The prefix of the variables of such a server, without the dollar sign.
 pub fn block_variables(likeness: &str, part: usize) -> String {
-    format!("backend_{likeness}_{part}")
+    format!("{BACKEND}_{likeness}_{part}")
 }
+
+const BACKEND: &str = "backend";
 
 /// The file of a certificate with its key.
 pub fn certificate_file(id: &CertificateId) -> FilePath {

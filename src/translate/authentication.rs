@@ -69,6 +69,10 @@ fn protect(
     let behaviour = asked.entry(place).or_insert_with(|| {
         let service = match &requested.service.whereabouts {
             ServiceAddress::SameHost => match target {
+                Some(Ok(upstream)) if servers.backends.is_without_endpoints(upstream) => {
+                    let note = format!("Service {:?} of the path on the host has no endpoints", &*upstream.service);
+                    Err((Reason::NoEndpoints, note.into()))
+                }
                 Some(Ok(upstream)) => Ok(upstream.clone()),
                 Some(Err(fault)) => Err(fault.clone()),
                 None => Err((

@@ -1,6 +1,6 @@
 //! Resolves the Service that a rule names to an upstream.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -56,9 +56,9 @@ pub type Note = (Reason, Arc<str>);
 /// The result of a reference: an upstream or none, and findings.
 #[derive(Debug, Clone, Default)]
 pub struct Resolution {
-    /// The upstream.
+    /// The upstream; without endpoints it answers 503.
     pub target: Option<Arc<Upstream>>,
-    /// The findings; never empty without a target.
+    /// The findings; never empty without a target, or without endpoints.
     pub notes: Vec<Note>,
     /// The DNS names whose addresses are needed.
     names: Vec<NamedBy>,
@@ -77,6 +77,8 @@ pub struct Backends<'a> {
     hosts: HashMap<Host, Arc<Resolution>>,
     /// The upstreams that were resolved since they were last taken, perhaps several times.
     pub used: Vec<Arc<Upstream>>,
+    /// The upstreams for which no endpoint was found.
+    without_endpoints: HashSet<UpstreamId>,
     /// The objects that were looked up meanwhile.
     pub dependencies: Vec<Dependency>,
     /// The DNS names that were needed meanwhile.
@@ -118,7 +120,15 @@ impl<'a> Backends<'a> {
     pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a Slices<'a>) -> Self {
         let (resolved, hosts) = (HashMap::new(), HashMap::new());
         let (used, dependencies, named) = (Vec::new(), Vec::new(), Vec::new());
-        Backends { snapshot, known: names, options, slices, resolved, hosts, used, dependencies, names: named }
+        let without_endpoints = HashSet::new();
+        let known = names;
+        let names = named;
+        Backends { snapshot, known, options, slices, resolved, hosts, used, without_endpoints, dependencies, names }
+    }
+
+    /// Whether no endpoint was found for an upstream that was resolved.
+    pub fn is_without_endpoints(&self, upstream: &UpstreamId) -> bool {
+        self.without_endpoints.contains(upstream)
     }
 
     /// Looks up a Service, and records the dependency.
@@ -253,13 +263,28 @@ impl<'a> Backends<'a> {
         notes: &mut Vec<Note>,
     ) -> Result<Upstream, (Reason, String)> {
         let located = self.locate(reference, Transport::Tcp, notes)?;
-        let mut endpoints = self.endpoints(&located, notes)?;
+        let id = id(reference, &located);
+        let found = self.endpoints(&located, notes);
+        let mut endpoints = self.found(&id, found, notes);
         if reference.balance.is_some() {
             even_out(&mut endpoints);
         }
-        let id = id(reference, &located);
         let uid = located.service.object.uid.as_deref().filter(|_| id.naming_cookie().is_some()).map(Arc::from);
         Ok(Upstream { id, origin: Origin::object(&located.service.id), endpoints, uid })
+    }
+
+    /// The endpoints of an upstream; none, with the note that says why, where none were found.
+    fn found(
+        &mut self,
+        id: &UpstreamId,
+        found: Result<Vec<Endpoint>, (Reason, String)>,
+        notes: &mut Vec<Note>,
+    ) -> Vec<Endpoint> {
+        found.unwrap_or_else(|(reason, note)| {
+            notes.push((reason, note.into()));
+            self.without_endpoints.insert(id.clone());
+            Vec::new()
+        })
     }
 
     /// Finds the port of a reference, and how its endpoints are reached.

@@ -20,7 +20,7 @@ impl<'a> Servers<'a> {
         backend: Option<Backend<'a>>,
     ) -> (Action, Option<Arc<ErrorPages>>) {
         let asked = &subject.reading.errors;
-        let is_away = action == UNAVAILABLE && asked.default_backend.is_some();
+        let is_away = asked.default_backend.is_some() && self.is_away(&action);
         let has_answers = !asked.statuses.is_empty() && action.upstream().is_some();
         let Some(origin) = asked.default_backend.as_ref().map(|(_, origin)| origin).or(asked.statuses_at.as_ref())
         else {
@@ -81,6 +81,11 @@ impl<'a> Servers<'a> {
                 self.first_port(namespace, service, self.options.endpoints, dialect, http, origin)
             }
         };
-        Some(found).filter(|action| action.upstream().is_some())
+        Some(found).filter(|action| action.upstream().is_some() && !self.is_away(action))
+    }
+
+    /// Whether an action would pass requests to a backend that is not there, or has no endpoints.
+    fn is_away(&self, action: &Action) -> bool {
+        *action == UNAVAILABLE || action.upstream().is_some_and(|upstream| self.backends.is_without_endpoints(upstream))
     }
 }

@@ -55,10 +55,10 @@ pub fn resolve<'a>(
     };
     let told = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
     match &resolution.target {
-        Some(upstream) => {
+        Some(upstream) if !servers.backends.is_without_endpoints(&upstream.id) => {
             servers.findings.extend(resolution.notes.iter().map(told));
             Ok(upstream.id.clone())
         }
-        None => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it does not exist".into()))),
+        _ => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it does not exist".into()))),
     }
 }

@@ -86,7 +86,7 @@ pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
 const HOST: Cost = Cost { hosts: 1, files: 1, configuration: 2400, memory: 32_000, test: 80, ..NOTHING };
 /// A path, which is usually two locations, also where its requests count for its namespace
 /// (`limits.requests-of-namespace`).
-const ROUTE: Cost = Cost { routes: 1, configuration: 400, memory: 15_500, test: 30, ..NOTHING };
+const ROUTE: Cost = Cost { routes: 1, configuration: 500, memory: 15_500, test: 30, ..NOTHING };
 const NOTHING: Cost = Cost {
     hosts: 0,
     routes: 0,

@@ -54,13 +54,18 @@ pub fn variable(prefix: &str, slot: usize) -> Result<Word, Refused> {
 impl Backends<'_> {
     /// The argument of a route's `proxy_pass` behind the scheme.
     pub fn word(&self, upstream: &UpstreamId, route: &Route) -> Result<Word, Refused> {
-        let slot = match self {
-            Backends::Named => None,
-            Backends::Variables { prefix, slots } => position(slots, upstream, route).map(|slot| (prefix, slot)),
-        };
-        match slot {
+        match self.slot(upstream, route) {
             Some((prefix, slot)) => variable(prefix, slot),
             None => Word::own(&names::upstream(upstream)),
+        }
+    }
+
+    /// The prefix and the slot of the variable by which a route refers to its upstream; `None`
+    /// where it does so by name.
+    pub fn slot(&self, upstream: &UpstreamId, route: &Route) -> Option<(&str, usize)> {
+        match self {
+            Backends::Named => None,
+            Backends::Variables { prefix, slots } => position(slots, upstream, route).map(|slot| (*prefix, slot)),
         }
     }
 }

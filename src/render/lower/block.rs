@@ -18,7 +18,7 @@ use crate::render::view;
 use super::backend::{self, Backends, Slot, slots};
 use super::server::{Facts, fill, requires, write};
 use super::writer::Writer;
-use super::{external_authentication, mirror};
+use super::{empty, external_authentication, mirror};
 
 /// The longest host that fits into nginx's `map` table by default: 64 bytes hold two pointers, the
 /// length and the name.
@@ -96,7 +96,7 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     let first_slots = slots(first);
     let mut writer = Writer::default();
     for slot in 0..first_slots.len() {
-        table(&members, slot, variables, engine, &mut writer)?;
+        table(&members, slot, variables, facts, engine, &mut writer)?;
     }
     let names = servers.iter().map(|server| (&server.name, &server.origin));
     let backends = Backends::Variables { prefix: variables, slots: &first_slots };
@@ -120,6 +120,7 @@ fn table(
     members: &[(&Server, Vec<Slot<'_>>)],
     slot: usize,
     variables: &str,
+    facts: &Facts<'_>,
     engine: &Engine,
     writer: &mut Writer,
 ) -> Result<(), Refused> {
@@ -133,11 +134,12 @@ fn table(
         .iter()
         .filter_map(|(server, slots)| slots.get(slot).map(|slot| Ok((line(server, slot)?, slot.origin))))
         .collect::<Result<_, Refused>>()?;
-    let Some((_, first)) = lines.first() else { return Ok(()) };
+    let Some(&(_, first)) = lines.first() else { return Ok(()) };
     writer.add(head, first);
     for (line, origin) in lines {
         writer.add(line, origin);
     }
     writer.add_line("}\n");
+    writer.add(fill(engine, "tables", &empty::table(variables, slot, facts.decisions)?)?, first);
     Ok(())
 }

@@ -15,8 +15,8 @@ use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
-    access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, error_pages,
-    external_authentication, fastcgi, firewall, limits, mirror, session, snippet, split,
+    access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, empty,
+    error_pages, external_authentication, fastcgi, firewall, limits, mirror, session, snippet, split,
 };
 
 /// What the locations of a server share.
@@ -65,6 +65,7 @@ const FEATURES: &[Feature] = &[
     cors::lower,
     session::lower,
     access_log::lower,
+    empty::lower,
     answer::answer,
     split::lower,
     answer::rewrite,

@@ -10,6 +10,7 @@ mod backend_tls;
 mod block;
 mod client_certificates;
 mod cors;
+mod empty;
 mod error_pages;
 mod everywhere;
 mod external_authentication;
@@ -39,6 +40,7 @@ mod writer;
 
 pub use answer::to_https;
 pub use block::{Digests, Likeness, block, likeness};
+pub use empty::{empty, hosts as empty_hosts};
 pub use lists::{list, long_lists};
 pub use paths::{Place, places};
 pub use server::{Facts, has_own_tls, requires, server};

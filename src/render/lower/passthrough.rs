@@ -10,8 +10,9 @@ use crate::render::names;
 use crate::render::token::{Literal, Word, Words};
 use crate::render::view::{Block, Tables};
 
-use super::stream::{NOBODY, ceiling, of_clients, of_other_endpoints};
+use super::stream::{ceiling, of_clients, of_other_endpoints};
 use super::tables::Files;
+use super::upstream::NOBODY;
 
 /// The longest host that fits into nginx's `map` table by default: 64 bytes hold two pointers, the
 /// length and the name.

@@ -2,7 +2,7 @@
 //! it is answered.
 
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::model::expression::{LIMITS, anywhere, literal};
 use crate::model::{Action, Branch, Choice, Refused, Share, Split, Test, Tested, UpstreamId};
@@ -13,6 +13,7 @@ use crate::render::token::{Literal, Word, Words};
 use crate::render::view::{self, Block};
 
 use super::answer::{redirected, with_name};
+use super::empty;
 use super::location::Scene;
 use super::shared::routes;
 use super::slots::{Slot, Slots};
@@ -25,6 +26,7 @@ pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 /// One file for each distinct split, however many routes use it.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
+    let empty = LazyCell::new(|| empty::empty(plan));
     for route in routes(plan) {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
         let name = names::split(split, upstream);
@@ -35,8 +37,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         files.add(names::split_file(&name), Some(&split.origin), requires, |tables| {
             // A split that cannot be written sends all requests to the main upstream.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
-            blocks(split, upstream, &name)
-                .or_else(|_| blocks(&none, upstream, &name))
+            blocks(split, upstream, &empty, &name)
+                .or_else(|_| blocks(&none, upstream, &empty, &name))
                 .map(|blocks| blocks.into_iter().for_each(|block| tables.block(block)))
         });
     }
@@ -54,9 +56,16 @@ pub fn shares(
     parts.into_iter().fold(block, |block, (word, share)| block.row(Word::percent(share), word)).row("*", rest)
 }
 
-/// The last variable, which the route uses, is that of the tests that are tried first.
-fn blocks(split: &Split, upstream: &UpstreamId, name: &str) -> Result<Vec<Block>, Refused> {
-    let written = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
+/// The last variable, which the route uses, is that of the tests that are tried first. What an
+/// upstream without endpoints would get, the main one gets.
+fn blocks(
+    split: &Split,
+    upstream: &UpstreamId,
+    empty: &HashSet<&UpstreamId>,
+    name: &str,
+) -> Result<Vec<Block>, Refused> {
+    let written =
+        |other: &UpstreamId| Word::own(&names::upstream(if empty.contains(other) { upstream } else { other }));
     let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
     let mut rest = written(upstream)?;
     let variable = |stage: usize| match stage {

@@ -14,7 +14,7 @@ use super::access_log::buffering;
 use super::location::argument;
 use super::server::fill;
 use super::tables::Files;
-use super::upstream::endpoint;
+use super::upstream::{NOBODY, endpoint};
 
 /// The file of a service.
 pub fn stream(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> File {
@@ -156,9 +156,6 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
     let upstream = Word::own(&names::stream_upstream(&stream.upstream))?;
     fill(engine, "stream", &view::Stream { listens, directives, upstream })
 }
-
-/// The server of an upstream without endpoints: nginx refuses an upstream without a server.
-pub const NOBODY: &str = "unix:/nobody down";
 
 /// The parameter of a server that limits the connections of each worker to it. Connections are
 /// counted by each worker, without a zone: what is to be protected are the worker's connections,

@@ -14,7 +14,7 @@ use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::view::Tables;
 
 use super::{
-    access_log, client_certificates, cors, everywhere, external_authentication, firewall, geo, limits, lookup,
+    access_log, client_certificates, cors, empty, everywhere, external_authentication, firewall, geo, limits, lookup,
     passthrough, session, shared, split, stream, tls, upstream,
 };
 
@@ -27,6 +27,7 @@ const FEATURES: &[Feature] = &[
     access_log::tables,
     client_certificates::tables,
     cors::tables,
+    empty::tables,
     everywhere::tables,
     external_authentication::tables,
     firewall::tables,

@@ -59,6 +59,9 @@ pub fn endpoint(endpoint: &Endpoint) -> Words {
     Words::join([Word::address(endpoint.address)].into_iter().chain(weight))
 }
 
+/// The server of an upstream without endpoints: nginx refuses an upstream without a server.
+pub const NOBODY: &str = "unix:/nobody down";
+
 /// How many idle connections are kept, where nginx can. None are kept where some endpoints use TLS
 /// and others do not, because nginx distinguishes connections by address only.
 fn kept(id: &UpstreamId, decisions: &Decisions) -> Option<u32> {
@@ -131,7 +134,10 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
     let mut view = view::Upstream {
         name: Word::own(&names::upstream(&upstream.id))?,
         balancing: Vec::new(),
-        endpoints: upstream.endpoints.iter().map(endpoint).collect(),
+        endpoints: match &*upstream.endpoints {
+            [] => vec![NOBODY.into()],
+            endpoints => endpoints.iter().map(endpoint).collect(),
+        },
         connections: Vec::new(),
     };
     FEATURES.iter().try_for_each(|feature| feature(upstream, decisions, &mut view))?;

@@ -118,9 +118,9 @@ fn line(route: &Route) -> String {
 /// Upstreams with their addresses, one on each line.
 pub fn upstreams(translation: &Translation) -> Vec<String> {
     let line = |upstream: &std::sync::Arc<crate::model::Upstream>| {
-        let endpoints = upstream.endpoints.iter().map(|endpoint| format!("{}*{}", endpoint.address, endpoint.weight));
-        let endpoints = endpoints.collect::<Vec<_>>().join(" ");
-        format!("{} {}{} {endpoints}", upstream.id.service, upstream.id.port, upstream.id.mode)
+        let endpoints = upstream.endpoints.iter().map(|endpoint| format!(" {}*{}", endpoint.address, endpoint.weight));
+        let endpoints = endpoints.collect::<String>();
+        format!("{} {}{}{endpoints}", upstream.id.service, upstream.id.port, upstream.id.mode)
     };
     translation.model.upstreams.iter().map(line).collect()
 }

@@ -1,0 +1,101 @@
+//! Upstreams without endpoints: their routes answer 503 while no other file changes.
+//!
+//! A location includes a file by a pattern that matches nothing while there are endpoints. Hosts
+//! that share a server share its locations, which ask a variable instead; its table includes the
+//! hosts in the same way.
+
+use std::collections::HashSet;
+
+use crate::model::{Refused, Server, ServerName, UpstreamId};
+use crate::nginx::{Decisions, Plan};
+use crate::render::content::Part;
+use crate::render::engine::Engine;
+use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::names;
+use crate::render::token::{Literal, Path, Word, Words};
+use crate::render::view::{Block, Tables};
+
+use super::answer::with_name;
+use super::backend::{Slot as Backend, slots as backends};
+use super::location::Scene;
+use super::slots::{Slot, Slots};
+use super::tables::{self, Files};
+
+/// The upstreams of a plan without endpoints.
+pub fn empty(plan: &Plan) -> HashSet<&UpstreamId> {
+    plan.model.without_endpoints().map(|upstream| &upstream.id).collect()
+}
+
+/// Writes the answer of a route whose upstream has no endpoints.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(upstream) = scene.route.action.upstream() else { return Ok(()) };
+    match scene.surroundings.backends.slot(upstream, scene.route) {
+        Some((prefix, slot)) => {
+            let is_empty = Word::variable(&names::empty_hosts(prefix, slot))?;
+            slots.say_if(Slot::Answer, is_empty, "return", with_name(503)?);
+        }
+        None => {
+            slots.say(Slot::Answer, "include", pattern(scene.facts.decisions, &names::empty_file(upstream))?);
+        }
+    }
+    Ok(())
+}
+
+/// One file for each upstream without endpoints, which its locations include.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    for upstream in plan.model.without_endpoints() {
+        files.add(names::empty_file(&upstream.id), Some(&upstream.origin), [], |tables| {
+            tables.line(Words::line("return", with_name(503)?));
+            Ok(())
+        });
+    }
+}
+
+/// The table of a shared server that says which hosts have an upstream without endpoints in a
+/// slot.
+pub fn table(variables: &str, slot: usize, decisions: &Decisions) -> Result<Tables, Refused> {
+    let mut tables = Tables::default();
+    let map = Block::map("$host", Word::variable(&names::empty_hosts(variables, slot))?);
+    let hosts = pattern(decisions, &names::empty_hosts_file(variables, slot))?;
+    tables.block(map.line(Words::line("include", hosts)));
+    Ok(tables)
+}
+
+/// The files with the rows of these tables, for the hosts of one shared server.
+pub fn hosts<'s>(
+    servers: impl Iterator<Item = &'s Server> + Clone,
+    variables: &str,
+    empty: &HashSet<&UpstreamId>,
+    engine: &Engine,
+) -> Vec<(FilePath, File)> {
+    let mut files = Vec::new();
+    let all: Vec<_> = servers.map(|server| (&server.name, backends(server))).collect();
+    let most = all.iter().map(|(_, backends)| backends.len()).max().unwrap_or_default();
+    for slot in 0..most {
+        let here = all.iter().filter_map(|(name, backends)| Some((*name, backends.get(slot)?)));
+        let rows: Vec<(&ServerName, &Backend<'_>)> = here.filter(|(_, one)| empty.contains(one.upstream)).collect();
+        if !rows.is_empty() {
+            let owners = Owners(rows.iter().zip(1..).map(|((_, one), line)| (line, one.origin.clone())).collect());
+            let path = names::empty_hosts_file(variables, slot);
+            files.push((path, File::plain(written(&rows, engine), owners, [])));
+        }
+    }
+    files
+}
+
+fn written(rows: &[(&ServerName, &Backend<'_>)], engine: &Engine) -> Option<Part> {
+    tables::text(engine, |tables| {
+        rows.iter().try_for_each(|(name, _)| {
+            let ServerName::Exact(host) = name else { return Err(Refused::because("it is not one host")) };
+            tables.line(Words::join([Literal::new(host.as_str())?.into(), Words::from("1")]));
+            Ok(())
+        })
+    })
+}
+
+/// The argument of an `include` for a file that need not be there. nginx complains about a missing
+/// file unless its path is a pattern. This one makes nginx read the folder of the generation, and
+/// not the folder of the file, which may have many.
+fn pattern(decisions: &Decisions, path: &FilePath) -> Result<Path, Refused> {
+    Path::new(&decisions.current.join(format!("[{}]{}", &path[..1], &path[1..])))
+}
