@@ -270,16 +270,21 @@ impl InForce {
 
     /// What happens to requests, in words that complete "it".
     fn does(&self, route: &Route, because: &[Value]) -> String {
+        let place = |upstream: &UpstreamId| {
+            format!("Service {}/{}, port {}", upstream.namespace, upstream.service, upstream.port)
+        };
         match &route.action {
             // Where DNS is not asked, nothing is found and nothing is amiss.
             Action::Proxy { upstream, .. } if !because.is_empty() && self.without_endpoints.contains(upstream) => {
-                let (namespace, service, port) = (&upstream.namespace, &upstream.service, &upstream.port);
-                format!("is answered 503, because Service {namespace}/{service}, port {port}, has no endpoints")
+                let own = place(upstream);
+                match route.errors.as_deref().filter(|_| route.has_stand_in()) {
+                    Some(pages) => format!("goes to {}, because {own}, has no endpoints", place(&pages.upstream)),
+                    None => format!("is answered 503, because {own}, has no endpoints"),
+                }
             }
             Action::Proxy { upstream, split } => {
                 let elsewhere = if split.is_some() { "; a canary takes a part of the requests" } else { "" };
-                let (namespace, service, port) = (&upstream.namespace, &upstream.service, &upstream.port);
-                format!("goes to Service {namespace}/{service}, port {port}{elsewhere}")
+                format!("goes to {}{elsewhere}", place(upstream))
             }
             Action::Redirect { status, location } => format!("is answered {status}, to {location}"),
             Action::ToRewritten => "is answered 302, to the URL that its path becomes".to_owned(),

@@ -4,6 +4,16 @@ use std::sync::Arc;
 
 use super::{Origin, UpstreamId};
 
+/// When the backend of error pages takes all requests of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StandIn {
+    Never,
+    /// While the upstream of the route has no endpoints.
+    WithoutEndpoints,
+    /// The Service of the route is not there, so that the route leads to this backend.
+    Always,
+}
+
 /// A backend that responds in the place of a route's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorPages {
@@ -13,8 +23,7 @@ pub struct ErrorPages {
     pub statuses: Vec<u16>,
     /// Whether it also replaces responses of the route's own backend, and not only nginx's.
     pub intercepts: bool,
-    /// Whether it takes all requests, because the route's own backend has no endpoints.
-    pub stands_in: bool,
+    pub stand_in: StandIn,
     /// The Service of the route's own backend, which the other backend gets in a header.
     pub service: Arc<str>,
     /// The port of that Service, as the object names it.

@@ -54,7 +54,7 @@ pub use claim_order::{AgedClaim, ClaimOrder, Extent, Lateness, Seniority};
 pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
 pub use effective::{Effective, Written, WrittenAt};
-pub use error_pages::ErrorPages;
+pub use error_pages::{ErrorPages, StandIn};
 pub use external_authentication::{
     AnswerDuration, AnswerMemory, AuthenticationPolicy, ExternalAuthentication, LONGEST_MEMORY, Satisfy,
 };

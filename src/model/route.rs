@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::catalogue::Module;
-use super::{Behaviour, ErrorPages, HostName, Origin, Pattern, RedirectUrl, Split, UpstreamId, UrlPath};
+use super::{Behaviour, ErrorPages, HostName, Origin, Pattern, RedirectUrl, Split, StandIn, UpstreamId, UrlPath};
 
 /// Which request paths a route matches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,4 +145,20 @@ pub struct Route {
     pub behaviour: Arc<Behaviour>,
     /// Error pages of another backend.
     pub errors: Option<Arc<ErrorPages>>,
+}
+
+impl Route {
+    /// The route for its requests while its upstream has no endpoints, where another backend takes
+    /// them.
+    pub fn without_endpoints(&self) -> Option<Route> {
+        let pages = self.errors.as_deref().filter(|pages| pages.stand_in == StandIn::WithoutEndpoints)?;
+        let action = Action::Proxy { upstream: pages.upstream.clone(), split: None };
+        let errors = Some(Arc::new(ErrorPages { stand_in: StandIn::Always, ..pages.clone() }));
+        Some(Route { action, errors, ..self.clone() })
+    }
+
+    /// Whether another backend takes its requests while its upstream has no endpoints.
+    pub fn has_stand_in(&self) -> bool {
+        self.errors.as_deref().is_some_and(|pages| pages.stand_in == StandIn::WithoutEndpoints)
+    }
 }

@@ -10,7 +10,7 @@ use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientCertificates, ClientLimits, Cors, Endpoint, ExternalAuthentication, HeaderName, Hsts,
-    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Server, ServerName,
+    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Route, Server, ServerName,
     SessionCookie, Split, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
@@ -218,6 +218,16 @@ pub fn upstream_file(id: &UpstreamId, crowds: &Crowds) -> FilePath {
 /// The file that the locations of an upstream include while it has no endpoints.
 pub fn empty_file(id: &UpstreamId) -> FilePath {
     format!("empty/{}.conf", upstream_hash(id)).into()
+}
+
+/// The same for locations whose requests another backend takes meanwhile.
+pub fn stand_in_file(id: &UpstreamId) -> FilePath {
+    format!("empty/{}-stand-in.conf", upstream_hash(id)).into()
+}
+
+/// The location for the requests of a route while its upstream has no endpoints.
+pub fn stand_in(route: &Route) -> String {
+    format!("@ingressd_stand_in_{}", hash(&[&format!("{:?}", route.path), &route.origin.to_string()]))
 }
 
 /// The variable that says whether a host has an upstream without endpoints in a slot of its shared

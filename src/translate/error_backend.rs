@@ -8,11 +8,11 @@ use super::rule::Backend;
 use super::server::{Servers, UNAVAILABLE};
 use super::subject::Subject;
 use crate::finding::{Finding, Reason};
-use crate::model::{Action, ErrorPages, Origin, Protocol};
+use crate::model::{Action, ErrorPages, Origin, Protocol, StandIn};
 
 impl<'a> Servers<'a> {
-    /// The action of a path with its error pages, when the object asks for them. That backend gets
-    /// all requests while the path's own has no endpoints.
+    /// The action of a path with its error pages, when the object asks for them. The backend that
+    /// the object names gets all requests while the path's own has no endpoints.
     pub fn with_errors(
         &mut self,
         action: Action,
@@ -20,13 +20,17 @@ impl<'a> Servers<'a> {
         backend: Option<Backend<'a>>,
     ) -> (Action, Option<Arc<ErrorPages>>) {
         let asked = &subject.reading.errors;
-        let is_away = asked.default_backend.is_some() && self.is_away(&action);
+        let stand_in = match &asked.default_backend {
+            Some(_) if action == UNAVAILABLE => StandIn::Always,
+            Some(_) if action.upstream().is_some() => StandIn::WithoutEndpoints,
+            _ => StandIn::Never,
+        };
         let has_answers = !asked.statuses.is_empty() && action.upstream().is_some();
         let Some(origin) = asked.default_backend.as_ref().map(|(_, origin)| origin).or(asked.statuses_at.as_ref())
         else {
             return (action, None);
         };
-        if !is_away && !has_answers {
+        if stand_in == StandIn::Never && !has_answers {
             // The backend is not needed now, but a mistake in its name is reported before it is.
             self.named_backend(subject);
             return (action, None);
@@ -42,12 +46,12 @@ impl<'a> Servers<'a> {
             upstream: upstream.clone(),
             statuses: asked.statuses.clone(),
             intercepts: !asked.passes_backend_errors,
-            stands_in: is_away,
+            stand_in,
             service: backend.and_then(|backend| backend.service).unwrap_or_default().into(),
             port,
             origin: origin.clone(),
         };
-        (if is_away { other } else { action }, Some(Arc::new(pages)))
+        (if stand_in == StandIn::Always { other } else { action }, Some(Arc::new(pages)))
     }
 
     /// The Service that an object names for error pages, if it exists.
@@ -81,11 +85,8 @@ impl<'a> Servers<'a> {
                 self.first_port(namespace, service, self.options.endpoints, dialect, http, origin)
             }
         };
-        Some(found).filter(|action| action.upstream().is_some() && !self.is_away(action))
-    }
-
-    /// Whether an action would pass requests to a backend that is not there, or has no endpoints.
-    fn is_away(&self, action: &Action) -> bool {
-        *action == UNAVAILABLE || action.upstream().is_some_and(|upstream| self.backends.is_without_endpoints(upstream))
+        let has_endpoints =
+            |action: &Action| action.upstream().is_some_and(|upstream| !self.backends.is_without_endpoints(upstream));
+        Some(found).filter(has_endpoints)
     }
 }

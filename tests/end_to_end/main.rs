@@ -62,6 +62,7 @@ mod rewrites;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod rig_itself;
+mod scaling;
 mod sessions;
 mod settings;
 mod setup;

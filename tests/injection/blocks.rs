@@ -39,6 +39,12 @@ fn hosts(directives: &[Directive], path: &str) -> Vec<(String, Said)> {
     let mut servers = Vec::new();
     for directive in directives {
         match (directive.name.as_str(), directive.arguments.as_slice()) {
+            // What it includes is named as the variable is, and so is not here yet.
+            ("map", [host, variable]) if host == "$host" && variable.starts_with(EMPTY) => {
+                let [include] = directive.children() else { panic!("{directive:?} in {path}") };
+                let file = format!("/[e]mpty/empty_{}.conf", &variable[EMPTY.len()..]);
+                assert!(include.name == "include" && include.arguments[0].ends_with(&file), "{include:?} in {path}");
+            }
             ("map", [host, variable]) if host == "$host" => {
                 let entries = directive.children().iter().map(|entry| {
                     let [upstream] = entry.arguments.as_slice() else { panic!("{entry:?} in {path}") };
@@ -64,7 +70,12 @@ fn hosts(directives: &[Directive], path: &str) -> Vec<(String, Said)> {
 
 /// What a server says, with one of its names and that host's upstreams.
 fn of_host(directive: &Directive, host: &str, tables: &BTreeMap<String, BTreeMap<&str, &str>>) -> Said {
-    let kept = |child: &&Directive| child.name != "server_name" || child.arguments == [host];
+    let kept = |child: &&Directive| match child.name.as_str() {
+        "server_name" => child.arguments == [host],
+        // The answer without endpoints: its variable is that of the upstream.
+        "if" => !asks_for(child, directive.children()),
+        _ => true,
+    };
     let block =
         directive.block.as_ref().map(|block| block.iter().filter(kept).map(|child| of_host(child, host, tables)));
     let mut arguments = directive.arguments.clone();
@@ -76,7 +87,22 @@ fn of_host(directive: &Directive, host: &str, tables: &BTreeMap<String, BTreeMap
     Said(directive.name.clone(), arguments, block.map(Iterator::collect))
 }
 
+/// The prefix of variables that say which hosts have upstreams without endpoints.
+const EMPTY: &str = "$ingressd_empty_";
+
+/// Whether an `if` asks whether the upstream beside it has no endpoints, and answers 503 then.
+fn asks_for(asked: &Directive, beside: &[Directive]) -> bool {
+    let Some(slot) = asked.arguments[0].trim_matches(['(', ')']).strip_prefix(EMPTY) else { return false };
+    let passes = |one: &Directive| one.name == "proxy_pass" && one.arguments[0].ends_with(&format!("backend_{slot}"));
+    assert!(beside.iter().any(passes), "{asked:?}");
+    assert!(asked.children().iter().all(|answer| answer.name == "return" && answer.arguments[0] == "503"), "{asked:?}");
+    true
+}
+
 fn said(directive: &Directive) -> Said {
-    let block = directive.block.as_ref().map(|block| block.iter().map(said).collect());
+    // Where a shared server asks a variable, its own includes the answer.
+    let asks = directive.children().iter().any(|child| child.name == "proxy_pass");
+    let is_kept = |child: &&Directive| child.name != "include" || !asks;
+    let block = directive.block.as_ref().map(|block| block.iter().filter(is_kept).map(said).collect());
     Said(directive.name.clone(), directive.arguments.clone(), block)
 }

@@ -147,6 +147,31 @@ impl Outcome {
         self.text(&format!("http/server-exact-{host}.conf"))
     }
 
+    /// Whether a host passes requests to some endpoint.
+    pub fn passes(&self, host: &str) -> bool {
+        let text = self.server(host).unwrap_or_default();
+        let groups = text.lines().filter_map(|line| Some(line.split_once("_pass ")?.1.trim_end_matches(';')));
+        let opening = |to: &str| format!("upstream {} {{", to.rsplit('/').next().unwrap());
+        let has_endpoint = |opening: String| {
+            let files = self.files.files.values().map(|file| file.content.text());
+            let group = files.filter_map(|text| Some(text.split_once(&opening)?.1.to_owned())).next().unwrap();
+            group
+                .lines()
+                .any(|line| line.starts_with("    server ") && line != "    server unix:/nobody down max_fails=0;")
+        };
+        groups.map(opening).any(has_endpoint)
+    }
+
+    /// Whether the locations of a host answer 503, because their upstreams have no endpoints.
+    pub fn is_without_endpoints(&self, host: &str) -> bool {
+        let text = self.server(host).unwrap_or_default();
+        let mut names =
+            text.lines().filter_map(|line| Some(line.split_once("/[e]mpty/")?.1.trim_end_matches("\";"))).peekable();
+        let answers =
+            |name: &str| self.text(&format!("empty/{name}")).is_some_and(|text| text.starts_with("return 503"));
+        names.peek().is_some() && names.all(answers)
+    }
+
     /// The trees of all files of TCP and UDP services, by their paths.
     pub fn streams(&self) -> impl Iterator<Item = (&str, &[Shape])> {
         let trees = self.trees.iter().filter(|(path, _)| path.starts_with("stream/"));
@@ -181,7 +206,7 @@ impl Outcome {
     pub fn check(&self) {
         for (path, file) in &self.files.files {
             let (folder, name) = path.split_once('/').unwrap();
-            assert!(["http", "stream", "certs", "auth"].contains(&folder), "{path:?}");
+            assert!(["http", "stream", "certs", "auth", "empty"].contains(&folder), "{path:?}");
             let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_+".contains(&byte);
             assert!(name.bytes().all(fits) && name.len() <= 255 && !name.starts_with('.'), "{path:?}");
             assert_eq!(file.content.secret, folder == "certs" || folder == "auth", "{path:?}");
@@ -193,6 +218,10 @@ impl Outcome {
             assert_eq!(text.chars().find(odd), None, "{path:?}");
             match folder {
                 "http" | "stream" => assert!(!self.trees[path].is_empty(), "{path:?} is empty"),
+                "empty" => {
+                    let is_answer = ["return 503 \"503 Service Unavailable\";\n", "return 598;\n"].contains(&&*text);
+                    assert!(is_answer || text.lines().all(|line| line.ends_with(" 1;")), "{path:?}: {text}");
+                }
                 "auth" => assert!(text.lines().all(|line| line.split(':').count() == 2), "{path:?}"),
                 _ => assert!(text.starts_with("-----BEGIN CERTIFICATE-----\n"), "{path:?}"),
             }

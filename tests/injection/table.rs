@@ -69,6 +69,8 @@ fn allowed(field: &Field, class: &str, version: Version) -> Allowed {
     let mut known = BTreeSet::new();
     trees.iter().flatten().for_each(|tree| words(tree, &[], &mut known));
     known.insert((vec!["server".to_owned(), "location".to_owned(), "return".to_owned()], 2));
+    // That of an upstream without endpoints.
+    known.insert((vec!["upstream".to_owned(), "server".to_owned()], 3));
     Allowed { trees, words: known }
 }
 

@@ -172,6 +172,10 @@ impl<'m> Costs<'m> {
             };
         }
         let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
+        if route.has_stand_in() {
+            // A second location, which no path leads to.
+            cost += Cost { routes: 0, ..cost };
+        }
         if expression {
             cost += EXPRESSION;
         }

@@ -17,7 +17,9 @@ use crate::render::view::{Block, Tables};
 
 use super::answer::with_name;
 use super::backend::{Slot as Backend, slots as backends};
+use super::error_pages;
 use super::location::Scene;
+use super::shared::routes;
 use super::slots::{Slot, Slots};
 use super::tables::{self, Files};
 
@@ -35,19 +37,29 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
             slots.say_if(Slot::Answer, is_empty, "return", with_name(503)?);
         }
         None => {
-            slots.say(Slot::Answer, "include", pattern(scene.facts.decisions, &names::empty_file(upstream))?);
+            let of = if scene.route.has_stand_in() { names::stand_in_file } else { names::empty_file };
+            slots.say(Slot::Answer, "include", pattern(scene.facts.decisions, &of(upstream))?);
         }
     }
     Ok(())
 }
 
-/// One file for each upstream without endpoints, which its locations include.
+/// The files that locations of upstreams without endpoints include.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for upstream in plan.model.without_endpoints() {
         files.add(names::empty_file(&upstream.id), Some(&upstream.origin), [], |tables| {
             tables.line(Words::line("return", with_name(503)?));
             Ok(())
         });
+    }
+    let empty = empty(plan);
+    for route in routes(plan).filter(|route| !empty.is_empty() && route.has_stand_in()) {
+        if let Some(id) = route.action.upstream().filter(|id| empty.contains(id)) {
+            files.add(names::stand_in_file(id), Some(&route.origin), [], |tables| {
+                error_pages::take_over(tables);
+                Ok(())
+            });
+        }
     }
 }
 

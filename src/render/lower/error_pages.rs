@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{ErrorPages, Kind, Origin, Protocol, Refused, Route, Server, UpstreamId};
+use crate::model::{ErrorPages, Kind, Origin, Protocol, Refused, Route, Server, StandIn, UpstreamId};
 use crate::nginx::Decisions;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
-use crate::render::view;
+use crate::render::view::{self, Tables};
 
 use super::limits;
 use super::location::{Location, Scene};
@@ -21,33 +21,60 @@ const TOLD: [(&str, &str); 4] = [
     ("X-Service-Port", "$ingressd\u{2}_error_port"),
 ];
 
+/// The status by which a location without endpoints hands its requests to the location of the
+/// other backend. No client sees it, and nginx answers with it for no other reason.
+const WITHOUT_ENDPOINTS: u16 = 598;
+
 /// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(pages) = scene.route.errors.as_deref() else { return Ok(()) };
     let values = values(scene.route, pages)?;
-    if pages.stands_in {
+    if pages.stand_in == StandIn::Always {
         let told = TOLD.into_iter().zip(values).map(|((name, _), value)| Header::fixed(name, value));
         told.chain(of_every_page(503)).for_each(|header| slots.request_header(header));
         return Ok(());
     }
-    for ((_, variable), value) in TOLD.into_iter().zip(values) {
-        slots.say(Slot::Variables, "set", Words::join([Words::from(Word::fixed(variable)), value]));
-    }
-    if let Some(upstream) = scene.route.action.upstream().filter(|_| pages.intercepts) {
+    if let Some(upstream) = scene.route.action.upstream().filter(|_| intercepts(pages)) {
         slots.say(Slot::Backend, Family::of(upstream.protocol).intercept_errors(), Word::fixed("on"));
     }
-    for status in &pages.statuses {
-        let place = Word::own(&place(&pages.upstream, *status))?;
-        let arguments = [Word::number(u64::from(*status)), Word::fixed("="), place];
+    let mut hand_over = |status: u16, place: &str| {
+        let arguments = [Word::number(u64::from(status)), Word::fixed("="), Word::own(place)?];
         slots.say(Slot::Backend, "error_page", Words::join(arguments));
+        Ok(())
+    };
+    if scene.route.has_stand_in() {
+        hand_over(WITHOUT_ENDPOINTS, &names::stand_in(scene.route))?;
+    }
+    pages.statuses.iter().try_for_each(|status| hand_over(*status, &place(&pages.upstream, *status)))?;
+    if !pages.statuses.is_empty() {
+        for ((_, variable), value) in TOLD.into_iter().zip(values) {
+            slots.say(Slot::Variables, "set", Words::join([Words::from(Word::fixed(variable)), value]));
+        }
     }
     Ok(())
+}
+
+/// Whether responses of the route's own backend are replaced.
+pub fn intercepts(pages: &ErrorPages) -> bool {
+    pages.intercepts && !pages.statuses.is_empty() && pages.stand_in != StandIn::Always
+}
+
+/// Writes that the location of the other backend takes the requests.
+pub fn take_over(tables: &mut Tables) {
+    tables.line(Words::line("return", Word::number(u64::from(WITHOUT_ENDPOINTS))));
+}
+
+/// The routes of a server for requests to upstreams without endpoints, by the name of their
+/// location.
+pub fn stand_ins(server: &Server) -> BTreeMap<String, Route> {
+    let of = |route: &Route| Some((names::stand_in(route), route.without_endpoints()?));
+    server.all_routes().filter_map(of).collect()
 }
 
 /// The internal locations of a server that request error pages, by name.
 pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> {
     let pages = server.all_routes().filter_map(|route| route.errors.as_deref());
-    let pages = pages.filter(|pages| !pages.stands_in);
+    let pages = pages.filter(|pages| pages.stand_in != StandIn::Always);
     let places = pages.flat_map(|pages| {
         let of = |status: &u16| (place(&pages.upstream, *status), (&pages.upstream, *status, &pages.origin));
         pages.statuses.iter().map(of)

@@ -5,6 +5,7 @@ use crate::model::catalogue::Module;
 use crate::model::{ParameterName, Refused, Template};
 use crate::render::token::{Text, Word};
 
+use super::error_pages;
 use super::location::Scene;
 use super::slots::{Header, Slot, Slots};
 
@@ -41,7 +42,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     }
     let behaviour = &scene.route.behaviour;
     let own: Vec<_> = behaviour.directives.iter().filter_map(|directive| directive.row.fastcgi).collect();
-    let intercepts = scene.route.errors.as_deref().is_some_and(|pages| pages.intercepts && !pages.stands_in);
+    let intercepts = scene.route.errors.as_deref().is_some_and(error_pages::intercepts);
     for (name, arguments) in SAID {
         let is_own = own.contains(&name) || (intercepts && name == "fastcgi_intercept_errors");
         if !is_own {

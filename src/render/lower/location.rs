@@ -292,7 +292,7 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
 }
 
 fn of_place(place: &Place<'_>) -> Result<view::Location, Refused> {
-    Ok(view::Location::new(place.modifier.clone(), place.literal()?))
+    Ok(view::Location::new(place.modifier.clone(), place.words()?))
 }
 
 /// An argument as it is written.

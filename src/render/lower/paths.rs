@@ -9,8 +9,8 @@
 use std::collections::BTreeSet;
 
 use crate::model::expression::{LIMITS, literal};
-use crate::model::{Action, PathMatch, Pattern, Route, Server, UrlPath};
-use crate::render::token::{Literal, Text, Word};
+use crate::model::{Action, PathMatch, Pattern, Refused, Route, Server, UrlPath};
+use crate::render::token::{Literal, Text, Word, Words};
 
 /// The longest path of a plain location: some versions of nginx keep the length in one byte.
 const LONGEST_PLAIN: usize = 250;
@@ -18,9 +18,9 @@ const LONGEST_PLAIN: usize = 250;
 /// The first line of a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// `=`, `^~`, `~` or `~*`.
+    /// `=`, `^~`, `~` or `~*`; or the name of an internal location.
     pub modifier: Word,
-    /// The path or expression, before quoting.
+    /// The path or expression, before quoting; empty behind a name.
     pub path: String,
     /// The route that handles the requests.
     pub route: &'a Route,
@@ -164,9 +164,14 @@ impl<'a> Locations<'a> {
     }
 }
 
-impl Place<'_> {
-    /// The path as a quoted word.
-    pub fn literal(&self) -> Result<Literal, crate::model::Refused> {
-        Literal::new(&self.path)
+impl<'a> Place<'a> {
+    /// An internal location, by a name of ours.
+    pub fn named(name: &str, route: &'a Route) -> Result<Self, Refused> {
+        Ok(Place { modifier: Word::own(name)?, path: String::new(), route, to_slash: None })
+    }
+
+    /// The path as a quoted word; nothing behind a name.
+    pub fn words(&self) -> Result<Words, Refused> {
+        if self.path.is_empty() { Ok(Words::nothing()) } else { Ok(Literal::new(&self.path)?.into()) }
     }
 }

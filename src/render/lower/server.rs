@@ -22,7 +22,7 @@ use crate::render::view;
 use super::backend::Backends;
 use super::head::{Head, statements};
 use super::location::{self, Location, Surroundings, closed, location};
-use super::paths::places;
+use super::paths::{Place, places};
 use super::shared::scheme;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::variables_of;
@@ -254,7 +254,10 @@ fn write_one(
         log_line: decisions.access_log.line(head.is_detailed()),
         backends,
     };
-    for place in places(server) {
+    let stand_ins = error_pages::stand_ins(server);
+    let stand_ins = stand_ins.iter().map(|(name, route)| Place::named(name, route));
+    let stand_ins = stand_ins.collect::<Result<Vec<_>, Refused>>()?;
+    for place in places(server).into_iter().chain(stand_ins) {
         let written = location(&place, &surroundings, facts)
             .and_then(|location| Ok((filled(&location, list, engine)?, location)));
         match written {
