@@ -53,7 +53,10 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         });
     }
     let empty = empty(plan);
-    for route in routes(plan).filter(|route| !empty.is_empty() && route.has_stand_in()) {
+    if empty.is_empty() {
+        return;
+    }
+    for route in routes(plan).filter(|route| route.has_stand_in()) {
         if let Some(id) = route.action.upstream().filter(|id| empty.contains(id)) {
             files.add(names::stand_in_file(id), Some(&route.origin), [], |tables| {
                 error_pages::take_over(tables);
