@@ -218,9 +218,11 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
     let mut changed: BTreeSet<FilePath> = BTreeSet::new();
     let mut loose: BTreeSet<&FilePath> = BTreeSet::new();
     for path in files.files.keys().filter(|path| differs(path)) {
-        match included(path) {
-            true => drop(changed.insert(Arc::clone(path))),
-            false => drop(loose.insert(path)),
+        match path.split_once('/') {
+            Some(("http" | "stream", _)) => drop(changed.insert(Arc::clone(path))),
+            Some(("certs" | "auth", _)) => drop(loose.insert(path)),
+            // Answers in the place of upstreams without endpoints, which are the program's own.
+            _ => {}
         }
     }
     for required in changed.iter().flat_map(|path| &*files.files[path].requires) {
@@ -363,8 +365,8 @@ impl<H: Host> Run<'_, H> {
         Ok(path)
     }
 
-    /// A file that names certificates through the link is copied, and names the staged generation
-    /// instead.
+    /// A file that names certificates or password files through the link is copied, and names the
+    /// staged generation instead.
     fn place(&mut self, path: &FilePath) -> Result<PathBuf, ApplyError> {
         if let Some(place) = self.written.get(path) {
             return Ok(place.clone());
@@ -372,7 +374,8 @@ impl<H: Host> Run<'_, H> {
         let staged = self.scratch.staged.join(&**path);
         let text = self.scratch.files.files[path].content.text();
         let link = format!("{}/", self.scratch.link.display());
-        let place = match text.contains(&link) {
+        let names = |folder: &str| text.contains(&[&link, folder].concat());
+        let place = match names("certs/") || names("auth/") {
             false => staged,
             true => {
                 let place = self.scratch.folder.join(&**path);

@@ -58,7 +58,7 @@ pub type Note = (Reason, Arc<str>);
 pub struct Resolution {
     /// The upstream; without endpoints it answers 503.
     pub target: Option<Arc<Upstream>>,
-    /// The findings; never empty without a target, or without endpoints.
+    /// The findings; never empty without a target.
     pub notes: Vec<Note>,
     /// The DNS names whose addresses are needed.
     names: Vec<NamedBy>,
@@ -118,12 +118,20 @@ impl Located<'_> {
 impl<'a> Backends<'a> {
     /// A resolver that has resolved nothing.
     pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a Slices<'a>) -> Self {
-        let (resolved, hosts) = (HashMap::new(), HashMap::new());
+        let (resolved, hosts, without_endpoints) = (HashMap::new(), HashMap::new(), HashSet::new());
         let (used, dependencies, named) = (Vec::new(), Vec::new(), Vec::new());
-        let without_endpoints = HashSet::new();
-        let known = names;
-        let names = named;
-        Backends { snapshot, known, options, slices, resolved, hosts, used, without_endpoints, dependencies, names }
+        Backends {
+            snapshot,
+            known: names,
+            options,
+            slices,
+            resolved,
+            hosts,
+            used,
+            without_endpoints,
+            dependencies,
+            names: named,
+        }
     }
 
     /// Whether no endpoint was found for an upstream that was resolved.

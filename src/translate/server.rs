@@ -28,7 +28,7 @@ use crate::source::Version;
 
 /// The response where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };
-/// The response where the backend has no endpoints.
+/// The response where the Service or its port does not exist.
 pub const UNAVAILABLE: Action = Action::Respond { status: 503 };
 
 /// See [`health`].
@@ -363,8 +363,7 @@ impl<'a> Servers<'a> {
         }
     }
 
-    /// The share of a canary in the requests to an upstream. Without endpoints of its own it gets
-    /// none.
+    /// The share of a canary in the requests to an upstream.
     fn split(&mut self, main: &UpstreamId, subject: &Subject<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
         let canary = offer.subject.reading.canary.as_ref()?;
         let reference = self.reference(offer.subject, Some(offer.backend), &offer.origin).ok()?;

@@ -34,7 +34,7 @@ fn on_disk(folder: &Path) -> Result<Option<usize>, String> {
     let Ok(target) = fs::read_link(&current) else { return Ok(None) };
     let number = target.file_name().unwrap().to_str().unwrap().to_owned();
     let mut found = Vec::new();
-    for part in ["http", "stream", "certs", "auth"] {
+    for part in ["http", "stream", "certs", "auth", "empty"] {
         for entry in fs::read_dir(current.join(part)).map_err(|error| format!("{part}: {error}"))? {
             let path = entry.unwrap().path();
             let bytes = fs::read(&path).unwrap();
@@ -140,6 +140,18 @@ fn a_file_that_somebody_changed_or_put_a_link_in_its_place_is_written_anew() {
         assert!(!file.is_symlink());
         assert_eq!(fs::read_to_string(&other).unwrap(), written, "what a link leads to is not written");
     }
+}
+
+#[test]
+fn files_of_a_generation_without_the_newer_folders_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let nginx = Simulated::new(&folder.path().join("ingressd"));
+    let [first, second, _] = sets();
+    Applier::open(options(folder.path()), nginx.clone()).unwrap().apply(&first);
+    fs::remove_dir(folder.path().join("ingressd/current/empty")).unwrap();
+    let outcome = Applier::open(options(folder.path()), nginx).unwrap().apply(&second);
+    assert!(matches!(outcome, Outcome::Confirmed { generation: 2, written: 2, .. }), "{outcome:?}");
+    assert_eq!(on_disk(folder.path()), Ok(Some(1)));
 }
 
 #[test]

@@ -47,6 +47,8 @@ const ROWS: &[(&str, &str)] = &[
     ("shop.test/api/v1", "api"),
     ("shop.test/apis", "shop"),
     ("shop.test/absent", "503"),
+    ("idle.test/", "503"),
+    ("relieved.test/", "bare"),
     ("bare.test/other", "404"),
     ("closed.test/", "503"),
     ("moved.test/x", "301"),
@@ -138,6 +140,8 @@ fn write(rig: &Rig, long: &str) {
                 .path("mixed.test", "Prefix", "/dir/", "folder")
                 .annotation("use-regex", "true")
                 .build(),
+            of_controller("idle", 2021).host("idle.test", "idle").build(),
+            of_controller("relieved", 2021).host("relieved.test", "idle").annotation("default-backend", "bare").build(),
             ingress("open").host("strict.test", "open").build(),
             ingress("admin")
                 .path("strict.test", "Prefix", "/admin", "admin")
@@ -200,6 +204,7 @@ fn explain_says_of_every_request_what_nginx_does() {
         rig.manifests.write("gone.yaml", &[ingress("gone").host("gone-alias.test", "shop").build()]);
         let long = format!("/{}", "l".repeat(252));
         write(rig, &long);
+        rig.manifests.write("idle.yaml", &service_at("idle", &[], ECHO));
         rig.start().await;
         get("http://gone-alias.test/").send_until("the host that goes", |reply| reply.status == 200).await;
         rig.manifests.remove("gone.yaml");
@@ -218,6 +223,7 @@ fn explain_says_of_every_request_what_nginx_does() {
 
         for (url, why) in [
             ("shop.test/absent", "spec.rules[3].http.paths[0]: there is no Service"),
+            ("idle.test", "Service \"idle\" has no ready endpoint"),
             ("closed.test", "allowlist-source-range]: \"nonsense\""),
         ] {
             let output = rig.daemon.command("explain").arg(url).output().unwrap();

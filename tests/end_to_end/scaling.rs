@@ -219,6 +219,8 @@ fn a_default_backend_takes_the_requests_and_what_protects_the_route_stays() {
     rig::run(async |rig| {
         let of_scaled = |name: &str| of_scaled(name).annotation("default-backend", "stand-in");
         rig.serve(&["stand-in"]);
+        let alike: Vec<_> = (0..20).map(|number| of_scaled(&format!("host-{number}")).build()).collect();
+        rig.manifests.write("alike.yaml", &alike);
         rig.manifests.write(
             "objects.yaml",
             &[
@@ -241,6 +243,7 @@ fn a_default_backend_takes_the_requests_and_what_protects_the_route_stays() {
             "http://pages.test/",
             "http://regex.test/a",
             "https://tls.test/",
+            "http://host-7.test/",
         ];
         let rows: Vec<_> = asks.iter().map(|url| (get(url), AT)).collect();
         let guarded = [
@@ -263,5 +266,43 @@ fn a_default_backend_takes_the_requests_and_what_protects_the_route_stays() {
         assert_eq!(get("http://open.test/").header("X-Code", "1").send().await.echo().header("x-code"), Some("1"));
         assert_eq!(changed(&before, &again), BTreeSet::new());
         assert_eq!(changed(&before, &nothing), set([UPSTREAM, &UPSTREAM.replace(".conf", ".grpc.conf"), "empty"]));
+    });
+}
+
+#[test]
+fn services_beside_a_route_are_not_used_without_endpoints() {
+    rig::run(async |rig| {
+        let of_web = |name: &str| ingress(name).class("nginx").host(&format!("{name}.test"), "web");
+        rig.serve(&["web"]);
+        let url = "http://scaled.default.svc:80/";
+        rig.manifests.write(
+            "objects.yaml",
+            &[
+                of_web("asking").annotation("auth-url", url).build(),
+                of_web("itself").annotation("auth-url", "http://$host/may").build(),
+                ingress("may").class("nginx").path("itself.test", "Exact", "/may", "scaled").build(),
+                of_web("copied").annotation("mirror-target", url).build(),
+                of_web("pages").annotation("custom-http-errors", "404").annotation("default-backend", "scaled").build(),
+            ],
+        );
+        rig.manifests.write("scaled.yaml", &service_at("scaled", &[], ECHO));
+        rig.start().await;
+        rig.expect([
+            (get("http://asking.test/"), "503"),
+            (get("http://itself.test/"), "503"),
+            (get("http://itself.test/may"), "503"),
+            (get("http://copied.test/"), "web"),
+            (get("http://pages.test/x?status=404"), "web"),
+        ])
+        .await;
+        scale(rig, &[SCALED], 2).await;
+        rig.expect([
+            (get("http://asking.test/"), "web"),
+            (get("http://itself.test/"), "web"),
+            (get("http://itself.test/may"), AT),
+            (get("http://copied.test/"), "web"),
+            (get("http://pages.test/x?status=404"), AT),
+        ])
+        .await;
     });
 }
