@@ -12,7 +12,7 @@ use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with};
 use crate::finding::{Finding, count, limit};
 use crate::model::catalogue::Version;
-use crate::model::{HostName, Instance};
+use crate::model::{HostName, Instance, UpstreamId};
 use crate::nginx::{Capabilities, OtherSites, Plan, gate};
 use crate::render::Templates;
 use crate::source::Snapshot;
@@ -85,6 +85,16 @@ impl Processed {
         Some(format!("DNS is not asked for the addresses of {names}; --resolve asks it, as the daemon does"))
     }
 
+    /// The upstreams that would have no endpoints on a node, where DNS is asked.
+    fn without_endpoints(&self) -> Vec<UpstreamId> {
+        let is_named = |id: &UpstreamId| {
+            let service = self.snapshot.service(&id.namespace, &id.service);
+            service.is_some_and(|service| service.object.external_name.is_some())
+        };
+        let ids = self.plan.model.without_endpoints().map(|upstream| &upstream.id);
+        ids.filter(|id| self.unasked.is_empty() || !is_named(id)).cloned().collect()
+    }
+
     /// What explains answers of the nginx that would have this.
     pub fn in_force(&self) -> InForce {
         InForce {
@@ -92,7 +102,7 @@ impl Processed {
             options: self.options.clone(),
             snapshot: Snapshot::clone(&self.snapshot),
             servers: self.plan.model.servers.clone(),
-            without_endpoints: self.plan.model.without_endpoints().map(|upstream| upstream.id.clone()).collect(),
+            without_endpoints: self.without_endpoints(),
             passthroughs: self.plan.model.passthroughs.hosts.clone(),
             sites_beside: self.plan.sites_beside.clone(),
         }

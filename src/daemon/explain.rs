@@ -145,11 +145,10 @@ impl InForce {
             strict @ StrictPaths::Of(_) => strict.concern(route),
         };
         let is_refused = is_strict && address.is_ambiguous();
-        let because = self.why(route, findings);
         let answer = match adds_slash {
             _ if is_refused => STRICT.to_owned(),
             true => "is answered 301, to the same path with a slash behind it".to_owned(),
-            false => self.does(route, &because),
+            false => self.does(route),
         };
         let own_tls = has_own_tls(server, self.sites_beside.sockets());
         let plain_paths = &self.settings.gate.everywhere.plain_paths;
@@ -162,7 +161,7 @@ impl InForce {
             "over_plain_http": redirect.map(|redirect| {
                 format!("is answered {}, to the same address by https", redirect.status)
             }),
-            "because": because,
+            "because": self.why(route, findings),
             // An expression that is not understood here may take the request before this route
             // does.
             "unless": taken.and_then(|taken| taken.unless).or(unless),
@@ -269,13 +268,12 @@ impl InForce {
     }
 
     /// What happens to requests, in words that complete "it".
-    fn does(&self, route: &Route, because: &[Value]) -> String {
+    fn does(&self, route: &Route) -> String {
         let place = |upstream: &UpstreamId| {
             format!("Service {}/{}, port {}", upstream.namespace, upstream.service, upstream.port)
         };
         match &route.action {
-            // Where DNS is not asked, nothing is found and nothing is amiss.
-            Action::Proxy { upstream, .. } if !because.is_empty() && self.without_endpoints.contains(upstream) => {
+            Action::Proxy { upstream, .. } if self.without_endpoints.contains(upstream) => {
                 let own = place(upstream);
                 match route.errors.as_deref().filter(|_| route.has_stand_in()) {
                     Some(pages) => format!("goes to {}, because {own}, has no endpoints", place(&pages.upstream)),

@@ -31,3 +31,9 @@ pub struct ErrorPages {
     /// The field that asked for it.
     pub origin: Origin,
 }
+
+impl ErrorPages {
+    /// The status by which a location without endpoints hands its requests to the location of the
+    /// backend that stands in. nginx itself has no use for it.
+    pub const WITHOUT_ENDPOINTS: u16 = 598;
+}

@@ -148,17 +148,21 @@ pub struct Route {
 }
 
 impl Route {
-    /// The route for its requests while its upstream has no endpoints, where another backend takes
-    /// them.
-    pub fn without_endpoints(&self) -> Option<Route> {
-        let pages = self.errors.as_deref().filter(|pages| pages.stand_in == StandIn::WithoutEndpoints)?;
-        let action = Action::Proxy { upstream: pages.upstream.clone(), split: None };
-        let errors = Some(Arc::new(ErrorPages { stand_in: StandIn::Always, ..pages.clone() }));
-        Some(Route { action, errors, ..self.clone() })
-    }
-
     /// Whether another backend takes its requests while its upstream has no endpoints.
     pub fn has_stand_in(&self) -> bool {
-        self.errors.as_deref().is_some_and(|pages| pages.stand_in == StandIn::WithoutEndpoints)
+        let waits = |pages: &ErrorPages| pages.stand_in == StandIn::WithoutEndpoints;
+        self.action.upstream().is_some() && self.errors.as_deref().is_some_and(waits)
+    }
+
+    /// The route for its requests meanwhile. Sessions are those of its own upstream.
+    pub fn stand_in(&self) -> Option<Route> {
+        let pages = self.errors.as_deref().filter(|_| self.has_stand_in())?;
+        let action = Action::Proxy { upstream: pages.upstream.clone(), split: None };
+        let errors = Some(Arc::new(ErrorPages { stand_in: StandIn::Always, ..pages.clone() }));
+        let behaviour = match self.behaviour.session {
+            Some(_) => Arc::new(Behaviour { session: None, ..(*self.behaviour).clone() }),
+            None => Arc::clone(&self.behaviour),
+        };
+        Some(Route { action, errors, behaviour, ..self.clone() })
     }
 }

@@ -80,11 +80,12 @@ impl Blocks {
             .filter_map(|(path, block)| Some((FilePath::clone(path), Arc::clone(block.file.as_ref()?))));
         files.extend(made);
         let written = self.made.values().filter(|block| block.file.is_some() && !empty.is_empty());
-        let empty = written.flat_map(|block| {
-            let servers = block.servers.iter().map(|server| &**server);
-            lower::empty_hosts(servers, &block.variables, empty, engine)
-        });
-        files.extend(empty.map(|(path, file)| (path, Arc::new(file))));
+        let written: Vec<_> = written.collect();
+        let of_block = |block: &&Block| {
+            let servers: Vec<_> = block.servers.iter().map(|server| &**server).collect();
+            lower::empty_hosts(&servers, &block.variables, empty, engine)
+        };
+        files.par_extend(written.par_iter().flat_map_iter(of_block));
         servers.into_iter().filter(|server| !shared.contains(&place(server))).collect()
     }
 }

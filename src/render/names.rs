@@ -10,8 +10,8 @@ use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientCertificates, ClientLimits, Cors, Endpoint, ExternalAuthentication, HeaderName, Hsts,
-    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Route, Server, ServerName,
-    SessionCookie, Split, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
+    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, PathMatch, Pattern, Port, Protocol, Route, Server,
+    ServerName, SessionCookie, Split, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
 /// The file that all servers share. It sorts before every other file.
@@ -215,30 +215,38 @@ pub fn upstream_file(id: &UpstreamId, crowds: &Crowds) -> FilePath {
     format!("http/2{}-upstream-{}.conf", crowds.step(id), readable(id)).into()
 }
 
+/// The folder of files that stand in for endpoints.
+pub const EMPTY: &str = "empty/";
+
 /// The file that the locations of an upstream include while it has no endpoints.
 pub fn empty_file(id: &UpstreamId) -> FilePath {
-    format!("empty/{}.conf", upstream_hash(id)).into()
+    format!("{EMPTY}{}.conf", upstream_hash(id)).into()
 }
 
 /// The same for locations whose requests another backend takes meanwhile.
 pub fn stand_in_file(id: &UpstreamId) -> FilePath {
-    format!("empty/{}-stand-in.conf", upstream_hash(id)).into()
+    format!("{EMPTY}{}-stand-in.conf", upstream_hash(id)).into()
 }
 
 /// The location for the requests of a route while its upstream has no endpoints.
 pub fn stand_in(route: &Route) -> String {
-    format!("@ingressd_stand_in_{}", hash(&[&format!("{:?}", route.path), &route.origin.to_string()]))
+    let (kind, path) = match &route.path {
+        PathMatch::Exact { path, .. } => ("exact", path.as_str()),
+        PathMatch::Prefix { path, .. } => ("prefix", path.as_str()),
+        PathMatch::Regex(pattern) => ("expression", pattern.as_str()),
+    };
+    format!("@ingressd_stand_in_{}", hash(&[kind, path, &route.origin.to_string()]))
 }
 
 /// The variable that says whether a host has an upstream without endpoints in a slot of its shared
 /// server.
 pub fn empty_hosts(variables: &str, slot: usize) -> String {
-    format!("empty{}_{slot}", variables.trim_start_matches(BACKEND))
+    format!("empty{}_{slot}", variables.strip_prefix(BACKEND).unwrap_or(variables))
 }
 
 /// The file with the hosts for which that is so. Hashes of upstreams have no underscore.
 pub fn empty_hosts_file(variables: &str, slot: usize) -> FilePath {
-    format!("empty/{}.conf", empty_hosts(variables, slot)).into()
+    format!("{EMPTY}{}.conf", empty_hosts(variables, slot)).into()
 }
 
 /// The file of the catch-all server.

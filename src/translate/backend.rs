@@ -75,7 +75,8 @@ pub struct Backends<'a> {
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
     /// The same for hosts that are no Services.
     hosts: HashMap<Host, Arc<Resolution>>,
-    /// The upstreams that were resolved since they were last taken, perhaps several times.
+    /// The upstreams that were resolved since they were last taken, perhaps several times. Those
+    /// without endpoints are added by who uses them nevertheless.
     pub used: Vec<Arc<Upstream>>,
     /// The upstreams for which no endpoint was found.
     without_endpoints: HashSet<UpstreamId>,
@@ -214,7 +215,8 @@ impl<'a> Backends<'a> {
     fn note(&mut self, resolution: &Resolution) {
         // The routes of one object mostly use the same upstream.
         let is_last = |target: &&Arc<Upstream>| self.used.last().is_some_and(|last| Arc::ptr_eq(last, target));
-        let target = resolution.target.as_ref().filter(|target| !is_last(target));
+        let is_used = |target: &&Arc<Upstream>| !is_last(target) && !self.is_without_endpoints(&target.id);
+        let target = resolution.target.as_ref().filter(is_used);
         self.used.extend(target.cloned());
         self.names.extend_from_slice(&resolution.names);
     }

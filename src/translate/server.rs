@@ -509,10 +509,11 @@ impl<'a> Servers<'a> {
         let findings =
             resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
         self.findings.extend(findings);
-        match &resolution.target {
-            Some(upstream) => Action::Proxy { upstream: upstream.id.clone(), split: None },
-            None => UNAVAILABLE,
+        let Some(upstream) = &resolution.target else { return UNAVAILABLE };
+        if self.backends.is_without_endpoints(&upstream.id) {
+            self.backends.used.push(Arc::clone(upstream));
         }
+        Action::Proxy { upstream: upstream.id.clone(), split: None }
     }
 
     fn daemon_backend(&mut self, dialect: Dialect) -> Action {

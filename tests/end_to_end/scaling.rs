@@ -42,6 +42,13 @@ fn changed(before: &Files, after: &Files) -> BTreeSet<String> {
     differs.map(shown).collect()
 }
 
+/// How many files of upstreams of the Service are among these, and the other ones.
+fn of_upstreams(paths: &BTreeSet<String>) -> (usize, BTreeSet<String>) {
+    let (own, others): (BTreeSet<_>, BTreeSet<_>) =
+        paths.iter().cloned().partition(|path| path.starts_with(UPSTREAM.trim_end_matches(".conf")));
+    (own.len(), others)
+}
+
 async fn scale(rig: &mut Rig, addresses: &[&str], generation: u64) -> Files {
     rig.manifests.write("scaled.yaml", &service_at("scaled", addresses, ECHO));
     rig.daemon.status_when("the change", |now| status::serving(now) == Some(generation)).await;
@@ -105,9 +112,7 @@ fn files_of_the_upstream_alone_change_whatever_its_routes_are_like() {
         ];
         let scaled = there_and_back(rig, &rows, "503").await;
         // Each way to choose an endpoint makes an upstream of its own.
-        let (upstreams, rest): (BTreeSet<_>, BTreeSet<_>) =
-            scaled.into_iter().partition(|path| path.starts_with("http/20-upstream-ingressd.default.scaled.80"));
-        assert_eq!((upstreams.len(), rest), (3, set(["empty"])));
+        assert_eq!(of_upstreams(&scaled), (3, set(["empty"])));
         let report = others.stop().await;
         assert!(report.failures.is_empty() && report.kept > 0, "{report:?}");
     });
@@ -231,6 +236,11 @@ fn a_default_backend_takes_the_requests_and_what_protects_the_route_stays() {
                 of_scaled("denied").annotation("denylist-source-range", "0.0.0.0/0").build(),
                 of_scaled("tls").tls(&["tls.test"], "own").build(),
                 of_scaled("rpc").annotation("backend-protocol", "GRPC").build(),
+                of_scaled("sticky").annotation("affinity", "cookie").annotation("affinity-mode", "persistent").build(),
+                of_scaled("signed")
+                    .annotation("auth-url", "http://stand-in.default.svc:80/?status=401")
+                    .annotation("auth-signin", "https://login.test/")
+                    .build(),
                 secret("users", "Opaque", &[("auth", USERS)]),
                 tls_secret("own", &["tls.test"]),
             ],
@@ -250,12 +260,13 @@ fn a_default_backend_takes_the_requests_and_what_protects_the_route_stays() {
             (get("http://locked.test/"), "401"),
             (get("http://denied.test/"), "403"),
             (get("http://tls.test/"), "308"),
+            (get("http://signed.test/"), "302"),
         ];
         let before = files(rig);
         rig.expect(rows.iter().chain(&guarded).cloned()).await;
         let nothing = scale(rig, &[], 2).await;
         rig.expect(rows.iter().map(|(request, _)| (request.clone(), "stand-in")).chain(guarded.clone())).await;
-        rig.expect([(get("http://rpc.test/"), "stand-in")]).await;
+        rig.expect([(get("http://rpc.test/"), "stand-in"), (get("http://sticky.test/"), "stand-in")]).await;
         let told = get("http://regex.test/a?b=c").send().await.echo();
         assert_eq!(
             (told.path.as_str(), told.header("x-code"), told.header("x-service-name")),
@@ -265,15 +276,16 @@ fn a_default_backend_takes_the_requests_and_what_protects_the_route_stays() {
         rig.expect(rows.into_iter().chain(guarded)).await;
         assert_eq!(get("http://open.test/").header("X-Code", "1").send().await.echo().header("x-code"), Some("1"));
         assert_eq!(changed(&before, &again), BTreeSet::new());
-        assert_eq!(changed(&before, &nothing), set([UPSTREAM, &UPSTREAM.replace(".conf", ".grpc.conf"), "empty"]));
+        assert_eq!(of_upstreams(&changed(&before, &nothing)), (3, set(["empty"])));
     });
 }
 
 #[test]
 fn services_beside_a_route_are_not_used_without_endpoints() {
     rig::run(async |rig| {
+        rig.daemon.set("default-backend", "default/pages");
         let of_web = |name: &str| ingress(name).class("nginx").host(&format!("{name}.test"), "web");
-        rig.serve(&["web"]);
+        rig.serve(&["web", "pages"]);
         let url = "http://scaled.default.svc:80/";
         rig.manifests.write(
             "objects.yaml",
@@ -281,6 +293,8 @@ fn services_beside_a_route_are_not_used_without_endpoints() {
                 of_web("asking").annotation("auth-url", url).build(),
                 of_web("itself").annotation("auth-url", "http://$host/may").build(),
                 ingress("may").class("nginx").path("itself.test", "Exact", "/may", "scaled").build(),
+                // What the administrator names replaces 503 as it replaces any other status.
+                of_scaled("replaced").annotation("custom-http-errors", "503").build(),
                 of_web("copied").annotation("mirror-target", url).build(),
                 of_web("pages").annotation("custom-http-errors", "404").annotation("default-backend", "scaled").build(),
             ],
@@ -292,6 +306,7 @@ fn services_beside_a_route_are_not_used_without_endpoints() {
             (get("http://itself.test/"), "503"),
             (get("http://itself.test/may"), "503"),
             (get("http://copied.test/"), "web"),
+            (get("http://replaced.test/"), "pages"),
             (get("http://pages.test/x?status=404"), "web"),
         ])
         .await;
@@ -301,6 +316,7 @@ fn services_beside_a_route_are_not_used_without_endpoints() {
             (get("http://itself.test/"), "web"),
             (get("http://itself.test/may"), AT),
             (get("http://copied.test/"), "web"),
+            (get("http://replaced.test/"), AT),
             (get("http://pages.test/x?status=404"), AT),
         ])
         .await;

@@ -29,6 +29,7 @@ rows! {
     /// What nginx says of answers whose type it does not know.
     pub DEFAULT_TYPE = row("default_type", HTTP_TO_LOCATION, Form::Word).default("text/plain").in_template(InTemplate::Always);
     ERROR_PAGE = row("error_page", HTTP_TO_IF, Form::Words).reset_to("599 /");
+    RECURSIVE_ERROR_PAGES = row("recursive_error_pages", HTTP_TO_LOCATION, Form::Switch).default("off").reset();
     EXPIRES = row("expires", HTTP_TO_IF, Form::Words).default("off").reset();
     GUNZIP = row("gunzip", HTTP_TO_LOCATION, Form::Switch).of(Module::Gunzip).default("off").reset();
     /// Whether responses are compressed.

@@ -24,6 +24,8 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     }
     for upstream in &model.upstreams {
         let namespace = &upstream.id.namespace;
+        let files = u64::from(upstream.endpoints.is_empty());
+        costs.add(namespace, Cost { files, ..NOTHING });
         costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
         if let Some(balance) = &upstream.id.balance {
             costs.named.entry(Arc::clone(namespace)).or_default().of_balance(balance);
@@ -113,14 +115,15 @@ impl<'m> Costs<'m> {
         for route in server.all_routes() {
             self.add_route(route, has_tls);
             let namespace = &route.origin.object.namespace;
+            let locations = locations(route);
             if route.action.module() == Some(Module::FastCgi) {
                 self.add(namespace, Cost::of_fastcgi(route.behaviour.fastcgi.as_deref()));
             }
             if let Some(asked) = asked {
-                self.add(namespace, Cost::of_guarded_path(asked));
+                self.add(namespace, Cost::of_guarded_path(asked) * locations);
             }
             if strict.concern(route) {
-                self.add(namespace, Cost::of_strict_path());
+                self.add(namespace, Cost::of_strict_path() * locations);
             }
         }
         self.add_subrequests(server);
@@ -139,13 +142,13 @@ impl<'m> Costs<'m> {
             mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
             if let Some(external) = external {
                 named.of_question(&external.policy);
-                self.add(namespace, Cost::of_asking(&external.policy));
+                self.add(namespace, Cost::of_asking(&external.policy) * locations(route));
                 if questions.insert((&external.service, &external.policy)) {
                     self.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
                 }
             }
             if let Some(mirror) = mirror {
-                self.add(namespace, Cost::of_copying());
+                self.add(namespace, Cost::of_copying() * locations(route));
                 let told = external.map_or(&[][..], |external| &external.policy.response_headers[..]);
                 if copies.insert((&mirror.service, &mirror.policy, told)) {
                     self.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, told.len()));
@@ -172,10 +175,7 @@ impl<'m> Costs<'m> {
             };
         }
         let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
-        if route.has_stand_in() {
-            // A second location, which no path leads to.
-            cost += Cost { routes: 0, ..cost };
-        }
+        cost = Cost { routes: cost.routes, ..cost * locations(route) };
         if expression {
             cost += EXPRESSION;
         }
@@ -214,4 +214,9 @@ impl<'m> Costs<'m> {
         }
         self.add(namespace, cost);
     }
+}
+
+/// How many locations a route has: one more for another backend that stands in.
+fn locations(route: &Route) -> u64 {
+    1 + u64::from(route.has_stand_in())
 }

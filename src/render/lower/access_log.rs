@@ -185,6 +185,11 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if split.is_some() && [LogVariable::Upstream, LogVariable::Alternative].iter().any(|one| line.tells(*one)) {
         set("log_main", name(upstream)?.into())?;
     }
+    // The location that led to this one may have said another.
+    if scene.place.is_named() && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
+        set("log_main", text("")?)?;
+        set("log_handed", name(upstream)?.into())?;
+    }
     // nginx has no variable for the argument of `grpc_pass` or `fastcgi_pass`.
     if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
         let handed = match split {

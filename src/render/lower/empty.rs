@@ -5,8 +5,9 @@
 //! hosts in the same way.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use crate::model::{Refused, Server, ServerName, UpstreamId};
+use crate::model::{Refused, Route, Server, ServerName, UpstreamId};
 use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -15,7 +16,6 @@ use crate::render::names;
 use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view::{Block, Tables};
 
-use super::answer::with_name;
 use super::backend::{Slot as Backend, slots as backends};
 use super::error_pages;
 use super::location::Scene;
@@ -28,13 +28,14 @@ pub fn empty(plan: &Plan) -> HashSet<&UpstreamId> {
     plan.model.without_endpoints().map(|upstream| &upstream.id).collect()
 }
 
-/// Writes the answer of a route whose upstream has no endpoints.
+/// Writes the answer of a route whose upstream has no endpoints. It has no text, which would keep
+/// error pages away.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(upstream) = scene.route.action.upstream() else { return Ok(()) };
     match scene.surroundings.backends.slot(upstream, scene.route) {
         Some((prefix, slot)) => {
             let is_empty = Word::variable(&names::empty_hosts(prefix, slot))?;
-            slots.say_if(Slot::Answer, is_empty, "return", with_name(503)?);
+            slots.say_if(Slot::Answer, is_empty, "return", Word::number(503));
         }
         None => {
             let of = if scene.route.has_stand_in() { names::stand_in_file } else { names::empty_file };
@@ -48,7 +49,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for upstream in plan.model.without_endpoints() {
         files.add(names::empty_file(&upstream.id), Some(&upstream.origin), [], |tables| {
-            tables.line(Words::line("return", with_name(503)?));
+            tables.line(Words::line("return", Word::number(503)));
             Ok(())
         });
     }
@@ -77,25 +78,24 @@ pub fn table(variables: &str, slot: usize, decisions: &Decisions) -> Result<Tabl
 }
 
 /// The files with the rows of these tables, for the hosts of one shared server.
-pub fn hosts<'s>(
-    servers: impl Iterator<Item = &'s Server> + Clone,
+pub fn hosts(
+    servers: &[&Server],
     variables: &str,
     empty: &HashSet<&UpstreamId>,
     engine: &Engine,
-) -> Vec<(FilePath, File)> {
-    let mut files = Vec::new();
-    let all: Vec<_> = servers.map(|server| (&server.name, backends(server))).collect();
-    let most = all.iter().map(|(_, backends)| backends.len()).max().unwrap_or_default();
-    for slot in 0..most {
-        let here = all.iter().filter_map(|(name, backends)| Some((*name, backends.get(slot)?)));
+) -> Vec<(FilePath, Arc<File>)> {
+    let is_empty = |route: &Route| route.action.upstream().is_some_and(|upstream| empty.contains(upstream));
+    let concerned = servers.iter().filter(|server| server.all_routes().any(is_empty));
+    let concerned: Vec<_> = concerned.map(|server| (&server.name, backends(server))).collect();
+    let slots = concerned.iter().map(|(_, backends)| backends.len()).max().unwrap_or_default();
+    let of_slot = |slot: usize| {
+        let here = concerned.iter().filter_map(|(name, backends)| Some((*name, backends.get(slot)?)));
         let rows: Vec<(&ServerName, &Backend<'_>)> = here.filter(|(_, one)| empty.contains(one.upstream)).collect();
-        if !rows.is_empty() {
-            let owners = Owners(rows.iter().zip(1..).map(|((_, one), line)| (line, one.origin.clone())).collect());
-            let path = names::empty_hosts_file(variables, slot);
-            files.push((path, File::plain(written(&rows, engine), owners, [])));
-        }
-    }
-    files
+        let owners = rows.iter().zip(1..).map(|((_, one), line)| (line, one.origin.clone())).collect();
+        let file = (!rows.is_empty()).then(|| File::plain(written(&rows, engine), Owners(owners), []))?;
+        Some((names::empty_hosts_file(variables, slot), Arc::new(file)))
+    };
+    (0..slots).filter_map(of_slot).collect()
 }
 
 fn written(rows: &[(&ServerName, &Backend<'_>)], engine: &Engine) -> Option<Part> {
@@ -111,6 +111,7 @@ fn written(rows: &[(&ServerName, &Backend<'_>)], engine: &Engine) -> Option<Part
 /// The argument of an `include` for a file that need not be there. nginx complains about a missing
 /// file unless its path is a pattern. This one makes nginx read the folder of the generation, and
 /// not the folder of the file, which may have many.
-fn pattern(decisions: &Decisions, path: &FilePath) -> Result<Path, Refused> {
-    Path::new(&decisions.current.join(format!("[{}]{}", &path[..1], &path[1..])))
+fn pattern(decisions: &Decisions, path: &str) -> Result<Path, Refused> {
+    let name = path.trim_start_matches(names::EMPTY);
+    Path::new(&decisions.current.join("[e]mpty").join(name))
 }

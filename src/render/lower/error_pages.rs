@@ -21,10 +21,6 @@ const TOLD: [(&str, &str); 4] = [
     ("X-Service-Port", "$ingressd\u{2}_error_port"),
 ];
 
-/// The status by which a location without endpoints hands its requests to the location of the
-/// other backend. No client sees it, and nginx answers with it for no other reason.
-const WITHOUT_ENDPOINTS: u16 = 598;
-
 /// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(pages) = scene.route.errors.as_deref() else { return Ok(()) };
@@ -32,6 +28,11 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if pages.stand_in == StandIn::Always {
         let told = TOLD.into_iter().zip(values).map(|((name, _), value)| Header::fixed(name, value));
         told.chain(of_every_page(503)).for_each(|header| slots.request_header(header));
+        if scene.place.is_named() {
+            // The status that led here would use up all error pages of the request, among them the
+            // page where clients sign in.
+            slots.say(Slot::Backend, "recursive_error_pages", "on");
+        }
         return Ok(());
     }
     if let Some(upstream) = scene.route.action.upstream().filter(|_| intercepts(pages)) {
@@ -43,7 +44,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         Ok(())
     };
     if scene.route.has_stand_in() {
-        hand_over(WITHOUT_ENDPOINTS, &names::stand_in(scene.route))?;
+        hand_over(ErrorPages::WITHOUT_ENDPOINTS, &names::stand_in(scene.route))?;
     }
     pages.statuses.iter().try_for_each(|status| hand_over(*status, &place(&pages.upstream, *status)))?;
     if !pages.statuses.is_empty() {
@@ -61,13 +62,13 @@ pub fn intercepts(pages: &ErrorPages) -> bool {
 
 /// Writes that the location of the other backend takes the requests.
 pub fn take_over(tables: &mut Tables) {
-    tables.line(Words::line("return", Word::number(u64::from(WITHOUT_ENDPOINTS))));
+    tables.line(Words::line("return", Word::number(u64::from(ErrorPages::WITHOUT_ENDPOINTS))));
 }
 
 /// The routes of a server for requests to upstreams without endpoints, by the name of their
 /// location.
 pub fn stand_ins(server: &Server) -> BTreeMap<String, Route> {
-    let of = |route: &Route| Some((names::stand_in(route), route.without_endpoints()?));
+    let of = |route: &Route| Some((names::stand_in(route), route.stand_in()?));
     server.all_routes().filter_map(of).collect()
 }
 

@@ -170,8 +170,13 @@ impl<'a> Place<'a> {
         Ok(Place { modifier: Word::own(name)?, path: String::new(), route, to_slash: None })
     }
 
+    /// Whether it is an internal location.
+    pub fn is_named(&self) -> bool {
+        self.path.is_empty()
+    }
+
     /// The path as a quoted word; nothing behind a name.
     pub fn words(&self) -> Result<Words, Refused> {
-        if self.path.is_empty() { Ok(Words::nothing()) } else { Ok(Literal::new(&self.path)?.into()) }
+        if self.is_named() { Ok(Words::nothing()) } else { Ok(Literal::new(&self.path)?.into()) }
     }
 }

@@ -76,6 +76,9 @@ impl Demand {
                 }
             }
         }
+        // A backend that stands in has a location of its own for each path.
+        let stand_ins = u64::from(reading.errors.default_backend.is_some());
+        own = Cost { routes: own.routes, ..own * (1 + stand_ins) };
         if let Some(limits) = &behaviour.limits {
             own += Cost::of_limits(limits);
         }
@@ -90,14 +93,14 @@ impl Demand {
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
         if let Some(requested) = &reading.authentication {
-            own += Cost::of_asking(&requested.policy) * (own.routes + default);
+            own += Cost::of_asking(&requested.policy) * (own.routes + default) * (1 + stand_ins);
             own += Cost::of_question(&requested.policy) * (hosts + default);
             // Counted in case the service is not a Service that is counted elsewhere.
             own += Cost::of_upstream(0);
         }
         if let Some(requested) = &reading.mirror {
             let told = reading.authentication.as_ref().map_or(0, |asked| asked.policy.response_headers.len());
-            own += Cost::of_copying() * (own.routes + default);
+            own += Cost::of_copying() * (own.routes + default) * (1 + stand_ins);
             own += Cost::of_copy(&requested.policy, told) * (hosts + default);
             own += Cost::of_upstream(0);
         }

@@ -1,6 +1,6 @@
 //! Annotations about error pages of another backend.
 
-use crate::model::{Refused, is_label};
+use crate::model::{ErrorPages, Refused, is_label};
 use crate::translate::annotation::{
     Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
 };
@@ -26,12 +26,16 @@ pub static FAMILY: Family = Family {
             key: "custom-http-errors",
             elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
-            form: Form::Partly(&Form::List(&STATUS), "that nginx cannot answer 499, and how many statuses there are"),
+            form: Form::Partly(
+                &Form::List(&STATUS),
+                "that nginx cannot answer 499, that 598 is taken, and how many statuses there are",
+            ),
             documentation: "Statuses, a comma-separated list, for which the default backend makes the response: that of default-backend, or else that of the settings. It gets a request for / with the method and query of the client's request, and with the status in X-Code, what the client accepts in X-Format, the path in X-Original-URI, and X-Namespace, X-Ingress-Name, X-Service-Name and X-Service-Port. The client gets the status of its response. Requests to an authentication service are not affected.",
             tries: &[
                 ("404,503", Gives::Sets("other answers for 404, 503")),
                 ("503, 404,404", Gives::Sets("other answers for 404, 503")),
                 ("499", Gives::Refused("nginx cannot")),
+                ("598", Gives::Refused("uses 598")),
                 ("200", Gives::Refused("not a status from 400 to 599")),
                 ("404 503", Gives::Refused("not a status")),
             ],
@@ -90,6 +94,7 @@ fn statuses(value: &str) -> Result<Vec<u16>, Refused> {
     let mut statuses = Vec::new();
     for item in value.split(',').map(str::trim) {
         match item.parse::<u16>() {
+            Ok(ErrorPages::WITHOUT_ENDPOINTS) => return Err(Refused::because("ingressd itself uses 598")),
             Ok(IMPOSSIBLE) => return Err(Refused::because("nginx cannot give another answer for 499")),
             Ok(status) if (400..600).contains(&status) => statuses.push(status),
             _ => return Err(Refused(format!("{} is not a status from 400 to 599", excerpt(item)).into())),
