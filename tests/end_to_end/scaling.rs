@@ -151,14 +151,15 @@ fn nobody_is_asked_for_a_password_and_no_redirect_is_lost_without_endpoints() {
 #[test]
 fn one_of_many_hosts_that_share_a_server_is_scaled_by_its_own_files() {
     rig::run(async |rig| {
+        rig.serve(&["one", "two"]);
         let mut objects: Vec<Value> = (0..20)
             .map(|number| {
                 let host = format!("host-{number}.test");
-                let (first, second) = if number == 7 { ("scaled", "web") } else { ("web", "web") };
-                ingress(&format!("host-{number}")).host(&host, first).path(&host, "Prefix", "/second", second).build()
+                let first = if number == 7 { "scaled" } else { "one" };
+                ingress(&format!("host-{number}")).host(&host, first).path(&host, "Prefix", "/second", "two").build()
             })
             .collect();
-        objects.push(ingress("also").host("also.test", "web").path("also.test", "Prefix", "/second", "scaled").build());
+        objects.push(ingress("also").host("also.test", "one").path("also.test", "Prefix", "/second", "scaled").build());
         rig.manifests.write("objects.yaml", &objects);
         rig.manifests.write("scaled.yaml", &service_at("scaled", &[SCALED], ECHO));
         rig.start().await;
@@ -174,7 +175,8 @@ fn one_of_many_hosts_that_share_a_server_is_scaled_by_its_own_files() {
         assert_eq!(scaled, set([UPSTREAM, "empty"]));
         let report = others.stop().await;
         assert!(report.failures.is_empty() && report.kept > 0, "{report:?}");
-        assert!(files(rig).keys().any(|path| path.starts_with("http/server-alike+")));
+        let servers = files(rig).keys().filter(|path| path.starts_with("http/server-")).count();
+        assert_eq!(servers, 2, "all hosts share one, and unknown hosts have another");
     });
 }
 

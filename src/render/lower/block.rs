@@ -76,7 +76,6 @@ fn shareable<'a>(server: &'a Server, slots: &[Slot<'_>]) -> Option<&'a HostName>
             || !route.behaviour.snippets.is_empty()
             || route.action.split().is_some()
             || route.behaviour.session.is_some()
-            || route.has_stand_in()
             || directives.iter().any(contradicts)
     };
     // Names without a dot may be keywords of `map`, such as `default`.

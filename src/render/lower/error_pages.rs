@@ -28,15 +28,15 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if pages.stand_in == StandIn::Always {
         let told = TOLD.into_iter().zip(values).map(|((name, _), value)| Header::fixed(name, value));
         told.chain(of_every_page(503)).for_each(|header| slots.request_header(header));
-        if scene.place.is_named() {
-            // The status that led here would use up all error pages of the request, among them the
-            // page where clients sign in.
-            slots.say(Slot::Backend, "recursive_error_pages", "on");
-        }
         return Ok(());
     }
     if let Some(upstream) = scene.route.action.upstream().filter(|_| intercepts(pages)) {
         slots.say(Slot::Backend, Family::of(upstream.protocol).intercept_errors(), Word::fixed("on"));
+    }
+    if scene.route.has_stand_in() {
+        // The request keeps the error pages of the location that it is handed to, such as that
+        // where clients sign in.
+        slots.say(Slot::Backend, "recursive_error_pages", "on");
     }
     let mut hand_over = |status: u16, place: &str| {
         let arguments = [Word::number(u64::from(status)), Word::fixed("="), Word::own(place)?];
