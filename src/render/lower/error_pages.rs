@@ -68,8 +68,8 @@ pub fn take_over(tables: &mut Tables) {
 /// The routes of a server for requests to upstreams without endpoints, by the name of their
 /// location.
 pub fn stand_ins(server: &Server) -> BTreeMap<String, Route> {
-    let of = |route: &Route| Some((names::stand_in(route), route.stand_in()?));
-    server.all_routes().filter_map(of).collect()
+    let with_name = |route: &Route| route.stand_in().map(|stand_in| (names::stand_in(route), stand_in));
+    server.all_routes().filter_map(with_name).collect()
 }
 
 /// The internal locations of a server that request error pages, by name.
