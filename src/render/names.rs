@@ -244,6 +244,11 @@ pub fn empty_hosts(variables: &str, slot: usize) -> String {
     format!("empty{}_{slot}", variables.strip_prefix(BACKEND).unwrap_or(variables))
 }
 
+/// The file that asks for it.
+pub fn empty_question_file(variables: &str, slot: usize) -> FilePath {
+    format!("{EMPTY}if_{}.conf", empty_hosts(variables, slot)).into()
+}
+
 /// The file with the hosts for which that is so. Hashes of upstreams have no underscore.
 pub fn empty_hosts_file(variables: &str, slot: usize) -> FilePath {
     format!("{EMPTY}{}.conf", empty_hosts(variables, slot)).into()

@@ -73,7 +73,7 @@ fn of_host(directive: &Directive, host: &str, tables: &BTreeMap<String, BTreeMap
     let kept = |child: &&Directive| match child.name.as_str() {
         "server_name" => child.arguments == [host],
         // The answer without endpoints: its variable is that of the upstream.
-        "if" => !asks_for(child, directive.children()),
+        "include" => !asks_for(child, directive.children()),
         _ => true,
     };
     let block =
@@ -90,12 +90,12 @@ fn of_host(directive: &Directive, host: &str, tables: &BTreeMap<String, BTreeMap
 /// The prefix of variables that say which hosts have upstreams without endpoints.
 const EMPTY: &str = "$ingressd_empty_";
 
-/// Whether an `if` asks whether the upstream beside it has no endpoints, and answers 503 then.
-fn asks_for(asked: &Directive, beside: &[Directive]) -> bool {
-    let Some(slot) = asked.arguments[0].trim_matches(['(', ')']).strip_prefix(EMPTY) else { return false };
-    let passes = |one: &Directive| one.name == "proxy_pass" && one.arguments[0].ends_with(&format!("backend_{slot}"));
-    assert!(beside.iter().any(passes), "{asked:?}");
-    assert!(asked.children().iter().all(|answer| answer.name == "return" && answer.arguments[0] == "503"), "{asked:?}");
+/// Whether an `include` is that of the question for the upstream beside it.
+fn asks_for(included: &Directive, beside: &[Directive]) -> bool {
+    let Some((_, slot)) = included.arguments[0].split_once("/[e]mpty/if_empty_") else { return false };
+    let backend = format!("backend_{}", slot.trim_end_matches(".conf"));
+    let passes = |one: &Directive| one.name == "proxy_pass" && one.arguments[0].ends_with(&backend);
+    assert!(beside.iter().any(passes), "{included:?}");
     true
 }
 

@@ -1,8 +1,8 @@
 //! Upstreams without endpoints: their routes answer 503 while no other file changes.
 //!
 //! A location includes a file by a pattern that matches nothing while there are endpoints. Hosts
-//! that share a server share its locations, which ask a variable instead; its table includes the
-//! hosts in the same way.
+//! that share a server share its locations: what these include asks a variable, whose table
+//! includes the hosts in the same way. While all have endpoints, no request is asked for anything.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -32,16 +32,12 @@ pub fn empty(plan: &Plan) -> HashSet<&UpstreamId> {
 /// error pages away.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(upstream) = scene.route.action.upstream() else { return Ok(()) };
-    match scene.surroundings.backends.slot(upstream, scene.route) {
-        Some((prefix, slot)) => {
-            let is_empty = Word::variable(&names::empty_hosts(prefix, slot))?;
-            slots.say_if(Slot::Answer, is_empty, "return", Word::number(503));
-        }
-        None => {
-            let of = if scene.route.has_stand_in() { names::stand_in_file } else { names::empty_file };
-            slots.say(Slot::Answer, "include", pattern(scene.facts.decisions, &of(upstream))?);
-        }
-    }
+    let file = match scene.surroundings.backends.slot(upstream, scene.route) {
+        Some((prefix, slot)) => names::empty_question_file(prefix, slot),
+        None if scene.route.has_stand_in() => names::stand_in_file(upstream),
+        None => names::empty_file(upstream),
+    };
+    slots.say(Slot::Answer, "include", pattern(scene.facts.decisions, &file)?);
     Ok(())
 }
 
@@ -77,7 +73,8 @@ pub fn table(variables: &str, slot: usize, decisions: &Decisions) -> Result<Tabl
     Ok(tables)
 }
 
-/// The files with the rows of these tables, for the hosts of one shared server.
+/// The files with the rows of these tables and with what asks for them, for the hosts of one
+/// shared server.
 pub fn hosts(
     servers: &[&Server],
     variables: &str,
@@ -91,11 +88,23 @@ pub fn hosts(
     let of_slot = |slot: usize| {
         let here = concerned.iter().filter_map(|(name, backends)| Some((*name, backends.get(slot)?)));
         let rows: Vec<(&ServerName, &Backend<'_>)> = here.filter(|(_, one)| empty.contains(one.upstream)).collect();
-        let owners = rows.iter().zip(1..).map(|((_, one), line)| (line, one.origin.clone())).collect();
-        let file = (!rows.is_empty()).then(|| File::plain(written(&rows, engine), Owners(owners), []))?;
-        Some((names::empty_hosts_file(variables, slot), Arc::new(file)))
+        let owners: Vec<_> = rows.iter().zip(1..).map(|((_, one), line)| (line, one.origin.clone())).collect();
+        let first = owners.first()?.clone();
+        let asked = tables::text(engine, |tables| question(variables, slot, tables));
+        let files = [
+            (names::empty_hosts_file(variables, slot), File::plain(written(&rows, engine), Owners(owners), [])),
+            (names::empty_question_file(variables, slot), File::plain(asked, Owners(vec![first]), [])),
+        ];
+        Some(files.map(|(path, file)| (path, Arc::new(file))))
     };
-    (0..slots).filter_map(of_slot).collect()
+    (0..slots).filter_map(of_slot).flatten().collect()
+}
+
+fn question(variables: &str, slot: usize, tables: &mut Tables) -> Result<(), Refused> {
+    let is_empty = Word::variable(&names::empty_hosts(variables, slot))?;
+    let opening = [Word::fixed("if"), Word::concat([Word::fixed("("), is_empty, Word::fixed(")")])];
+    tables.block(Block::new(Words::join(opening)).line(Words::line("return", Word::number(503))));
+    Ok(())
 }
 
 fn written(rows: &[(&ServerName, &Backend<'_>)], engine: &Engine) -> Option<Part> {
