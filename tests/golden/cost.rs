@@ -155,6 +155,7 @@ const SORTS: &[Sort] = &[
         paths: 5,
         ..PLAIN
     },
+    Sort { name: "stand-ins", annotations: |_| annotation("default-backend", "api"), paths: 5, ..PLAIN },
     Sort { name: "FastCGI", annotations: |_| annotation("backend-protocol", "FCGI"), paths: 5, ..PLAIN },
     Sort { name: "canaries", paths: 5, ..PLAIN },
     Sort { name: "headers of answers", annotations: |_| annotation("custom-headers", "answers"), paths: 5, ..PLAIN },

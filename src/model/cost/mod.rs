@@ -318,6 +318,14 @@ impl Cost {
         times(DIRECTIVE, if statuses == 0 { 0 } else { 2 * (statuses + 5) })
     }
 
+    /// The additional cost of a path with a location for another backend that stands in, beyond
+    /// what its own locations cost once more: it tells that backend why it is asked.
+    pub fn of_stand_in() -> Self {
+        let mut cost = HEADERS;
+        cost += REPEATED_HEADERS;
+        cost
+    }
+
     /// The additional cost of a path whose locations check for strict paths themselves.
     pub fn of_strict_path() -> Self {
         let mut cost = CONDITION;

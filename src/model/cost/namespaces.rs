@@ -176,6 +176,7 @@ impl<'m> Costs<'m> {
         }
         let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
         cost = Cost { routes: cost.routes, ..cost * locations(route) };
+        cost += Cost::of_stand_in() * u64::from(route.has_stand_in());
         if expression {
             cost += EXPRESSION;
         }

@@ -79,6 +79,7 @@ impl Demand {
         // A backend that stands in has a location of its own for each path.
         let stand_ins = u64::from(reading.errors.default_backend.is_some());
         own = Cost { routes: own.routes, ..own * (1 + stand_ins) };
+        own += Cost::of_stand_in() * stand_ins * own.routes;
         if let Some(limits) = &behaviour.limits {
             own += Cost::of_limits(limits);
         }
