@@ -1,5 +1,7 @@
 //! Counts the clients that are connected to ports of this host, including those of old workers.
 
+use std::collections::HashSet;
+
 use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
 use procfs::{ProcError, ProcResult};
 
@@ -9,7 +11,11 @@ pub fn established(ports: &[u16]) -> Option<usize> {
     let is_counted =
         |entry: &&TcpNetEntry| entry.state == TcpState::Established && ports.contains(&entry.local_address.port());
     let count = |entries: ProcResult<Vec<TcpNetEntry>>| match entries {
-        Ok(entries) => Some(entries.iter().filter(is_counted).count()),
+        // The kernel's table is read in parts, and a connection may stand in two of them.
+        Ok(entries) => {
+            let counted = entries.iter().filter(is_counted).map(|entry| (entry.local_address, entry.remote_address));
+            Some(counted.collect::<HashSet<_>>().len())
+        }
         // A kernel without IPv4 or IPv6 has no table of it.
         Err(ProcError::NotFound(_)) => Some(0),
         Err(_) => None,

@@ -244,10 +244,10 @@ impl InForce {
     /// Why nginx answers in place of a backend, by what was found.
     fn why(&self, route: &Route, findings: &[Finding]) -> Vec<Value> {
         let Origin { object, .. } = &route.origin;
+        let is_unanswered = route.action.upstream().is_none_or(|upstream| self.without_endpoints.contains(upstream));
         let is_why = |finding: &&Finding| match &route.action {
             Action::Closed => finding.severity == Severity::Error && finding.origin.object == *object,
-            Action::Respond { .. } => finding.severity != Severity::Info && finding.origin == route.origin,
-            Action::Proxy { upstream, .. } if self.without_endpoints.contains(upstream) => {
+            Action::Respond { .. } | Action::Proxy { .. } if is_unanswered => {
                 finding.severity != Severity::Info && finding.origin == route.origin
             }
             _ => false,

@@ -35,14 +35,17 @@ impl<'a> Servers<'a> {
             self.named_backend(subject);
             return (action, None);
         }
-        let told = self.findings.len();
+        let (told, used) = (self.findings.len(), self.backends.used.len());
         let other = self.other_backend(subject, origin);
         if !has_answers && action.upstream().is_some_and(|upstream| !self.backends.is_without_endpoints(upstream)) {
             // It need not be ready before it is needed.
             let of_other = self.findings.split_off(told);
             self.findings.extend(of_other.into_iter().filter(|finding| finding.reason != Reason::NoEndpoints));
         }
-        let Some(other) = other else { return (action, None) };
+        let Some(other) = other else {
+            self.backends.used.truncate(used);
+            return (action, None);
+        };
         let Action::Proxy { upstream, .. } = &other else { return (action, None) };
         let port = match backend.and_then(|backend| backend.port) {
             Some(PortReference::Number(number)) => number.to_string().into(),

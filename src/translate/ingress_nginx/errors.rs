@@ -94,7 +94,9 @@ fn statuses(value: &str) -> Result<Vec<u16>, Refused> {
     let mut statuses = Vec::new();
     for item in value.split(',').map(str::trim) {
         match item.parse::<u16>() {
-            Ok(ErrorPages::WITHOUT_ENDPOINTS) => return Err(Refused::because("ingressd itself uses 598")),
+            Ok(ErrorPages::WITHOUT_ENDPOINTS) => {
+                return Err(Refused::because("ingressd itself uses 598; leave it out"));
+            }
             Ok(IMPOSSIBLE) => return Err(Refused::because("nginx cannot give another answer for 499")),
             Ok(status) if (400..600).contains(&status) => statuses.push(status),
             _ => return Err(Refused(format!("{} is not a status from 400 to 599", excerpt(item)).into())),
