@@ -32,7 +32,6 @@ const CREATION: Duration = Duration::from_secs(900);
 const STATUSES: Duration = Duration::from_secs(120);
 const CHURN: Duration = Duration::from_secs(90);
 const WITHDRAWAL: Duration = Duration::from_secs(600);
-const RESTART: Duration = Duration::from_secs(120);
 
 /// Measures with this many Ingresses, so many changes of each sort, and so long a time of many
 /// changes. `None` when this process was asked to end meanwhile.
@@ -73,7 +72,7 @@ async fn figures(cluster: &mut Cluster, size: usize, samples: usize, churn: Dura
     };
     stage(size, "churn", churn + CHURN, work).await;
     stage(size, "withdrawal", WITHDRAWAL, withdrawal(&mut session)).await;
-    stage(size, "restart", RESTART, session.restart()).await;
+    session.starts().await;
     session.figures
 }
 

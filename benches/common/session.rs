@@ -1,5 +1,6 @@
 //! A daemon and a real nginx from start to change after change, timed by requests.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use super::applications::Application;
@@ -16,6 +17,9 @@ use crate::rig::wait;
 const SPACING: Duration = Duration::from_secs(1);
 /// How many hosts are asked over one connection; nginx closes it after 1000.
 const REQUESTS_OF_A_CONNECTION: usize = 500;
+
+/// How many restarts and how many cold starts there are after all changes.
+const STARTS: u32 = 7;
 
 /// Limits of stages: of the start, of one sample.
 const START: Duration = Duration::from_secs(180);
@@ -55,26 +59,55 @@ impl<'a> Session<'a> {
         Session { daemon, nginx, size, begun: Instant::now(), figures: Vec::new(), rounds: 0, spent: 0.0 }
     }
 
-    /// Starts nginx and the daemon, and waits until everything is served.
+    /// Starts nginx and the daemon for the first time, and waits until everything is served.
     pub async fn start(&mut self) {
-        stage(self.size, "cold start", START, self.start_cold()).await;
+        let size = self.size;
+        let first = async {
+            self.start_cold().await;
+            self.all_are_served().await;
+            self.rest().await;
+            self.figures.push(Figure::new("cold start: generations", "", self.metric(GENERATION).await));
+            self.memory("at start");
+        };
+        stage(size, "first start", START, first).await;
     }
 
-    async fn start_cold(&mut self) {
+    /// Starts nginx and the daemon over empty folders, and returns the time until the last
+    /// application is served.
+    async fn start_cold(&mut self) -> Duration {
         self.nginx.start();
         self.begun = Instant::now();
         self.daemon.start();
         let last = Application::new(self.size - 1);
         let served = served(self.begun, &Change::RouteAdd.request(&last), |reply| is_right(&last, reply)).await;
-        self.figures.push(Figure::time("cold start to served", served));
         self.daemon.ready().await;
-        self.all_are_served().await;
-        self.rest().await;
-        let used = processor_time(self.daemon.pid());
-        self.figures.push(Figure::time("cold start: processor time of the daemon", used.own));
-        self.figures.push(Figure::time("cold start: processor time of nginx -t", used.children));
-        self.figures.push(Figure::new("cold start: generations", "", self.metric(GENERATION).await));
-        self.memory("at start");
+        served
+    }
+
+    /// Restarts, then cold starts, one after the other.
+    pub async fn starts(&mut self) {
+        let size = self.size;
+        stage(size, "restarts", START, self.restarts(STARTS)).await;
+        stage(size, "cold starts", START * 2, self.cold_starts(STARTS)).await;
+    }
+
+    /// Nothing is left of the start before but the objects.
+    async fn cold_starts(&mut self, samples: u32) {
+        let (mut times, mut own, mut children) = (Vec::new(), Duration::ZERO, Duration::ZERO);
+        for _ in 0..samples {
+            self.daemon.stop().await;
+            self.nginx.stop().await;
+            for folder in [self.daemon.root(), self.daemon.state()] {
+                fs::remove_dir_all(folder).unwrap();
+            }
+            times.push(self.start_cold().await);
+            let used = processor_time(self.daemon.pid());
+            own += used.own;
+            children += used.children;
+        }
+        self.figures.extend(percentiles("cold start to served", times));
+        self.figures.push(Figure::time("cold start to ready: processor time of the daemon, mean", own / samples));
+        self.figures.push(Figure::time("cold start to ready: processor time of nginx -t, mean", children / samples));
     }
 
     /// Asks every host once.
@@ -170,17 +203,23 @@ impl<'a> Session<'a> {
     }
 
     /// The daemon is stopped and started over what it left: nginx is not touched.
-    pub async fn restart(&mut self) {
-        let before = self.metric(GENERATION).await;
-        self.daemon.stop().await;
-        let begun = Instant::now();
-        self.daemon.start();
-        self.daemon.ready().await;
-        self.figures.push(Figure::time("restart to ready", begun.elapsed()));
-        let generations = self.metric(GENERATION).await - before;
-        self.figures.push(Figure::new("restart: generations", "", generations));
-        self.rest().await;
-        self.memory("after a restart");
+    async fn restarts(&mut self, samples: u32) {
+        let mut times = Vec::new();
+        for sample in 0..samples {
+            let before = self.metric(GENERATION).await;
+            self.daemon.stop().await;
+            let begun = Instant::now();
+            self.daemon.start();
+            self.daemon.ready().await;
+            times.push(begun.elapsed());
+            if sample == 0 {
+                let generations = self.metric(GENERATION).await - before;
+                self.figures.push(Figure::new("restart: generations", "", generations));
+                self.rest().await;
+                self.memory("after a restart");
+            }
+        }
+        self.figures.extend(percentiles("restart to ready", times));
     }
 
     /// What the daemon holds.
