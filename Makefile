@@ -11,8 +11,9 @@ AS_ROOT := --user --map-root-user
 endif
 IN_NAMESPACE := unshare $(AS_ROOT) --net --mount -- sh -c 'ip link set lo up && exec "$$@"' --
 
-# Tests write into memory, because nothing of theirs has to outlive them, and more of them run than there are processors,
-# because most of their time they wait for something.
+# Tests and benchmarks write into memory, because nothing of theirs has to outlive them, and because a file system on a disk searches
+# long for room where thousands of files were deleted moments ago. More tests run than there are processors, because most of their
+# time they wait for something.
 IN_MEMORY := sh -c 'mount -t tmpfs -o mode=1777 tests /dev/shm && export TMPDIR=/dev/shm; exec "$$@"' --
 test: export RUST_TEST_THREADS ?= $(shell expr $$(nproc) + 4)
 
@@ -63,7 +64,7 @@ bench: requirements ## measure speed and memory, over a folder, at an API server
 	@tests/requirements namespaces
 	@tests/cluster/build
 	$(CARGO) bench --locked $(BENCHES:%=--bench %) --no-run
-	$(IN_NAMESPACE) $(CARGO) bench --locked --no-fail-fast $(BENCHES:%=--bench %)
+	$(IN_NAMESPACE) $(IN_MEMORY) $(CARGO) bench --locked --no-fail-fast $(BENCHES:%=--bench %)
 
 generate: ## write again what is generated: man pages, completions, settings sample, references, golden files
 	UPDATE=1 INSTA_UPDATE=always $(CARGO) test --locked

@@ -68,7 +68,11 @@ impl Outlook {
     /// Reads the present state.
     pub fn view(&self) -> View {
         let now = Instant::now();
-        let leadership = self.leadership.borrow();
+        // Each is looked at by itself: a thread that holds one while it waits for another can wait
+        // for ever, because readers wait for writers that wait for readers.
+        let writes = *self.writes.borrow();
+        let addresses = self.place.borrow().as_ref().map(|place| place.addresses.clone());
+        let leadership = self.leadership.borrow().clone();
         let roster = self.roster.borrow();
         let peer = |((member, life), age): ((&Arc<Member>, Life), _)| Peer { member: Arc::clone(member), life, age };
         let peers = roster.members(now).zip(roster.ages(now)).map(peer);
@@ -76,10 +80,10 @@ impl Outlook {
             identity: Arc::clone(&self.identity),
             manager: Arc::clone(&self.manager),
             leads: leadership.holds(now),
-            leader: leadership.holder.clone(),
+            leader: leadership.holder,
             mode: self.mode,
-            writes: *self.writes.borrow(),
-            addresses: self.place.borrow().as_ref().map(|place| place.addresses.clone()),
+            writes,
+            addresses,
             members: peers.collect(),
         }
     }

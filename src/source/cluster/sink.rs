@@ -50,10 +50,11 @@ impl Shared {
         })
     }
 
-    /// Starts the watches of ConfigMaps if an object names one.
+    /// Starts the watches of ConfigMaps if an object names one. What was said once stays: the
+    /// stores may have changed on another thread since this one looked.
     pub fn begin_config_maps(&self) {
         let names = self.stores().wants_config_maps();
-        self.names_config_maps.send_if_modified(|known| !std::mem::replace(known, names) && names);
+        self.names_config_maps.send_if_modified(|known| names && !std::mem::replace(known, true));
     }
 
     /// Locks the stores, for a moment only.
@@ -116,7 +117,7 @@ impl<K: Watched> ObjectSink<K> {
         if K::REFERS {
             let synced = self.shared.stores().knows_references();
             self.shared.begin_config_maps();
-            self.shared.referred.send_if_modified(|referred| !std::mem::replace(referred, synced) && synced);
+            self.shared.referred.send_if_modified(|referred| synced && !std::mem::replace(referred, true));
         }
         // A ConfigMap may name other ConfigMaps.
         if K::REFERS || K::REFERENCED {
@@ -246,5 +247,21 @@ impl Sink<Namespace> for NamespaceSink {
 
     fn failed(&mut self, failure: &Failure) {
         self.objects.failed(failure);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_looked_too_early_does_not_stop_the_watches_of_config_maps() {
+        let mut stores = Stores::new(std::iter::empty());
+        stores.expect_config_maps(None);
+        let shared = Shared::new(stores);
+        // Another thread has seen an object that names one since this thread looked.
+        shared.names_config_maps.send_replace(true);
+        shared.begin_config_maps();
+        assert!(*shared.names_config_maps.borrow());
     }
 }
