@@ -16,9 +16,10 @@ use crate::model::{Server, UpstreamId};
 /// several hosts.
 const FEWEST: usize = 16;
 
-/// How many hosts share a block on average, at most. A change of one host rewrites the block, and
-/// nginx's `map` table with its default size gives no warning below about 130 names.
-const MOST: usize = 80;
+/// The most hosts that share a block. Each block has a `map`, for which nginx clears 0.7 MB in every
+/// reload; but a change of one host rewrites the block, and a `map` of the default size gives no
+/// warning below about 130 names.
+const MOST: usize = 120;
 
 /// Blocks with the hosts that they were rendered from.
 #[derive(Debug, Default)]
@@ -110,19 +111,29 @@ fn wanted<'a>(
     }
     let mut wanted: HashMap<FilePath, SharedServers> = HashMap::new();
     for (likeness, servers) in alike.into_iter().filter(|(_, servers)| servers.len() >= FEWEST) {
-        // The number of parts is a power of two: a further host moves no other until there are
-        // twice as many.
-        let parts = u32::try_from(servers.len().div_ceil(MOST).next_power_of_two()).unwrap_or(1);
-        let mut blocks: BTreeMap<u32, Vec<Arc<Server>>> = BTreeMap::new();
-        for (server, spread) in servers {
-            blocks.entry(spread % parts).or_default().push(Arc::clone(server));
-        }
-        wanted.extend(blocks.into_iter().map(|(part, servers)| {
-            let part = usize::try_from(part).unwrap_or_default();
+        wanted.extend(parts(servers).into_iter().map(|(part, servers)| {
+            let servers = servers.into_iter().map(|(server, _)| Arc::clone(server)).collect();
             (names::block_file(likeness, part), (names::block_variables(likeness, part), servers))
         }));
     }
     wanted
+}
+
+/// Divides hosts that are alike, by their hashes, into numbered parts of at most [`MOST`]. Only a
+/// part that has more is divided, so a further host moves none outside of its part.
+fn parts<T>(hosts: Vec<(T, u32)>) -> Vec<(u64, Vec<(T, u32)>)> {
+    let mut parts = Vec::new();
+    let mut open = vec![(1, 0, hosts)];
+    while let Some((number, bit, hosts)) = open.pop() {
+        if hosts.len() <= MOST || bit == u32::BITS {
+            parts.push((number, hosts));
+            continue;
+        }
+        let (ones, zeros) = hosts.into_iter().partition(|(_, spread)| spread >> bit & 1 == 1);
+        open.extend([(number * 2, bit + 1, zeros), (number * 2 + 1, bit + 1, ones)]);
+    }
+    parts.retain(|(_, hosts)| !hosts.is_empty());
+    parts
 }
 
 #[cfg(test)]

@@ -296,12 +296,12 @@ pub fn likeness(digest: Digest) -> String {
 }
 
 /// The file of a server that several hosts share. A plus sign occurs in no host name.
-pub fn block_file(likeness: &str, part: usize) -> FilePath {
+pub fn block_file(likeness: &str, part: u64) -> FilePath {
     format!("http/server-alike+{likeness}+{part}.conf").into()
 }
 
 /// The prefix of the variables of such a server, without the dollar sign.
-pub fn block_variables(likeness: &str, part: usize) -> String {
+pub fn block_variables(likeness: &str, part: u64) -> String {
     format!("{BACKEND}_{likeness}_{part}")
 }
 

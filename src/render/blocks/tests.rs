@@ -243,3 +243,26 @@ fn two_objects_of_one_host_own_a_line_each() {
     let owners = files.files[blocks[0]].owners.objects();
     assert_eq!(owners.len(), 40, "{owners:?}");
 }
+
+#[test]
+fn only_a_part_that_has_too_many_hosts_is_divided() {
+    let spread = |number: u32| (number, number.wrapping_mul(0x9e37_79b1));
+    let divided = |count: u32| parts((0..count).map(spread).collect());
+    let most = u32::try_from(MOST).unwrap();
+    assert_eq!(divided(most).iter().map(|(part, _)| *part).collect::<Vec<_>>(), [1]);
+    assert_eq!(divided(most + 1).len(), 2);
+    let mut before = divided(20 * most);
+    assert!(before.iter().all(|(_, hosts)| (1..=MOST).contains(&hosts.len())), "{before:?}");
+    for count in 20 * most + 1..22 * most {
+        let after = divided(count);
+        let mut hosts: Vec<_> = after.iter().flat_map(|(_, hosts)| hosts).copied().collect();
+        hosts.sort_unstable();
+        assert_eq!(hosts, (0..count).map(spread).collect::<Vec<_>>());
+        let new = after.iter().filter(|part| !before.contains(part)).count();
+        assert!(new <= 2, "a further host moves those of {new} parts");
+        before = after;
+    }
+    // Hosts whose hashes are all the same cannot be divided.
+    let same = parts((0..2 * most).map(|number| (number, 7)).collect());
+    assert_eq!((same.len(), same[0].1.len()), (1, 2 * MOST));
+}

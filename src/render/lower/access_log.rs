@@ -3,7 +3,7 @@
 use crate::model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
 use crate::model::catalogue::Module;
 use crate::model::expression::{LIMITS, anywhere};
-use crate::model::{Action, Kind, LogVariable, Refused, ServerName, Unlogged, UpstreamId};
+use crate::model::{Action, HeaderSet, Kind, LogVariable, Refused, Server, ServerName, Unlogged, UpstreamId};
 use crate::nginx::{AccessLog, Buffering, LogPlace, LogTarget, Logs, Plan};
 use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
@@ -23,15 +23,16 @@ const FORMAT: &str = "ingressd_line";
 /// The file that servers require which use a log format or conditions of ours.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let log = &plan.decisions.access_log;
-    if is_needed(log) {
+    if plan.model.servers.iter().any(|server| is_needed(log, server)) {
         let geo = plan.decisions.geo.is_asked().then(names::geo_file);
         files.add(names::access_log_file(), None, geo, |tables| say(log, tables));
     }
 }
 
-/// Whether servers use anything of that file.
-pub fn is_needed(log: &AccessLog) -> bool {
-    matches!(log.logs, Logs::To(_)) && (log.line.is_some() || !log.unlogged.is_empty())
+/// Whether a server uses anything of that file.
+pub fn is_needed(log: &AccessLog, server: &Server) -> bool {
+    let has_line = || log.line(server.header_set == HeaderSet::Detailed).is_some();
+    matches!(log.logs, Logs::To(_)) && (!log.unlogged.is_empty() || has_line())
 }
 
 /// Variables of the line that are derived from the name of the upstream: the variable, the
@@ -61,7 +62,7 @@ fn say(log: &AccessLog, tables: &mut Tables) -> Result<(), Refused> {
     let tells = |variable| log.line.as_deref().is_some_and(|line| line.tells(variable));
     if OF_BACKENDS.into_iter().any(tells) {
         tables.block(Block::map("1", "$ingressd_log_handed").row("default", "$proxy_host"));
-        tables.block(Block::map("1", "$ingressd_log_main").row("default", r#""""#));
+        tables.block(Block::new("geo $ingressd_log_main").row("default", r#""""#));
     }
     for (_, variable, pattern, value) in FROM_NAMES.into_iter().filter(|(variable, ..)| tells(*variable)) {
         tables.block(Block::map("$ingressd_log_handed", variable).row("default", "-").row(pattern, value));
@@ -86,7 +87,7 @@ fn say(log: &AccessLog, tables: &mut Tables) -> Result<(), Refused> {
         );
     }
     if tells(IngressName) {
-        tables.block(Block::map("1", "$ingressd_log_ingress").row("default", "-"));
+        tables.block(Block::new("geo $ingressd_log_ingress").row("default", "-"));
     }
     if tells(RequestId) {
         let map = Block::map("$http_x_request_id", "$ingressd_log_request_id");

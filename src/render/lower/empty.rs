@@ -1,15 +1,15 @@
 //! Upstreams without endpoints: their routes answer 503 while no other file changes.
 //!
 //! A location includes a file by a pattern that matches nothing while there are endpoints. Hosts
-//! that share a server share its locations: what these include asks a variable, whose table
-//! includes the hosts in the same way. While all have endpoints, no request is asked for anything.
+//! that share a server share its locations: what these include asks a variable, whose table is
+//! included in the same way. While all have endpoints, no request is asked for anything, and nginx
+//! makes no table.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::model::{Refused, Route, Server, ServerName, UpstreamId};
 use crate::nginx::{Decisions, Plan};
-use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
@@ -63,18 +63,16 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
 }
 
-/// The table of a shared server that says which hosts have an upstream without endpoints in a
-/// slot.
+/// The line beside a shared server by which it has the table of its hosts that have an upstream
+/// without endpoints in a slot.
 pub fn table(variables: &str, slot: usize, decisions: &Decisions) -> Result<Tables, Refused> {
     let mut tables = Tables::default();
-    let map = Block::map("$host", Word::variable(&names::empty_hosts(variables, slot))?);
-    let hosts = pattern(decisions, &names::empty_hosts_file(variables, slot))?;
-    tables.block(map.line(Words::line("include", hosts)));
+    let table = pattern(decisions, &names::empty_hosts_file(variables, slot))?;
+    tables.line(Words::line("include", table));
     Ok(tables)
 }
 
-/// The files with the rows of these tables and with what asks for them, for the hosts of one
-/// shared server.
+/// The files with these tables and with what asks for them, for the hosts of one shared server.
 pub fn hosts(
     servers: &[&Server],
     variables: &str,
@@ -88,11 +86,14 @@ pub fn hosts(
     let of_slot = |slot: usize| {
         let here = concerned.iter().filter_map(|(name, backends)| Some((*name, backends.get(slot)?)));
         let rows: Vec<(&ServerName, &Backend<'_>)> = here.filter(|(_, one)| empty.contains(one.upstream)).collect();
-        let owners: Vec<_> = rows.iter().zip(1..).map(|((_, one), line)| (line, one.origin.clone())).collect();
-        let first = owners.first()?.clone();
+        let first = (1, rows.first()?.1.origin.clone());
+        // The first line opens the table.
+        let of_rows = rows.iter().zip(2..).map(|((_, one), line)| (line, one.origin.clone()));
+        let owners: Vec<_> = [first.clone()].into_iter().chain(of_rows).collect();
+        let table = tables::text(engine, |tables| written(&rows, variables, slot, tables));
         let asked = tables::text(engine, |tables| question(variables, slot, tables));
         let files = [
-            (names::empty_hosts_file(variables, slot), File::plain(written(&rows, engine), Owners(owners), [])),
+            (names::empty_hosts_file(variables, slot), File::plain(table, Owners(owners), [])),
             (names::empty_question_file(variables, slot), File::plain(asked, Owners(vec![first]), [])),
         ];
         Some(files.map(|(path, file)| (path, Arc::new(file))))
@@ -107,14 +108,20 @@ fn question(variables: &str, slot: usize, tables: &mut Tables) -> Result<(), Ref
     Ok(())
 }
 
-fn written(rows: &[(&ServerName, &Backend<'_>)], engine: &Engine) -> Option<Part> {
-    tables::text(engine, |tables| {
-        rows.iter().try_for_each(|(name, _)| {
-            let ServerName::Exact(host) = name else { return Err(Refused::because("it is not one host")) };
-            tables.line(Words::join([Literal::new(host.as_str())?.into(), Words::from("1")]));
-            Ok(())
-        })
-    })
+fn written(
+    rows: &[(&ServerName, &Backend<'_>)],
+    variables: &str,
+    slot: usize,
+    tables: &mut Tables,
+) -> Result<(), Refused> {
+    let host = |(name, _): &(&ServerName, &Backend<'_>)| {
+        let ServerName::Exact(host) = name else { return Err(Refused::because("it is not one host")) };
+        Literal::new(host.as_str())
+    };
+    let hosts = rows.iter().map(host).collect::<Result<Vec<_>, _>>()?;
+    let map = Block::map("$host", Word::variable(&names::empty_hosts(variables, slot))?);
+    tables.block(map.rows(hosts, "1"));
+    Ok(())
 }
 
 /// The argument of an `include` for a file that need not be there. nginx complains about a missing

@@ -231,9 +231,15 @@ fn upgrades(_: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
 
 /// Writes which plain requests may be redirected, and the target.
 fn plain(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
-    let source = Word::concat([scheme(!facts.trusted.is_empty()), Word::fixed(":$uri")]);
-    let plain = Block::map(source, "$ingressd_plain").row("default", NOTHING);
-    tables.block(plain.row(r#""~^http:/\.well-known/acme-challenge""#, NOTHING).row(r#""~^http:""#, "1"));
+    let redirects = || behaviours(facts.plan).filter_map(|(behaviour, _)| behaviour.https_redirect.as_ref());
+    if redirects().next().is_some() {
+        let source = Word::concat([scheme(!facts.trusted.is_empty()), Word::fixed(":$uri")]);
+        let plain = Block::map(source, "$ingressd_plain").row("default", NOTHING);
+        tables.block(plain.row(r#""~^http:/\.well-known/acme-challenge""#, NOTHING).row(r#""~^http:""#, "1"));
+    }
+    if !redirects().any(|redirect| redirect.strip_trailing_slash) {
+        return Ok(());
+    }
     let stripped = Block::map("$request_uri", "$ingressd_stripped_uri").row("default", "$request_uri");
     tables.block(stripped.row(r#""~^(?<ingressd_without_slash>.*)/$""#, "$ingressd_without_slash"));
     Ok(())
