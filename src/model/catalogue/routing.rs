@@ -14,7 +14,7 @@ rows! {
     LOCATION = row("location", Contexts::of(&[Context::Server, Context::Location]), Form::Block);
     UPSTREAM_BLOCK = row("upstream", HTTP, Form::Block).tests(InTests::Never);
     IF = row("if", Contexts::of(&[Context::Server, Context::Location]), Form::Block).of(Module::Rewrite);
-    INCLUDE = row("include", Contexts::of(&[Context::Location]), Form::Path);
+    INCLUDE = row("include", Contexts::of(&[Context::Http, Context::Location]), Form::Path);
     INTERNAL = row("internal", Contexts::of(&[Context::Location]), Form::Nothing);
     BREAK = row("break", REWRITING, Form::Nothing).of(Module::Rewrite);
     RETURN = row("return", REWRITING, Form::Words).of(Module::Rewrite);
