@@ -16,9 +16,9 @@ use crate::model::{Server, UpstreamId};
 /// several hosts.
 const FEWEST: usize = 16;
 
-/// The most hosts that share a block. Each block has a `map`, for which nginx clears 0.7 MB in every
-/// reload; but a change of one host rewrites the block, and a `map` of the default size gives no
-/// warning below about 130 names.
+/// The most hosts that share a block. Each block has a `map`, for which nginx clears 0.7 MB in
+/// every reload; but a change of one host rewrites the block, and a `map` of the default size
+/// gives no warning below about 130 names.
 const MOST: usize = 120;
 
 /// Blocks with the hosts that they were rendered from.

@@ -39,11 +39,12 @@ fn hosts(directives: &[Directive], path: &str) -> Vec<(String, Said)> {
     let mut servers = Vec::new();
     for directive in directives {
         match (directive.name.as_str(), directive.arguments.as_slice()) {
-            // What it includes is named as the variable is, and so is not here yet.
-            ("map", [host, variable]) if host == "$host" && variable.starts_with(EMPTY) => {
-                let [include] = directive.children() else { panic!("{directive:?} in {path}") };
-                let file = format!("/[e]mpty/empty_{}.conf", &variable[EMPTY.len()..]);
-                assert!(include.name == "include" && include.arguments[0].ends_with(&file), "{include:?} in {path}");
+            // It is named by the table beside it, and is not here yet.
+            ("include", [included]) => {
+                let (_, slot) =
+                    included.split_once("/[e]mpty/empty_").unwrap_or_else(|| panic!("{included} in {path}"));
+                let backend = format!("$ingressd_backend_{}", slot.trim_end_matches(".conf"));
+                assert!(tables.contains_key(&backend), "{included} in {path}");
             }
             ("map", [host, variable]) if host == "$host" => {
                 let entries = directive.children().iter().map(|entry| {
@@ -86,9 +87,6 @@ fn of_host(directive: &Directive, host: &str, tables: &BTreeMap<String, BTreeMap
     }
     Said(directive.name.clone(), arguments, block.map(Iterator::collect))
 }
-
-/// The prefix of variables that say which hosts have upstreams without endpoints.
-const EMPTY: &str = "$ingressd_empty_";
 
 /// Whether an `include` is that of the question for the upstream beside it.
 fn asks_for(included: &Directive, beside: &[Directive]) -> bool {
