@@ -8,7 +8,7 @@ use crate::rig::manifests::{Ingress, ingress, service_at, tls_secret};
 use crate::rig::{self, ECHO, status};
 
 /// How many hosts there are: more than one block takes.
-const COUNT: usize = 100;
+const COUNT: usize = 150;
 
 fn host(number: usize) -> String {
     format!("host-{number}.example")
@@ -48,7 +48,7 @@ fn each_of_many_hosts_that_are_alike_reaches_its_own_backend() {
             assert_eq!(echo.address.ip().to_string(), address(number));
             assert_eq!(echo.path, "/some%2Fpath/./x?a=%20b");
         }
-        rig.expect([(get("http://host-3.example/api/x"), "web"), (get("http://host-100.example/"), "404")]).await;
+        rig.expect([(get("http://host-3.example/api/x"), "web"), (get("http://host-150.example/"), "404")]).await;
         let reached = async |request: crate::rig::client::Request| request.send().await.echo().address.ip().to_string();
         for header in ["HOST-5.Example", "host-5.example.", "host-5.example:80", "Host-5.example.:8080"] {
             assert_eq!(reached(get("http://host-5.example/").header("host", header)).await, address(5), "{header}");
