@@ -110,7 +110,7 @@ fn wanted<'a>(
         }
     }
     let mut wanted: HashMap<FilePath, SharedServers> = HashMap::new();
-    for (likeness, servers) in alike.into_iter().filter(|(_, servers)| servers.len() >= FEWEST) {
+    for (likeness, servers) in alike {
         wanted.extend(parts(servers).into_iter().map(|(part, servers)| {
             let servers = servers.into_iter().map(|(server, _)| Arc::clone(server)).collect();
             (names::block_file(likeness, part), (names::block_variables(likeness, part), servers))
@@ -119,8 +119,9 @@ fn wanted<'a>(
     wanted
 }
 
-/// Divides hosts that are alike, by their hashes, into numbered parts of at most [`MOST`]. Only a
-/// part that has more is divided, so a further host moves none outside of its part.
+/// Divides hosts that are alike, by their hashes, into numbered parts of [`FEWEST`] to [`MOST`].
+/// Only a part that has more is divided, so a further host moves none outside of its part. Names
+/// that somebody chose by their hashes may not fit into any part.
 fn parts<T>(hosts: Vec<(T, u32)>) -> Vec<(u64, Vec<(T, u32)>)> {
     let mut parts = Vec::new();
     let mut open = vec![(1, 0, hosts)];
@@ -132,7 +133,7 @@ fn parts<T>(hosts: Vec<(T, u32)>) -> Vec<(u64, Vec<(T, u32)>)> {
         let (ones, zeros) = hosts.into_iter().partition(|(_, spread)| spread >> bit & 1 == 1);
         open.extend([(number * 2, bit + 1, zeros), (number * 2 + 1, bit + 1, ones)]);
     }
-    parts.retain(|(_, hosts)| !hosts.is_empty());
+    parts.retain(|(_, hosts)| (FEWEST..=MOST).contains(&hosts.len()));
     parts
 }
 

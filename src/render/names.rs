@@ -300,9 +300,10 @@ pub fn block_file(likeness: &str, part: u64) -> FilePath {
     format!("http/server-alike+{likeness}+{part}.conf").into()
 }
 
-/// The prefix of the variables of such a server, without the dollar sign.
+/// The prefix of the variables of such a server, without the dollar sign. It is as long for every
+/// part.
 pub fn block_variables(likeness: &str, part: u64) -> String {
-    format!("{BACKEND}_{likeness}_{part}")
+    format!("{BACKEND}_{}", hash(&[likeness, &part.to_string()]))
 }
 
 const BACKEND: &str = "backend";

@@ -60,6 +60,20 @@ fn hosts_of_the_dialect_are_logged_as_its_controller_does() {
 }
 
 #[test]
+fn unknown_hosts_are_logged_also_when_the_last_host_is_gone() {
+    rig::run(async |rig| {
+        rig.daemon.set("access-log.format", "ingress-nginx");
+        rig.manifests.write("objects.yaml", &[host("plain").build()]);
+        rig.start().await;
+        assert_eq!(get("http://plain.test/").send().await.status, 200);
+        rig.manifests.remove("objects.yaml");
+        get("http://plain.test/").send_until("the host to be gone", |reply| reply.status == 404).await;
+        assert_eq!(get("http://plain.test/unknown").send().await.status, 404);
+        assert!(line(rig, "/unknown").await.contains(" [-] [] - - - - "));
+    });
+}
+
+#[test]
 fn a_line_tells_of_the_route_and_values_never_end_it() {
     const LINE: &str = "{\"uri\": \"$request_uri\", \"agent\": \"$http_user_agent\",\n\"object\": \"$namespace/$ingress_name\", \
                         \"service\": \"$service_name:$service_port\", \"upstream\": \"$proxy_upstream_name\", \

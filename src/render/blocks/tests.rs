@@ -252,7 +252,7 @@ fn only_a_part_that_has_too_many_hosts_is_divided() {
     assert_eq!(divided(most).iter().map(|(part, _)| *part).collect::<Vec<_>>(), [1]);
     assert_eq!(divided(most + 1).len(), 2);
     let mut before = divided(20 * most);
-    assert!(before.iter().all(|(_, hosts)| (1..=MOST).contains(&hosts.len())), "{before:?}");
+    assert!(before.iter().all(|(_, hosts)| (FEWEST..=MOST).contains(&hosts.len())), "{before:?}");
     for count in 20 * most + 1..22 * most {
         let after = divided(count);
         let mut hosts: Vec<_> = after.iter().flat_map(|(_, hosts)| hosts).copied().collect();
@@ -262,7 +262,9 @@ fn only_a_part_that_has_too_many_hosts_is_divided() {
         assert!(new <= 2, "a further host moves those of {new} parts");
         before = after;
     }
-    // Hosts whose hashes are all the same cannot be divided.
-    let same = parts((0..2 * most).map(|number| (number, 7)).collect());
-    assert_eq!((same.len(), same[0].1.len()), (1, 2 * MOST));
+    // Hosts whose hashes are all the same cannot be divided, and one that is alone shares nothing.
+    assert_eq!(parts((0..2 * most).map(|number| (number, 7)).collect()), []);
+    let alike = |number: u32| (number, (number.min(most) << 20) | 7);
+    let chosen = parts((0..=most).map(alike).chain([(most + 1, 8)]).collect());
+    assert_eq!(chosen.iter().map(|(_, hosts)| hosts.len()).sum::<usize>(), MOST + 1);
 }

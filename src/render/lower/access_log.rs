@@ -1,5 +1,7 @@
 //! Access logs: the log format with its variables, and the directives of servers and locations.
 
+use std::sync::Arc;
+
 use crate::model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
 use crate::model::catalogue::Module;
 use crate::model::expression::{LIMITS, anywhere};
@@ -23,7 +25,9 @@ const FORMAT: &str = "ingressd_line";
 /// The file that servers require which use a log format or conditions of ours.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let log = &plan.decisions.access_log;
-    if plan.model.servers.iter().any(|server| is_needed(log, server)) {
+    // Unknown hosts have a server also where the model has none.
+    let unknown = Server::of_unknown_hosts();
+    if plan.model.servers.iter().map(Arc::as_ref).chain(&unknown).any(|server| is_needed(log, server)) {
         let geo = plan.decisions.geo.is_asked().then(names::geo_file);
         files.add(names::access_log_file(), None, geo, |tables| say(log, tables));
     }
