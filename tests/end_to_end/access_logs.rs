@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::config_map::says;
 use crate::rig::client::{get, grpc_check};
 use crate::rig::manifests::{Ingress, ingress, tls_secret};
-use crate::rig::{self, Rig, wait};
+use crate::rig::{self, Rig, status, wait};
 
 fn host(name: &str) -> Ingress {
     ingress(name).class("nginx").host(&format!("{name}.test"), "web")
@@ -67,7 +67,8 @@ fn unknown_hosts_are_logged_also_when_the_last_host_is_gone() {
         rig.start().await;
         assert_eq!(get("http://plain.test/").send().await.status, 200);
         rig.manifests.remove("objects.yaml");
-        get("http://plain.test/").send_until("the host to be gone", |reply| reply.status == 404).await;
+        // Once this is told, no worker of the generation before answers.
+        rig.daemon.status_when("generation 2", |now| status::serving(now) == Some(2)).await;
         assert_eq!(get("http://plain.test/unknown").send().await.status, 404);
         assert!(line(rig, "/unknown").await.contains(" [-] [] - - - - "));
     });

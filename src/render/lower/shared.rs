@@ -237,11 +237,10 @@ fn plain(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         let plain = Block::map(source, "$ingressd_plain").row("default", NOTHING);
         tables.block(plain.row(r#""~^http:/\.well-known/acme-challenge""#, NOTHING).row(r#""~^http:""#, "1"));
     }
-    if !redirects().any(|redirect| redirect.strip_trailing_slash) {
-        return Ok(());
+    if redirects().any(|redirect| redirect.strip_trailing_slash) {
+        let stripped = Block::map("$request_uri", "$ingressd_stripped_uri").row("default", "$request_uri");
+        tables.block(stripped.row(r#""~^(?<ingressd_without_slash>.*)/$""#, "$ingressd_without_slash"));
     }
-    let stripped = Block::map("$request_uri", "$ingressd_stripped_uri").row("default", "$request_uri");
-    tables.block(stripped.row(r#""~^(?<ingressd_without_slash>.*)/$""#, "$ingressd_without_slash"));
     Ok(())
 }
 
