@@ -81,3 +81,13 @@ fn upstreams_never_share_a_name() {
     let safe = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
     assert!(names.iter().all(|name| safe(name) && name.len() < 220), "{names:?}");
 }
+
+#[test]
+fn variables_of_shared_servers_fit_into_the_table_of_variables() {
+    for part in [1, 2, u64::MAX] {
+        let variables = block_variables("0123456789abcdef0123", part);
+        for name in [format!("ingressd_{variables}_99"), format!("ingressd_{}", empty_hosts(&variables, 99))] {
+            assert!(name.len() <= 46, "{name}");
+        }
+    }
+}
