@@ -11,7 +11,6 @@ use tokio::task::JoinHandle;
 use super::error::Error;
 use super::link::Link;
 use super::status::ReadFrom;
-use super::temporary_threads::on_temporary_threads;
 use crate::config::Settings;
 use crate::model::{Kind, ObjectId};
 use crate::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOptions};
@@ -65,7 +64,7 @@ impl Feed {
             loop {
                 let noticed = Instant::now();
                 let read = tokio::task::spawn_blocking(move || {
-                    let snapshot = on_temporary_threads(|| source.snapshot());
+                    let snapshot = source.snapshot();
                     (source, snapshot)
                 });
                 let snapshot;

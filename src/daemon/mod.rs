@@ -37,7 +37,6 @@ mod serving;
 mod standing;
 mod state_file;
 mod status;
-mod temporary_threads;
 mod withdrawal;
 mod work;
 

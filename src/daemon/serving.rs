@@ -45,9 +45,6 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// earlier run.
 const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long nothing has to happen after the start before what only it needed is given back.
-const QUIET: Duration = Duration::from_millis(500);
-
 /// The events that wake the main loop.
 enum Event {
     Requested(Option<Request>),
@@ -59,7 +56,6 @@ enum Event {
     Done(Box<Done>),
     Drained,
     Command(QueuedCommand),
-    Quiet,
     Tick,
 }
 
@@ -115,10 +111,6 @@ pub struct Daemon {
     ends: Option<Instant>,
     recheck: Duration,
     began: Instant,
-    /// When nothing has happened for a while since the start.
-    quiet: Option<Instant>,
-    /// Whether pages that only the start needed are given back.
-    rested: bool,
     stopping: Option<Option<Box<Settings>>>,
 }
 
@@ -183,8 +175,6 @@ impl Daemon {
             ends: None,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
-            quiet: None,
-            rested: false,
             stopping: None,
         })
     }
@@ -265,9 +255,6 @@ impl Daemon {
             () = self.names.changed() => Event::Resolved,
             () = self.publication.peers_known(), if self.awaits_peers() => Event::Known,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
-            () = tokio::time::sleep_until(self.quiet.unwrap_or(self.began).into()), if idle && self.quiet.is_some() => {
-                Event::Quiet
-            }
             _ = ticks.tick() => Event::Tick,
         }
     }
@@ -286,17 +273,6 @@ impl Daemon {
     /// for the first time may not be new to them.
     fn awaits_peers(&self) -> bool {
         matches!(self.cause, Cause::Start) && self.publication.awaits_peers()
-    }
-
-    /// Gives back what only the start needed, once nginx serves and nothing is to be done.
-    fn rest(&mut self, now: Instant, reporter: &Reporter) {
-        self.quiet = None;
-        let is_due = self.due().is_some_and(|due| due < now + QUIET);
-        if is_due || reporter.status().borrow().ready().is_err() {
-            return;
-        }
-        self.rested = true;
-        give_back("the start");
     }
 
     /// Whether only the old workers have to be counted, on which the next cycle depends.
@@ -326,7 +302,6 @@ impl Daemon {
             // from now on.
             Event::Drained => self.begin_look(),
             Event::Command(queued) => self.execute(queued, load, reporter),
-            Event::Quiet => self.rest(now, reporter),
             Event::Tick => self.begin_look(),
         }
         // A running cycle is not cut off: it ends with a generation that is confirmed or rolled
@@ -386,10 +361,6 @@ impl Daemon {
             return;
         }
         self.knows_names = false;
-        if !self.rested {
-            // What comes now needs most memory.
-            give_back("reading");
-        }
         if self.pacer.began(now - self.began).is_none() && self.cause != Cause::Nginx {
             self.cause = Cause::Retry;
         }
@@ -452,7 +423,6 @@ impl Daemon {
     fn finish(&mut self, done: Done, now: Instant, reporter: &mut Reporter) {
         let Done { work, result, nginx } = done;
         self.work = Some(work);
-        self.quiet = (!self.rested).then_some(now + QUIET);
         self.pacer.looked(now - self.began, nginx.status.crowd);
         match result {
             Finished::Cycle(report) => self.conclude(*report, &nginx, now, reporter),
@@ -512,14 +482,6 @@ impl Daemon {
         self.publication.concluded(&report, nginx.pinned.as_ref(), now);
         self.queue.concluded(&report.outcome);
         reporter.concluded(cause, report, nginx, waited);
-    }
-}
-
-/// Gives back pages of the program that this alone needed.
-fn give_back(what: &str) {
-    match ingressd_pages::give_back() {
-        Ok(bytes) => tracing::debug!("gave back {} KiB of the program that {what} needed", bytes >> 10),
-        Err(error) => tracing::debug!("gave back no pages of the program: {error}"),
     }
 }
 

@@ -11,7 +11,6 @@ use super::cycle::{Cycle, Report};
 use super::error::Error;
 use super::pipeline::{Memory, Pipeline};
 use super::publication::Peers;
-use super::temporary_threads::on_temporary_threads;
 use crate::apply::{Cause, Contents, NginxState, Outcome, Pinned};
 use crate::config::Settings;
 use crate::finding::limit;
@@ -107,7 +106,7 @@ impl Work {
     pub fn turn(mut self, snapshot: Arc<Snapshot>, names: Arc<Names>, peers: Arc<Peers>) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.prepare(names, &peers);
-            let mut report = on_temporary_threads(|| self.cycle.turn(&snapshot, &mut self.pipeline));
+            let mut report = self.cycle.turn(&snapshot, &mut self.pipeline);
             limit(&mut report.findings, self.pipeline.most_findings());
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
                 self.pipeline.sweep();

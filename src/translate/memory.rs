@@ -67,12 +67,10 @@ fn shared<T: PartialEq>(value: T, none: &Arc<T>) -> Arc<T> {
 impl Remembered {
     fn read(ingress: &Stored<Ingress>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
         let (mut reading, basis) = tables::read(ingress, class, snapshot, options);
-        let mut behaviour = reading.behaviour.take();
+        let mut behaviour = std::mem::take(&mut reading.behaviour);
         // The list stays in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
-        reading.host.settle();
-        reading.errors.settle();
         let rules = rule::read(&ingress.object);
         let known =
             KnownObject { reading: shared(reading, &NO_READING), behaviour: shared(behaviour, &NO_BEHAVIOUR), rules };

@@ -33,7 +33,6 @@ mod order;
 mod passthrough;
 mod path;
 mod port;
-mod rare;
 mod reading;
 mod rule;
 mod server;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::rare::Rare;
 use super::stream_claims::RequestedStream;
 use super::value::ServiceAddress;
 use super::{Canary, Dialect};
@@ -130,7 +129,7 @@ pub struct RequestedAuthentication {
 pub struct Reading {
     /// The behaviour of all routes of the object. `rewrite` is always `None` here, because it
     /// depends on the path.
-    pub behaviour: Rare<Behaviour>,
+    pub behaviour: Behaviour,
     /// Whether the paths of the object are regular expressions.
     pub use_regex: bool,
     /// The target of rewritten paths.
@@ -146,13 +145,13 @@ pub struct Reading {
     /// Whether clients may change sides of a canary, whatever their session is.
     pub changes_side: bool,
     /// The options for its hosts.
-    pub host: Rare<HostOptions>,
+    pub host: HostOptions,
     /// TCP and UDP services.
-    pub streams: Rare<Vec<RequestedStream>>,
+    pub streams: Vec<RequestedStream>,
     /// The TLS settings for its backends.
     pub backend_tls: Option<Arc<RequestedBackendTls>>,
     /// The error pages.
-    pub errors: Rare<ErrorOptions>,
+    pub errors: ErrorOptions,
     /// Whether backends are reached by the cluster IP of their Service.
     pub by_cluster_address: bool,
     /// The field that asks for TLS passthrough to the backend of the path `/`.

@@ -59,8 +59,8 @@ pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
     let (object, options) =
         (&Arc::new(ObjectId::new(Kind::Settings, "", "default-backend")), &NotedOptions::new(options));
     let context = Context { object, namespace: "", dialect, table, snapshot, options };
-    let Reading { mut behaviour, closed, authentication, .. } = annotation::read(&context, &StringMap::default());
-    Everywhere { dialect, behaviour: Arc::new(behaviour.take()), closed, authentication }
+    let Reading { behaviour, closed, authentication, .. } = annotation::read(&context, &StringMap::default());
+    Everywhere { dialect, behaviour: Arc::new(behaviour), closed, authentication }
 }
 
 /// The alternatives to a snippet, one clause for each of its directives.

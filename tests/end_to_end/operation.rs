@@ -73,34 +73,6 @@ fn the_journal_gets_object_reason_and_generation() {
     });
 }
 
-/// Pages of files that the daemon has in memory, in KiB.
-fn resident_files(rig: &Rig) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", rig.daemon.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssFile:")).unwrap();
-    line.split_whitespace().next().unwrap().parse().unwrap()
-}
-
-#[test]
-fn what_only_the_start_needed_is_given_back_once() {
-    rig::run(async |rig| {
-        rig.daemon.set("log.level", "debug");
-        // That a certificate ends one day is no reason to wait.
-        let a = ingress("a").host("a.example", "web").tls(&["a.example"], "pair").build();
-        rig.manifests.write("a.yaml", &[a, tls_secret("pair", &["a.example"])]);
-        rig.start().await;
-        let given = |log: &str| {
-            let line = log.lines().find(|line| line.contains("that the start needed"))?;
-            line.split("gave back ").nth(1)?.split(' ').next()?.parse::<u64>().ok()
-        };
-        let given = wait::until("the pages of the start", async || given(&rig.daemon.log())).await;
-        assert!(given > 1000 && resident_files(rig) < given, "{given} KiB");
-        // The daemon works on.
-        rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
-        get("http://b.example/").send_until("the change", |reply| reply.status == 200).await;
-        assert_eq!(rig.daemon.log().matches("gave back").count(), 2, "before the first cycle and after it");
-    });
-}
-
 #[test]
 fn the_status_is_told_to_people_and_to_programs() {
     rig::run(async |rig| {

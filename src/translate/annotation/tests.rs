@@ -255,7 +255,7 @@ fn an_annotation_replaces_the_lists_of_the_administrator() {
     let list = |text: &str| super::value::address_list(text).unwrap();
     let options = Options { allowlist: list("10.0.0.0/8"), denylist: list("10.6.6.6"), ..Options::default() };
     let access =
-        |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.take().access.unwrap();
+        |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.access.unwrap();
     assert_eq!(access(StringMap::default()).allow(), list("10.0.0.0/8"));
     let own = access(StringMap::from([(format!("{PREFIX}whitelist-source-range"), "192.0.2.1")]));
     assert_eq!((own.allow().to_vec(), own.deny().to_vec()), (list("192.0.2.1"), list("10.6.6.6")));
