@@ -19,19 +19,14 @@
 //!
 //! Nothing calls backwards. ARCHITECTURE.md tells the rules; `tests/source_tree.rs` keeps them.
 
-pub mod apply;
 pub mod cli;
 pub mod config;
 pub mod daemon;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod doctor;
-pub mod finding;
 pub mod migrate;
-pub mod model;
-pub mod nginx;
 pub mod publish;
-pub mod render;
 pub mod setup;
 pub mod source;
 pub mod translate;

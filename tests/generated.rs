@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use ingressd::cli::generate;
 use ingressd::config;
 use ingressd::daemon::access;
-use ingressd::render::headers;
+use ingressd_nginx::render::headers;
 
 fn check(path: &str, expected: &[u8]) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);

@@ -24,13 +24,14 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use ingressd::finding::Finding;
-use ingressd::model::catalogue::Version;
-use ingressd::model::{HostListeners, HostName};
-use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites, Plan, syntax};
-use ingressd::render::{FileSet, Renderer};
+use ingressd::config::Usual as _;
 use ingressd::source::Snapshot;
 use ingressd::translate::{NameAnswer, Names, Options, Translation, Translator};
+use ingressd_model::catalogue::Version;
+use ingressd_model::finding::Finding;
+use ingressd_model::{HostListeners, HostName};
+use ingressd_nginx::render::{FileSet, Renderer};
+use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites, Plan, syntax};
 
 /// The version whose files are shown in full.
 const SHOWN: Version = Version(1, 22, 1);
@@ -102,7 +103,7 @@ struct Product {
 }
 
 fn produce(snapshot: &Snapshot, version: Version) -> Product {
-    produce_under(inputs::options(DEFAULT_CERTIFICATE, snapshot), &GateOptions::default(), snapshot, version)
+    produce_under(inputs::options(DEFAULT_CERTIFICATE, snapshot), &GateOptions::usual(), snapshot, version)
 }
 
 fn plan_under(
@@ -205,10 +206,10 @@ fn real_nginx_accepts_every_case() {
 fn real_nginx_accepts_the_proxy_protocol() {
     let trusted = vec!["192.0.2.0/24".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
     let snapshot = snapshot(&documents("tls"));
-    let listeners = HostListeners { proxy_protocol: true, ..HostListeners::default() };
+    let listeners = HostListeners { proxy_protocol: true, ..HostListeners::usual() };
     let options = Options { listeners, trusted_proxies: trusted, ..inputs::options(DEFAULT_CERTIFICATE, &snapshot) };
     for judge in judge::judges() {
-        let files = produce_under(options.clone(), &GateOptions::default(), &snapshot, judge.version).files;
+        let files = produce_under(options.clone(), &GateOptions::usual(), &snapshot, judge.version).files;
         let shown = show(&files);
         let is_old = judge.version < Version(1, 25, 1);
         let listen = if is_old { "ssl http2 proxy_protocol" } else { "ssl proxy_protocol" };

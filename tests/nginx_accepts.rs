@@ -8,9 +8,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ingressd::finding::Finding;
-use ingressd::model::catalogue;
-use ingressd::model::{
+use ingressd::config::Usual as _;
+use ingressd_model::catalogue;
+use ingressd_model::finding::Finding;
+use ingressd_model::{
     AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, Branch, ByteSize, Certificate, CertificateId, Choice, ClientLimits, Connection,
     CookiePath, Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, HeaderName,
@@ -22,8 +23,8 @@ use ingressd::model::{
     TemplatePart, Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UpstreamIdentity,
     UrlPath, Variable,
 };
-use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
-use ingressd::render::{FileSet, Renderer};
+use ingressd_nginx::render::{FileSet, Renderer};
+use ingressd_nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 
 fn answer_header((name, value): (&str, &str)) -> AnswerHeader {
     let (name, value) = (HeaderName::new(name).expect("a name"), HeaderText::new(value).expect("a value"));
@@ -226,7 +227,7 @@ fn model() -> Model {
             origin: origin(),
             chain: key.cert.pem().into_bytes().into(),
             key: SecretBytes(key.signing_key.serialize_pem().into_bytes().into()),
-            validity: ingressd::model::Validity::default(),
+            validity: ingressd_model::Validity::default(),
             responder: None,
             has_issuer: false,
         })
@@ -349,7 +350,7 @@ fn streams() -> impl Iterator<Item = (Stream, StreamUpstream)> {
         let endpoint = |text: &str| Endpoint { address: text.parse().expect("an address"), weight: 2 };
         let endpoints = ["10.244.0.1:53", "[fd00::1]:53"].into_iter().filter(|_| is_rich).map(endpoint).collect();
         let header_timeout = Duration::from_secs(if is_rich { 5 } else { 30 });
-        let policy = StreamPolicy { next_upstream: is_rich, responses: 0, header_timeout, ..StreamPolicy::default() };
+        let policy = StreamPolicy { next_upstream: is_rich, responses: 0, header_timeout, ..StreamPolicy::usual() };
         let addresses = ["127.0.0.1".parse().expect("an address")].into();
         let listener = Listener { addresses, port, serves: Serves::Stream, proxy_protocol: is_rich };
         let group = StreamUpstream { id: upstream.clone(), origin: origin(), endpoints, sharers: 1 };
@@ -376,9 +377,9 @@ fn options(current: &Path) -> GateOptions {
             ),
             path: Some(current.join("access.log")),
             unlogged: ["/healthz", "~^/ping"].map(|text| Unlogged::new(text).expect("a request")).into(),
-            ..AccessLogOptions::default()
+            ..AccessLogOptions::usual()
         },
-        ..GateOptions::default()
+        ..GateOptions::usual()
     }
 }
 

@@ -126,7 +126,7 @@ fn the_page_that_findings_name_is_installed_and_has_their_places() {
     let text = fs::read_to_string(root().join("docs/findings.md")).unwrap();
     for form in ["deb", "generate-rpm"] {
         let assets = assets(&metadata()[form]);
-        for row in ingressd::finding::Reason::ALL {
+        for row in ingressd_model::finding::Reason::ALL {
             let page = row.reason.page();
             let (file, anchor) = page.split_once('#').unwrap();
             let folder = file.strip_suffix("findings.md").unwrap();

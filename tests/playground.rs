@@ -3,9 +3,6 @@
 
 #[path = "live/cluster/mod.rs"]
 mod cluster;
-#[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "rig/mod.rs"]
-mod rig;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

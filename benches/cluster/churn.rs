@@ -13,9 +13,9 @@ use crate::common::process::processor_time;
 use crate::common::report::Figure;
 use crate::common::session::Session;
 use crate::common::times::percentiles;
-use crate::rig::client::Request;
-use crate::rig::load::Load;
-use crate::rig::nginx::Nginx;
+use rig::client::Request;
+use rig::load::Load;
+use rig::nginx::Nginx;
 
 /// Time between two changes.
 const BETWEEN_CHANGES: Duration = Duration::from_millis(100);

@@ -11,9 +11,6 @@ mod common;
 mod measure;
 mod objects;
 mod options;
-#[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "../../tests/rig/mod.rs"]
-mod rig;
 mod targets;
 mod withdrawal;
 

@@ -14,8 +14,8 @@ use crate::common::session::Session;
 use crate::common::stage::stage;
 use crate::common::times::{percentiles, served};
 use crate::objects::{create, published, write};
-use crate::rig::signals;
 use crate::withdrawal::withdrawal;
+use rig::signals;
 
 /// How long the control plane rests after everything was created.
 const SETTLING: Duration = Duration::from_secs(3);

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::rig::ECHO;
-use crate::rig::manifests::{in_namespace, secret};
+use rig::ECHO;
+use rig::manifests::{in_namespace, secret};
 
 /// Every how many-th host has TLS.
 const TLS_EVERY: usize = 10;

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use super::applications::{Application, EDITED};
-use crate::rig::client::{Reply, Request, get};
+use rig::client::{Reply, Request, get};
 
 /// A sort of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

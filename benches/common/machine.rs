@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::rig::nginx::Nginx;
+use rig::nginx::Nginx;
 
 /// Facts of this machine, each with its name.
 pub fn facts() -> Vec<(&'static str, String)> {

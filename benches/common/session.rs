@@ -9,9 +9,9 @@ use super::process::{memory, processor_time};
 use super::report::Figure;
 use super::stage::stage;
 use super::times::{percentiles, served};
-use crate::rig::daemon::Daemon;
-use crate::rig::nginx::Nginx;
-use crate::rig::wait;
+use rig::daemon::Daemon;
+use rig::nginx::Nginx;
+use rig::wait;
 
 /// The daemon's pacing: at rest is what has seen no reload for this long.
 const SPACING: Duration = Duration::from_secs(1);

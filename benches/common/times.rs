@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::common::report::Figure;
-use crate::rig::client::{Reply, Request};
-use crate::rig::wait;
+use rig::client::{Reply, Request};
+use rig::wait;
 
 /// Least time between two requests that ask whether a change is served.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -15,8 +15,8 @@ use crate::common::session::{RELOADS, Session};
 use crate::common::stage::stage;
 use crate::common::times::served;
 use crate::pure;
-use crate::rig::manifests::Manifests;
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::manifests::Manifests;
 
 /// How long a change that must have no effect is watched.
 const NO_OP: Duration = Duration::from_secs(2);

@@ -6,9 +6,6 @@ mod common;
 mod live;
 mod options;
 mod pure;
-#[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "../../tests/rig/mod.rs"]
-mod rig;
 mod targets;
 
 use clap::Parser as _;

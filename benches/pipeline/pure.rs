@@ -6,16 +6,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ingressd::model::catalogue::Version;
-use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
-use ingressd::render::{FileSet, Renderer};
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
 use ingressd::translate::{Claims, Names, Options, Translator};
+use ingressd_model::catalogue::Version;
+use ingressd_nginx::render::{FileSet, Renderer};
+use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
 
 use crate::common::applications::Application;
 use crate::common::report::Figure;
-use crate::rig::manifests::{Manifests, classes};
+use ingressd::config::Usual as _;
+use rig::manifests::{Manifests, classes};
 
 /// How often each is measured; the median counts.
 const REPETITIONS: usize = 7;
@@ -52,7 +53,7 @@ impl Rooms {
         self.claims = Arc::clone(&translation.claims);
         assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
         let start = Instant::now();
-        let (plan, _) = gate(translation.model, &capabilities, &OtherSites::default(), &GateOptions::default());
+        let (plan, _) = gate(translation.model, &capabilities, &OtherSites::default(), &GateOptions::usual());
         let gate = start.elapsed();
         let start = Instant::now();
         let files = self.renderer.render(&plan);

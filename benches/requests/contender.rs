@@ -6,21 +6,22 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-use ingressd::model::HostListeners;
-use ingressd::model::catalogue::Version;
-use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
-use ingressd::render::Renderer;
 use ingressd::source::Directory;
 use ingressd::source::directory::Changes;
 use ingressd::translate::{ClassRule, Dialect, Names, Options, Translator};
+use ingressd_model::HostListeners;
+use ingressd_model::catalogue::Version;
+use ingressd_nginx::render::Renderer;
+use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
 use nix::unistd::Pid;
 
 use super::hosts;
 use super::wrk::CONNECTIONS;
 use crate::common::process::processor_time;
-use crate::rig::manifests::Manifests;
-use crate::rig::nginx::Nginx;
-use crate::rig::wait;
+use ingressd::config::Usual as _;
+use rig::manifests::Manifests;
+use rig::nginx::Nginx;
+use rig::wait;
 
 /// The port of the first contender; each has its own, and one for its status.
 const FIRST_PORT: u16 = 8100;
@@ -109,7 +110,7 @@ impl Contender {
             // With fewer, half of what is measured would be connections to backends.
             upstream_keepalive: CONNECTIONS,
             shared_servers,
-            ..GateOptions::default()
+            ..GateOptions::usual()
         };
         let manifests = Manifests::new(&nginx.prefix().join("manifests"));
         let class = if dialect == Dialect::Specification { "ingressd" } else { "nginx" };

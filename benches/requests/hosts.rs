@@ -7,8 +7,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use serde_json::Value;
 
 use super::wrk::CONNECTIONS;
-use crate::rig::ECHO;
-use crate::rig::manifests::{Manifests, classes, ingress, service_at};
+use rig::ECHO;
+use rig::manifests::{Manifests, classes, ingress, service_at};
 
 /// The name of an application; in their order nginx has their upstreams in its list.
 fn name(number: usize) -> String {

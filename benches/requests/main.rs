@@ -9,9 +9,6 @@ mod contender;
 mod hosts;
 mod measure;
 mod options;
-#[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "../../tests/rig/mod.rs"]
-mod rig;
 mod targets;
 mod wrk;
 

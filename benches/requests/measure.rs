@@ -9,7 +9,7 @@ use super::contender::{Contender, backends};
 use super::{hosts, wrk};
 use crate::common::process::processor_time;
 use crate::common::report::Figure;
-use crate::rig::open_to_all;
+use rig::open_to_all;
 
 /// How often each configuration is tested; the shortest counts.
 const TESTS: usize = 5;

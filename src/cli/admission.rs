@@ -33,7 +33,7 @@ fn kubernetes(text: &str) -> Result<Kubernetes, String> {
 }
 
 fn choice(text: &str) -> Result<Choice, String> {
-    text.parse().map_err(|refused: crate::model::Refused| refused.0.into_owned())
+    text.parse().map_err(|refused: ingressd_model::Refused| refused.0.into_owned())
 }
 
 /// What is chosen of the policies.

@@ -14,8 +14,8 @@ use super::offline::{Manifests, Processed};
 use super::output;
 use crate::cli::explain::option;
 use crate::daemon::explain::Told;
-use crate::finding::{Severity, count, count_of};
-use crate::model::Kind;
+use ingressd_model::Kind;
+use ingressd_model::finding::{Severity, count, count_of};
 pub(super) use placed::Files;
 use placed::{Placed, placed};
 

@@ -10,7 +10,7 @@ use similar::{ChangeTag, TextDiff};
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
-use crate::apply::{ApplyError, Difference, History, Kept, Side};
+use ingressd_apply::{ApplyError, Difference, History, Kept, Side};
 
 /// Lines of context around each change.
 const CONTEXT: usize = 3;

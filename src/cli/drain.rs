@@ -9,7 +9,7 @@ use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::ask;
 use crate::config::{Settings, duration};
-use crate::finding::count;
+use ingressd_model::finding::count;
 
 /// How often the daemon is asked for progress.
 const PAUSE: Duration = Duration::from_millis(200);

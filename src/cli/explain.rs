@@ -13,7 +13,7 @@ use super::page::{self, FAINT, STRONG, styled, wrapped};
 use super::settings::SettingsArguments;
 use super::status::ask;
 use crate::daemon::explain::Address;
-use crate::finding::{count, printable};
+use ingressd_model::finding::{count, printable};
 
 /// Arguments of `ingressd explain`.
 #[derive(Debug, clap::Args)]

@@ -14,9 +14,9 @@ use super::output;
 use super::settings::SettingsArguments;
 use crate::config::{Settings, duration};
 use crate::daemon::access::Grant;
-use crate::model::is_subdomain;
 use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
 use crate::source::yaml;
+use ingressd_model::is_subdomain;
 
 /// Arguments of `ingressd kubeconfig`.
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::page::{aligned, duration, header};
-use crate::finding::printable;
+use ingressd_model::finding::printable;
 
 /// The state of a node in one word for people, and whether it is good.
 fn health(member: &Value) -> (String, bool) {

@@ -18,17 +18,17 @@ use super::{output, page};
 use crate::config::{OfNode, Settings};
 use crate::daemon::to_look_with;
 use crate::doctor::certificate_names;
-use crate::finding::on_one_line;
 use crate::migrate::compare::{BESIDE, Ports, side_by_side, taken};
 use crate::migrate::{
     Controller, DropIn, Report, ReportInput, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
     stand_in_for_secrets,
 };
-use crate::model::Kind;
-use crate::model::catalogue::Version;
 use crate::source::cluster::{Administrator, AdministratorError, Extent};
 use crate::source::{Inventory, Selector, Snapshot};
 use crate::translate::ANNOTATIONS;
+use ingressd_model::Kind;
+use ingressd_model::catalogue::Version;
+use ingressd_model::finding::on_one_line;
 
 /// Arguments of `ingressd migrate`.
 #[derive(Debug, clap::Args)]

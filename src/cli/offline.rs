@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use super::exit::Exit;
 use super::settings::SettingsArguments;
-use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
 use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with};
-use crate::finding::{Finding, count, limit};
-use crate::model::catalogue::Version;
-use crate::model::{HostName, Instance, UpstreamId};
-use crate::nginx::{Capabilities, OtherSites, Plan, gate};
-use crate::render::Templates;
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
 use crate::translate::{ClassRule, Names, Options, Translator, Wanted};
+use ingressd_apply::Survey;
+use ingressd_model::catalogue::Version;
+use ingressd_model::finding::{Finding, count, limit};
+use ingressd_model::{HostName, Instance, UpstreamId};
+use ingressd_nginx::render::Templates;
+use ingressd_nginx::{Capabilities, OtherSites, Plan, gate};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
 const ASSUMED: Version = Version(1, 22, 1);

@@ -8,7 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use serde_json::Value;
 
 use super::exit::{Ended, Exit};
-use crate::finding::printable_json;
+use ingressd_model::finding::printable_json;
 
 /// Prints a line on standard output.
 macro_rules! say {

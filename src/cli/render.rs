@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::exit::{Ended, Exit};
 use super::offline::Manifests;
 use super::output;
-use crate::render::{FileSet, Renderer};
+use ingressd_nginx::render::{FileSet, Renderer};
 
 /// The mark of a folder that an earlier `render` wrote, so that it may be overwritten.
 const MARK: &str = ".ingressd-render";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::exit::Exit;
 use crate::config::{Error, Settings, Sources};
-use crate::model::Instance;
+use ingressd_model::Instance;
 
 /// Flags for settings, to be flattened into the arguments of a command.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -17,7 +17,7 @@ use super::settings::SettingsArguments;
 use super::{members, output, page};
 use crate::config::Settings;
 use crate::daemon::control;
-use crate::finding::{printable, printable_json};
+use ingressd_model::finding::{printable, printable_json};
 use watching::Shown;
 
 /// The longest name of a host or an Ingress.

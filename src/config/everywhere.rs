@@ -7,11 +7,11 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting, put, text};
-use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
-use crate::nginx::{HeaderTest, OcspResponder, SetHeader};
-use crate::render::headers::{HEADERS, Value as Told};
 use crate::translate::Scope;
 use crate::translate::value::{byte_size, is_harmless};
+use ingressd_model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
+use ingressd_nginx::render::headers::{HEADERS, Value as Told};
+use ingressd_nginx::{HeaderTest, OcspResponder, SetHeader};
 
 /// Their keys.
 pub const ROWS: &[Row] = &[

@@ -10,8 +10,8 @@ use super::layers::Mistake;
 use super::settings::defaults_of;
 use super::table::{Row, rows};
 use super::value::untyped;
-use crate::finding::{hint, nearest};
-use crate::model::Instance;
+use ingressd_model::Instance;
+use ingressd_model::finding::{hint, nearest};
 
 /// Environment variables with our prefix that are not keys, such as the path of the file.
 const OTHER_VARIABLES: &[&str] = &["INGRESSD_CONFIG", "INGRESSD_INSTANCE"];

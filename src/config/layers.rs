@@ -11,7 +11,7 @@ use super::layer::Layer;
 use super::settings::Settings;
 use super::templates;
 use super::written::Layers;
-use crate::model::Instance;
+use ingressd_model::Instance;
 
 /// The default path of the settings file.
 pub const DEFAULT_FILE: &str = "/etc/ingressd/ingressd.toml";

@@ -30,4 +30,5 @@ pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
 pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Resolver, Settings};
 pub use table::{Row, rows};
+pub use usual::Usual;
 pub use value::{Column, Form, duration};

@@ -12,10 +12,11 @@ use super::layer::Layer;
 use super::layers::{merge, merged_value};
 use super::table::rows;
 use super::written::Layers;
-use crate::model::{HostName, Instance};
-use crate::render::Templates;
 use crate::translate::SnippetKind;
-use crate::{nginx, publish, translate};
+use crate::{publish, translate};
+use ingressd_model::{HostName, Instance};
+use ingressd_nginx as nginx;
+use ingressd_nginx::render::Templates;
 
 /// The administrator's settings.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::render::Templates;
+use ingressd_nginx::render::Templates;
 
 /// The ending of their names.
 const ENDING: &str = ".hbs";

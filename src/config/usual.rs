@@ -4,11 +4,11 @@
 use std::sync::OnceLock;
 
 use super::settings::Settings;
-use crate::apply::{self, SystemOptions};
-use crate::model::{HostListeners, StreamPolicy};
-use crate::nginx::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions, GeoOptions, StreamLogOptions};
 use crate::translate::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, StreamOptions};
 use crate::{publish, translate};
+use ingressd_apply::{self as apply, SystemOptions};
+use ingressd_model::{HostListeners, StreamPolicy};
+use ingressd_nginx::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions, GeoOptions, StreamLogOptions};
 
 /// The settings with all defaults. `Settings::empty` must not use them: that would be an endless
 /// recursion.
@@ -24,7 +24,33 @@ fn usual() -> &'static Settings {
     }
 }
 
+/// The options of a room as they are without any settings.
+pub trait Usual {
+    /// The defaults of the rows.
+    fn usual() -> Self;
+}
+
 macro_rules! usual {
+    ($($type:ty: $($part:ident).+;)*) => {
+        $(impl Usual for $type {
+            fn usual() -> Self {
+                usual().$($part).+.clone()
+            }
+        })*
+    };
+}
+
+usual! {
+    HostListeners: translate.listeners;
+    StreamPolicy: translate.streams.policy;
+    Everywhere: gate.everywhere;
+    AccessLogOptions: gate.access_log;
+    FirewallOptions: gate.firewall;
+    GeoOptions: gate.geo;
+    StreamLogOptions: gate.access_log.streams;
+}
+
+macro_rules! default {
     ($($type:ty: $($part:ident).+;)*) => {
         $(impl Default for $type {
             fn default() -> Self {
@@ -34,31 +60,24 @@ macro_rules! usual {
     };
 }
 
-usual! {
+default! {
     translate::Options: translate;
-    HostListeners: translate.listeners;
     StreamOptions: translate.streams;
-    StreamPolicy: translate.streams.policy;
     Limits: translate.limits;
     ObjectLimits: translate.limits.object;
     NamespaceLimits: translate.limits.namespace;
     NodeLimits: translate.limits.node;
-    Everywhere: gate.everywhere;
-    AccessLogOptions: gate.access_log;
-    FirewallOptions: gate.firewall;
-    GeoOptions: gate.geo;
-    StreamLogOptions: gate.access_log.streams;
     publish::Options: publish;
 }
 
-impl Default for GateOptions {
-    fn default() -> Self {
+impl Usual for GateOptions {
+    fn usual() -> Self {
         usual().gate_options()
     }
 }
 
-impl Default for apply::Options {
-    fn default() -> Self {
+impl Usual for apply::Options {
+    fn usual() -> Self {
         let Settings { apply, nginx, pacing, .. } = usual();
         apply::Options {
             root: apply.root.clone(),
@@ -72,8 +91,8 @@ impl Default for apply::Options {
     }
 }
 
-impl Default for SystemOptions {
-    fn default() -> Self {
+impl Usual for SystemOptions {
+    fn usual() -> Self {
         let Settings { apply, nginx, gate, .. } = usual();
         SystemOptions {
             binary: nginx.binary.clone(),

@@ -8,12 +8,12 @@ use std::time::Duration;
 use config::{Map, Value, ValueKind};
 
 use super::settings::{LogFormat, Resolver};
-use crate::finding::hint;
-use crate::model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
 use crate::publish::{self, Announced};
 use crate::translate::annotation::{Table, Trust};
 use crate::translate::value::{boolean, byte_size, network, seconds};
 use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwnership};
+use ingressd_model::finding::hint;
+use ingressd_model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

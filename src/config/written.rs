@@ -7,8 +7,8 @@ use config::{Value, ValueKind};
 use super::layer::Layer;
 use super::settings::{Settings, defaults_of};
 use super::table::{Row, rows};
-use crate::finding::Finding;
-use crate::model::{Effective, Written, WrittenAt};
+use ingressd_model::finding::Finding;
+use ingressd_model::{Effective, Written, WrittenAt};
 
 /// The values of the layers above the defaults, by key, the lowest layer first.
 #[derive(Debug, Clone, Default)]
@@ -116,7 +116,7 @@ fn text(value: &ValueKind) -> String {
 #[cfg(test)]
 mod tests {
     use crate::config::Sources;
-    use crate::model::Instance;
+    use ingressd_model::Instance;
 
     /// The effective value with its place, after the values that it overrides.
     fn lines(sources: &Sources, key: &str) -> Vec<String> {

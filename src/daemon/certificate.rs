@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rcgen::{CertificateParams, DnType, KeyPair};
 
 use super::state_file;
-use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes, Validity};
+use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes, Validity};
 
 /// The common name of the certificate, which tells its readers what is missing.
 const COMMON_NAME: &str = "ingressd default certificate";

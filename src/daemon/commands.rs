@@ -6,7 +6,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::pipeline::Pipeline;
 use super::reporter::describe;
-use crate::apply::Outcome;
+use ingressd_apply::Outcome;
 
 /// A command of the administrator over the control socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::commands::{CommandSender, ControlCommand};
 use super::drain::Drain;
 use super::status::{Inquiry, Status};
-use crate::apply::folder::{self, Existing};
+use ingressd_apply::folder::{self, Existing};
 
 /// The longest request in bytes. Nothing longer is read.
 const LONGEST_REQUEST: u64 = 512;

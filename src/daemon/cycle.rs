@@ -16,13 +16,13 @@ use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
 use super::standing::{self, Judgement};
-use crate::apply::{Complaint, Outcome};
-use crate::finding::{Finding, Reason};
-use crate::model::cost::Cost;
-use crate::model::{HostName, Kind, ObjectId, Origin};
-use crate::render::{Digest, FileSet};
 use crate::source::{Snapshot, Version};
 use crate::translate::{Accepted, Claims, Namespaces};
+use ingressd_apply::{Complaint, Outcome};
+use ingressd_model::cost::Cost;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{HostName, Kind, ObjectId, Origin};
+use ingressd_nginx::render::{Digest, FileSet};
 
 mod good;
 mod judging;

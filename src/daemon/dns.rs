@@ -13,7 +13,7 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::Name;
 
 use crate::config::Resolver;
-use crate::model::HostName;
+use ingressd_model::HostName;
 
 /// Where this host says which servers its own programs ask.
 const FILE: &str = "/etc/resolv.conf";

@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
-use crate::model::cost::Cost;
+use ingressd_model::cost::Cost;
 
 /// How many namespaces are named: those with the most memory.
 const NAMED: usize = 10;

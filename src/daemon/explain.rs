@@ -15,16 +15,16 @@ use location::{Location, location};
 use serde_json::{Value, json};
 
 use crate::config::{Settings, rows};
-use crate::finding::{Finding, Reason, Severity};
-use crate::model::{
-    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
-    UpstreamId, Written, WrittenAt,
-};
-use crate::nginx::{Listen, SiteTaking, SitesBeside};
-use crate::render::{has_own_tls, to_https};
 use crate::source::Snapshot;
 use crate::translate::annotation::argument_words;
 use crate::translate::{self, ANNOTATIONS, Scope, effective_annotations};
+use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::{
+    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
+    UpstreamId, Written, WrittenAt,
+};
+use ingressd_nginx::render::{has_own_tls, to_https};
+use ingressd_nginx::{Listen, SiteTaking, SitesBeside};
 
 /// What happens to a path that is refused where paths are strict.
 const STRICT: &str = "is answered 400, because nginx and a backend may read the path differently (access.strict-paths)";

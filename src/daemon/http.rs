@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use super::metrics::{Heartbeat, Metrics, StubStatus};
 use super::room::{Attention, Room};
 use super::status::Status;
-use crate::model::HostName;
+use ingressd_model::HostName;
 
 /// The most concurrent connections; beyond that the slowest are closed.
 const MOST_CONNECTIONS: usize = 64;

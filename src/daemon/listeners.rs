@@ -18,9 +18,9 @@ use super::error::Error;
 use super::http::{self, Facts};
 use super::metrics::Heartbeat;
 use super::reporter::Reporter;
-use crate::apply::folder::Existing;
 use crate::config::Settings;
-use crate::model::HostName;
+use ingressd_apply::folder::Existing;
+use ingressd_model::HostName;
 
 /// The HTTP endpoints and the control socket.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::config::{Log, LogFormat};
-use crate::finding::{Finding, Severity, count};
+use ingressd_model::finding::{Finding, Severity, count};
 
 /// Why logging cannot begin.
 #[derive(Debug, thiserror::Error)]
@@ -192,8 +192,8 @@ fn tell(finding: &Finding, generation: Option<u64>, prefix: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Reason;
-    use crate::model::{Kind, ObjectId, Origin};
+    use ingressd_model::finding::Reason;
+    use ingressd_model::{Kind, ObjectId, Origin};
 
     #[test]
     fn one_namespace_cannot_fill_the_journal() {

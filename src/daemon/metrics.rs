@@ -15,9 +15,9 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::status::Status;
-use crate::apply::Outcome;
-use crate::finding::Reason;
 use crate::publish::{Counts, Life, Outlook, Peer, View};
+use ingressd_apply::Outcome;
+use ingressd_model::finding::Reason;
 
 /// The path of nginx's connection counters, on the status address.
 const STUB_STATUS_PATH: &str = "/stub_status";

@@ -14,9 +14,9 @@ use self::bulletin::Bulletin;
 use self::wanted::WantedNames;
 use super::dns::{Dns, LookupResult};
 use super::state_file;
-use crate::finding::count;
-use crate::model::HostName;
 use crate::translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
+use ingressd_model::HostName;
+use ingressd_model::finding::count;
 
 mod agenda;
 mod bulletin;

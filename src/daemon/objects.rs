@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::model::{Kind, ObjectId};
 use crate::source::cluster;
 use crate::source::{List, Snapshot, Stored, Version};
+use ingressd_model::{Kind, ObjectId};
 
 /// A store of earlier versions.
 pub trait Earlier {

@@ -10,9 +10,9 @@ use procfs::Current as _;
 
 use super::certificate;
 use crate::config::Settings;
-use crate::model::Certificate;
 use crate::publish::{Address, Announced};
 use crate::translate;
+use ingressd_model::Certificate;
 
 /// The options of a translation on this host now, with this default certificate.
 pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Options {

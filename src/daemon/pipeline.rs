@@ -13,19 +13,22 @@ use super::cycle::{Product, Stages};
 use super::explain::InForce;
 use super::publication::{Peers, newest};
 use super::{options, state_file};
-use crate::apply::{
+use crate::config::Usual as _;
+use crate::config::{Layered, Settings};
+use crate::publish::Revision;
+use crate::source::{Snapshot, Version};
+use crate::translate::{self, Accepted, Claims, Names, Namespaces, Translation, Translator};
+use ingressd_apply::{
     Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
     System, SystemOptions, connections, ports,
 };
-use crate::config::{Layered, Settings};
-use crate::finding::{Finding, Reason, Severity};
-use crate::model::cost::by_namespace;
-use crate::model::{CertificateId, HostName, Instance, Kind, Model, ObjectId, Origin, Port, Route, Server, Transport};
-use crate::nginx::{GateOptions, gate};
-use crate::publish::Revision;
-use crate::render::{Digest, FileSet, Renderer, Templates};
-use crate::source::{Snapshot, Version};
-use crate::translate::{self, Accepted, Claims, Names, Namespaces, Translation, Translator};
+use ingressd_model::cost::by_namespace;
+use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::{
+    CertificateId, HostName, Instance, Kind, Model, ObjectId, Origin, Port, Route, Server, Transport,
+};
+use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
+use ingressd_nginx::{GateOptions, gate};
 
 /// How often nginx's version and the host's other sites are surveyed.
 const SURVEY_INTERVAL: Duration = Duration::from_secs(10);
@@ -121,7 +124,7 @@ impl Pipeline {
             status: settings.gate.status,
             // A reload takes longer than the test before it.
             test_timeout: settings.apply.confirm_timeout,
-            ..SystemOptions::default()
+            ..SystemOptions::usual()
         });
         let applier = Applier::open(
             Options {
@@ -133,7 +136,7 @@ impl Pipeline {
                 most_draining: settings.pacing.most_draining,
                 workers_group: survey.workers_group,
                 instance: settings.instance.clone(),
-                ..Options::default()
+                ..Options::usual()
             },
             system,
         )?

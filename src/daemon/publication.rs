@@ -11,13 +11,13 @@ use super::cycle::Report;
 use super::feed::Observed;
 use super::link::Link;
 use super::status::Status;
-use crate::apply::{Contents, Outcome, Pinned};
 use crate::config::Settings;
-use crate::model::{ClaimOrder, ObjectId};
 use crate::publish::{Address, Confirmed, Counts, Life, Options, Outlook, Publisher, Revision, Served};
 use crate::source::cluster::{Need, WatchHealth};
 use crate::source::{Snapshot, Version};
 use crate::translate::{Accepted, Claims};
+use ingressd_apply::{Contents, Outcome, Pinned};
+use ingressd_model::{ClaimOrder, ObjectId};
 
 /// The files with the host name and the machine ID, which together identify a node.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
@@ -395,8 +395,8 @@ fn identity(node: Option<&str>) -> Arc<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apply::ServedObject;
-    use crate::model::Kind;
+    use ingressd_apply::ServedObject;
+    use ingressd_model::Kind;
 
     fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
@@ -546,7 +546,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_read_of_one_server_is_not_told_to_another() {
         let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
-        let mut watch = WatchHealth::new(crate::model::Kind::Ingress, None, Need::Required);
+        let mut watch = WatchHealth::new(ingressd_model::Kind::Ingress, None, Need::Required);
         let heard = |watch: &WatchHealth| Observed { watches: vec![watch.clone()].into(), ..observed(1) };
         watch.heard = Some(Instant::now());
         assert!(!publication.read(&heard(&watch)));

@@ -14,11 +14,11 @@ use super::notify::Notifier;
 use super::publication::Publication;
 use super::status::{Phase, ReadFrom, Status};
 use super::work::Nginx;
-use crate::apply::{self, Outcome};
-use crate::finding::count;
 use crate::publish::Outlook;
 use crate::source::{Row, Snapshot, Version};
 use crate::translate::{Accepted, Limits};
+use ingressd_apply::{self as apply, Outcome};
+use ingressd_model::finding::count;
 
 /// The outputs of reports, which are kept across settings.
 #[derive(Debug)]

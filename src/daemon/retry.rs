@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::apply::Outcome;
+use ingressd_apply::Outcome;
 
 /// The first and the longest pause.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::finding::{Finding, Reason};
-use crate::model::{Kind, ObjectId};
 use crate::source::{Snapshot, Version};
 use crate::translate::Accepted;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId};
 
 /// How the last cycle judged the newest version of an Ingress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub fn find<'a>(accepted: &'a [Accepted], id: &ObjectId) -> Option<&'a Accepted>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Origin;
+    use ingressd_model::Origin;
 
     fn id(name: &str) -> Arc<ObjectId> {
         Arc::new(ObjectId::new(Kind::Ingress, "shop", name))

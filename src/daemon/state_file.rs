@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::apply::folder::{self, Existing};
+use ingressd_apply::folder::{self, Existing};
 
 /// Reads a file; `None` when it does not exist.
 pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {

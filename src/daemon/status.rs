@@ -14,13 +14,13 @@ use super::explain::InForce;
 use super::link::Link;
 use super::standing::Judgement;
 use super::withdrawal::Withdrawal;
-use crate::apply::{Crowd, Pinned};
-use crate::finding::{Finding, Reason, count};
-use crate::model::cost::Cost;
-use crate::model::{Kind, ObjectId, Origin};
 use crate::publish::{Outlook, Served, View, published_addresses};
 use crate::source::cluster::{Requests, Scope, WatchHealth};
 use crate::translate::{Accepted, Claims, Limits};
+use ingressd_apply::{Crowd, Pinned};
+use ingressd_model::cost::Cost;
+use ingressd_model::finding::{Finding, Reason, count};
+use ingressd_model::{Kind, ObjectId, Origin};
 
 /// The phase of the daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -329,9 +329,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::apply::Pin;
     use crate::source::Version;
     use crate::source::cluster::Need;
+    use ingressd_apply::Pin;
 
     #[test]
     fn only_the_confirmed_generation_is_ready() {

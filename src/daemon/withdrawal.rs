@@ -74,9 +74,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{Kind, ObjectId};
     use crate::publish::{Member, Mode, Writes};
     use crate::source::{Ingress, Published, Snapshot, Stored, Version};
+    use ingressd_model::{Kind, ObjectId};
 
     const MANAGER: &str = "ingressd/ingressd/ingressd";
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::echo::Answer;
 use super::examples::Examples;
 use super::session::{DemoError, Session};
 use super::status::DaemonStatus;
 use super::trial::{Kind, Trial};
+use ingressd_echo::Answer;
 
 /// How long a change may take to be served.
 const PATIENCE: Duration = Duration::from_secs(30);

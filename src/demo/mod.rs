@@ -4,7 +4,6 @@ mod certificates;
 mod check;
 mod client;
 mod daemon;
-pub mod echo;
 mod examples;
 mod nginx;
 mod screen;

@@ -1,7 +1,7 @@
 //! The output of the running demo: requests to try, then hosts, generation and findings whenever
 //! they change.
 
-use crate::finding::count;
+use ingressd_model::finding::count;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;

@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 
 use super::certificates::Authority;
 use super::client::Client;
-use super::echo::{Echo, TlsSetupError};
 use super::examples::{Examples, ExamplesError};
 use super::nginx::{self, PrivateNginx};
 use super::status::DaemonStatus;
 use crate::config;
+use ingressd_echo::{Echo, TlsSetupError};
 
 /// The HTTP port of nginx, on loopback.
 pub const HTTP_PORT: u16 = 8080;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::model::is_label;
+use ingressd_model::is_label;
 
 /// Longest host name in bytes.
 const LONGEST_NAME: usize = 253;

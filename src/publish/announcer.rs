@@ -21,7 +21,7 @@ use super::notice::Notice;
 use super::options::Options;
 use super::trouble::Trouble;
 use super::writer::Inputs;
-use crate::model::ObjectId;
+use ingressd_model::ObjectId;
 
 /// How long one write may take.
 const DEADLINE: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::model::ClaimOrder;
+use ingressd_model::ClaimOrder;
 
 /// The separator between claims and the namespaces that come last.
 const SEPARATOR: char = '.';

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::finding::{Finding, Reason};
-use crate::model::{Field, ObjectId, Origin};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Field, ObjectId, Origin};
 
 /// How often an object may be rewritten without a pause: a leader that was just replaced may
 /// overwrite once or twice.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::address::Address;
 use super::member::{Member, Revision};
 use super::roster::Life;
-use crate::model::ObjectId;
+use ingressd_model::ObjectId;
 
 /// Whether our own confirmed generation serves an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,8 +135,8 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
     use crate::publish::unserved::Unserved;
+    use ingressd_model::Kind;
 
     const A: &str = "192.0.2.1";
     const B: &str = "192.0.2.2";

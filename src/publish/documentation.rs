@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use url::Url;
 
-use crate::finding::Reason;
+use ingressd_model::finding::Reason;
 
 /// The repository of this program: that of `Cargo.toml`, unless the builder of packages names
 /// another one.

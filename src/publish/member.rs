@@ -12,7 +12,7 @@ use super::address::Address;
 use super::claim_order;
 use super::order::Writes;
 use super::unserved::Unserved;
-use crate::model::{ClaimOrder, Digest};
+use ingressd_model::{ClaimOrder, Digest};
 
 /// The label that the Leases of all members have; its value is the name of the leader's Lease.
 pub const GROUP_LABEL: &str = "ingressd/group";
@@ -177,7 +177,7 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, ObjectId};
+    use ingressd_model::{Kind, ObjectId};
 
     fn member() -> Member {
         Member {

@@ -6,9 +6,9 @@ use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
 use super::documentation::Documentation;
-use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Digest, Field, ObjectId};
 use crate::source::{Row, Snapshot};
+use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::{Digest, Field, ObjectId};
 
 /// The limits of the API, in bytes.
 const LONGEST_NOTE: usize = 1024;
@@ -181,8 +181,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::finding::Reason;
-    use crate::model::{Field, Kind, Origin};
+    use ingressd_model::finding::Reason;
+    use ingressd_model::{Field, Kind, Origin};
 
     fn finding(kind: Kind, name: &str, note: &str) -> Finding {
         let namespace = if kind == Kind::IngressClass { "" } else { "shop" };

@@ -24,8 +24,8 @@ use super::trouble::Board;
 use super::view::Outlook;
 use super::whereabouts::Whereabouts;
 use super::writer::{Inputs, Outputs, Writer};
-use crate::model::ObjectId;
 use crate::source::cluster::Clients;
+use ingressd_model::ObjectId;
 
 /// How long a clean stop may take: an unavailable API must not keep the daemon from ending.
 const FAREWELL: Duration = Duration::from_secs(3);

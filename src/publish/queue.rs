@@ -163,9 +163,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::finding::{Finding, Reason};
-    use crate::model::{Kind, ObjectId, Origin};
     use crate::source::Snapshot;
+    use ingressd_model::finding::{Finding, Reason};
+    use ingressd_model::{Kind, ObjectId, Origin};
 
     /// A notice about the object `NAMESPACE/NAME`.
     fn notice(object: &str, sort: Priority) -> Notice {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::member::Member;
 use super::order::Order;
-use crate::model::ClaimOrder;
+use ingressd_model::ClaimOrder;
 
 /// How certain it is that a node is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

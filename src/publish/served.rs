@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::member::Revision;
-use crate::finding::Finding;
-use crate::model::{ClaimOrder, ObjectId};
 use crate::source::{Snapshot, Version};
+use ingressd_model::finding::Finding;
+use ingressd_model::{ClaimOrder, ObjectId};
 
 /// The state of this host. Lists are sorted by object.
 #[derive(Debug, Clone, Default)]
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn what_others_write_into_objects_makes_no_difference_to_what_is_served() {
         let confirmed: Arc<[Confirmed]> = Arc::default();
-        let id = Arc::new(ObjectId::new(crate::model::Kind::Ingress, "shop", "cart"));
+        let id = Arc::new(ObjectId::new(ingressd_model::Kind::Ingress, "shop", "cart"));
         let served = Served { confirmed: Some(Arc::clone(&confirmed)), ..Served::default() };
         for (what, other, serves_same) in [
             ("objects", Served { snapshot: Arc::default(), ..served.clone() }, true),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::finding::{Finding, Reason};
-use crate::model::{Kind, ObjectId, Origin};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId, Origin};
 
 /// A repeated action that may fail.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::member::Revision;
-use crate::model::{Digest, ObjectId, hexadecimal};
+use ingressd_model::{Digest, ObjectId, hexadecimal};
 
 /// The most objects and namespaces that are named; all annotations of an object together may have
 /// 256 KiB.
@@ -103,7 +103,7 @@ fn mark(namespace: &str, name: &str) -> ShortDigest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
+    use ingressd_model::Kind;
 
     fn id(namespace: &str, name: &str) -> Arc<ObjectId> {
         Arc::new(ObjectId::new(Kind::Ingress, namespace, name))

@@ -16,8 +16,8 @@ use super::order::Writes;
 use super::roster::{Life, Roster};
 use super::trouble::Board;
 use super::whereabouts::Whereabouts;
-use crate::finding::Finding;
-use crate::model::{ClaimOrder, ObjectId};
+use ingressd_model::finding::Finding;
+use ingressd_model::{ClaimOrder, ObjectId};
 
 /// Handles to the state of publishing, which can be read at any time.
 #[derive(Clone)]

@@ -6,8 +6,8 @@ use super::followed::Followed;
 use super::host::Host;
 use super::member::MOST_ADDRESSES;
 use super::options::{Announced, Mode, NodeAddress, Options};
-use crate::finding::{Finding, Reason};
-use crate::model::{Kind, ObjectId, Origin};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId, Origin};
 
 /// The addresses that this node publishes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -28,7 +28,7 @@ use super::served::Served;
 use super::status::{Content as _, IngressAddresses, StatusStrategy};
 use super::trouble::Trouble;
 use super::whereabouts::Whereabouts;
-use crate::model::ObjectId;
+use ingressd_model::ObjectId;
 
 /// How long one write may take.
 const DEADLINE: Duration = Duration::from_secs(10);

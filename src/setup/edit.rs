@@ -1,7 +1,7 @@
 //! Edits the text of nginx's configuration and leaves every other byte unchanged. It must not know
 //! files.
 
-use crate::nginx::syntax::{self, Directive};
+use ingressd_nginx::syntax::{self, Directive};
 
 /// The comment above lines that setup writes into a file that is not its own.
 const MARK: &str = "# Added by `ingressd setup`; `ingressd setup --undo` takes it away.";

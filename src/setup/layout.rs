@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
-use crate::model::Listener;
-use crate::nginx::syntax::{self, Directive};
-use crate::nginx::{OtherSites, SiteListen};
+use ingressd_model::Listener;
+use ingressd_nginx::syntax::{self, Directive};
+use ingressd_nginx::{OtherSites, SiteListen};
 
 /// The deepest nesting of includes.
 const DEEPEST: u8 = 16;
@@ -150,7 +150,8 @@ fn site(file: &Path, server: &Directive) -> Site {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::HostListeners;
+    use crate::config::Usual as _;
+    use ingressd_model::HostListeners;
 
     #[test]
     fn the_tree_is_read_with_its_includes_and_blocks() {
@@ -223,7 +224,7 @@ mod tests {
         for (listens, expected) in rows {
             let listens = listens.iter().map(|(place, port, default, before)| listen(place, *port, *default, *before));
             let other_sites = OtherSites { listens: listens.collect(), ..OtherSites::default() };
-            let found = claims(&other_sites, &HostListeners::default().all());
+            let found = claims(&other_sites, &HostListeners::usual().all());
             assert_eq!(found.iter().map(|listen| listen.place.as_str()).collect::<Vec<_>>(), *expected);
         }
     }

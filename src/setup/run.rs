@@ -10,8 +10,9 @@ use super::layout::Layout;
 use super::points::reached;
 use super::state::remove_scratch;
 use super::steps::{Ground, Planned, STEPS, Step};
-use crate::apply::{ApplyError, Host as _, Survey, System, SystemOptions};
 use crate::config::Settings;
+use crate::config::Usual as _;
+use ingressd_apply::{ApplyError, Host as _, Survey, System, SystemOptions};
 
 /// Why setup failed.
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +103,7 @@ impl<'s> Setup<'s> {
             configuration: Some(nginx.configuration.clone()),
             prefix: nginx.prefix.clone(),
             pid_file: nginx.pid_file.clone(),
-            ..SystemOptions::default()
+            ..SystemOptions::usual()
         });
         Setup { settings, settings_folder: settings_folder.to_owned(), choices, host }
     }

@@ -7,7 +7,7 @@ use super::points::reached;
 use super::run::{Error, Setup};
 use super::state::{State, remove_scratch};
 use super::steps::{Step, TAKEN_BACK};
-use crate::apply::Host as _;
+use ingressd_apply::Host as _;
 
 /// The result for one change.
 #[derive(Debug, Clone, PartialEq, Eq)]

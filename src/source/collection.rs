@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::file::{Held, ReadFile};
 use super::kind::{Watched as _, for_kind};
 use super::{Snapshot, Stored};
-use crate::finding::{Finding, Reason};
-use crate::model::{Kind, ObjectId, Origin};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId, Origin};
 
 /// Collects the objects and findings of these files. The first file that describes an object
 /// counts.

@@ -15,8 +15,8 @@ use super::file::ReadFile;
 use super::manifest::Purpose;
 use super::yaml::LARGEST_FILE;
 use super::{Snapshot, file};
-use crate::finding::{Finding, Reason};
-use crate::model::{Field, Kind, ObjectId, Origin};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Field, Kind, ObjectId, Origin};
 
 /// Files and folders of manifests, with their content when they were last read.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use k8s_openapi::api::discovery::v1::{self as api, EndpointSlice};
 
 use super::unread::SERVICE_NAME;
-use crate::model::Transport;
+use ingressd_model::Transport;
 
 /// A family of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
-/// The names of fields by path, written as in [`crate::model::Field::Other`]; the path of the
+/// The names of fields by path, written as in [`ingressd_model::Field::Other`]; the path of the
 /// object itself is empty.
 pub type Fields = BTreeMap<String, &'static [&'static str]>;
 

@@ -10,8 +10,8 @@ use super::document::split;
 use super::manifest::{Decoded, Entry, Object, Purpose, decode};
 use super::validation::Problem;
 use super::{LeftOut, SourceFile, SourceLocation, Version};
-use crate::finding::{Finding, Reason};
-use crate::model::{Digest, Field, Kind, ObjectId, Origin};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Digest, Field, Kind, ObjectId, Origin};
 
 /// The content of a file when it was last read.
 #[derive(Debug, Default)]

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::kind::Row;
-use crate::finding::nearest;
-use crate::model::{Kind, ObjectId, is_label, is_subdomain};
+use ingressd_model::finding::nearest;
+use ingressd_model::{Kind, ObjectId, is_label, is_subdomain};
 
 /// The identity of an object; `None` for other kinds.
 ///

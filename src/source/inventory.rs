@@ -16,7 +16,7 @@ use super::directory::{Changes, Directory, NeverRead};
 use super::file::{self, ReadFile};
 use super::manifest::Purpose;
 use super::{Snapshot, Stored, Version, document, yaml};
-use crate::model::ObjectId;
+use ingressd_model::ObjectId;
 
 /// The place of objects of a live cluster, for findings.
 const CLUSTER: &str = "cluster";
@@ -101,7 +101,7 @@ impl Inventory {
                 .ingresses
                 .iter()
                 .flat_map(references_of)
-                .filter(|id| id.kind == crate::model::Kind::Secret)
+                .filter(|id| id.kind == ingressd_model::Kind::Secret)
                 .chain(more.iter().cloned())
                 .collect(),
             false => secrets
@@ -212,7 +212,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::Kind;
+    use ingressd_model::Kind;
 
     #[test]
     fn variables_are_those_that_the_container_says() {

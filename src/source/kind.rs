@@ -14,7 +14,7 @@ use super::cluster::{Item, Known, Need, Scope, Store, Stores, WatchOptions, fing
 use super::unread::DropUnread;
 use super::validation::Validate;
 use super::{Endpoints, List, Published, Snapshot, Stored};
-use crate::model::{Kind, ObjectId};
+use ingressd_model::{Kind, ObjectId};
 
 /// Excludes Secrets that are never referred to and can be many and large: Helm releases, and
 /// tokens.
@@ -30,11 +30,11 @@ macro_rules! for_kind {
     };
     (@ $value:expr, $row:ident => $body:expr, $($kind:ident),*) => {
         match $value {
-            $($crate::model::Kind::$kind => {
+            $(::ingressd_model::Kind::$kind => {
                 type $row = $crate::source::kind::rows::$kind;
                 Some($body)
             })*
-            $crate::model::Kind::File | $crate::model::Kind::Settings | $crate::model::Kind::Host => None,
+            ::ingressd_model::Kind::File | ::ingressd_model::Kind::Settings | ::ingressd_model::Kind::Host => None,
         }
     };
 }

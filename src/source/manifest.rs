@@ -11,8 +11,8 @@ use super::kind::{Watched, for_kind};
 use super::validation::Problem;
 use super::yaml;
 use super::{Version, identity};
-use crate::finding::{Reason, nearest};
-use crate::model::{Digest, Field, Kind, ObjectId};
+use ingressd_model::finding::{Reason, nearest};
+use ingressd_model::{Digest, Field, Kind, ObjectId};
 
 /// Most objects are shorter as JSON, in bytes.
 const USUAL_LENGTH: usize = 2048;

@@ -9,7 +9,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::document::split;
 use super::yaml::{self, Spanned};
-use crate::model::Field;
+use ingressd_model::Field;
 
 /// The text of one file. Each document is parsed at most once, however many fields are looked up.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use std::str::FromStr;
 use std::vec::IntoIter;
 
-use crate::model::{Refused, is_subdomain};
+use ingressd_model::{Refused, is_subdomain};
 
 /// A selector: all of these requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]

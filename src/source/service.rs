@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::endpoints::transport;
 use super::{Family, StringMap};
-use crate::model::Transport;
+use ingressd_model::Transport;
 
 /// The used fields of a Service. On disk it has the form of the API.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use k8s_openapi::api::networking::v1::{IngressClass, IngressClassSpec, IngressSt
 
 use super::kind::{Kept as _, Watched as _, for_kind};
 use super::{Endpoints, Ingress, List, Namespace, Service};
-use crate::finding::Finding;
-use crate::model::{Kind, ObjectId};
+use ingressd_model::finding::Finding;
+use ingressd_model::{Kind, ObjectId};
 
 /// Distinguishes the versions of one object: a digest of what is kept of it, or of its manifest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,8 +10,8 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressClass};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::finding::Reason;
-use crate::model::{Field, is_label, is_subdomain};
+use ingressd_model::finding::Reason;
+use ingressd_model::{Field, is_label, is_subdomain};
 
 /// The label that every Namespace gets from the API server.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";

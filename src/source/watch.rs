@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 
 use super::Snapshot;
 use super::directory::{Changes, Directory, NeverRead, is_manifest};
-use crate::finding::{Finding, Reason};
-use crate::model::{Kind, ObjectId, Origin};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId, Origin};
 
 /// A watched folder of manifests.
 #[derive(Debug)]

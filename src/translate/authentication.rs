@@ -10,8 +10,8 @@ use super::site::Site;
 use super::subject::Subject;
 use super::value::ServiceAddress;
 use super::{EndpointMode, Options, RequestedAuthentication};
-use crate::finding::{Finding, Reason, Severity};
-use crate::model::{
+use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::{
     Action, Behaviour, ExternalAuthentication, ObjectId, PathMatch, Protocol, Route, Server, Template, TemplatePart,
     UrlPath, expression,
 };
@@ -223,7 +223,7 @@ fn plain(pattern: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Pattern;
+    use ingressd_model::Pattern;
 
     #[test]
     fn a_list_opens_whole_parts_of_paths_and_a_slash_at_its_end_only_what_is_below() {

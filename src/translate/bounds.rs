@@ -1,8 +1,8 @@
 //! The limits of one object, host or Service, and the findings that warn before a limit leaves
 //! anything out.
 
-use crate::finding::{Finding, Reason, count};
-use crate::model::Origin;
+use ingressd_model::Origin;
+use ingressd_model::finding::{Finding, Reason, count};
 
 /// A limit and its name.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use super::path::PathType;
 use super::position;
 use super::rule::Backend;
 use super::subject::Subject;
-use crate::finding::{Finding, Reason};
-use crate::model::{Field, ObjectId, Origin, ServerName, Share, Test, UrlPath};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Field, ObjectId, Origin, ServerName, Share, Test, UrlPath};
 
 /// The requests that go to the backends of a canary; all others go to those of the main object.
 #[derive(Debug, Clone, PartialEq, Eq)]

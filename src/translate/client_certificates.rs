@@ -11,8 +11,8 @@ use std::sync::Arc;
 use super::site::{self, Decision, HostOption as _, Saying, Site};
 use super::subject::Withheld;
 use super::{ClientRule, host};
-use crate::finding::{Finding, Reason};
-use crate::model::{Action, Origin, Route, Server, ServerName};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Action, Origin, Route, Server, ServerName};
 
 /// The namespaces, by host, with an unserved object that has such a rule.
 pub type Unserved = BTreeMap<ServerName, BTreeSet<Arc<str>>>;

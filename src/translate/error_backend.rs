@@ -7,8 +7,8 @@ use super::port::PortReference;
 use super::rule::Backend;
 use super::server::{Servers, UNAVAILABLE};
 use super::subject::Subject;
-use crate::finding::{Finding, Reason};
-use crate::model::{Action, ErrorPages, Origin, Protocol, StandIn};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Action, ErrorPages, Origin, Protocol, StandIn};
 
 impl<'a> Servers<'a> {
     /// The action of a path with its error pages, when the object asks for them. The backend that

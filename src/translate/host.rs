@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::{HostExpression, HostName, Refused, ServerName};
+use ingressd_model::{HostExpression, HostName, Refused, ServerName};
 
 /// The server name for the `host` of a rule: exact, a wildcard of one label, or for an empty host
 /// the catch-all.

@@ -7,8 +7,8 @@ use super::path::{self, Matching};
 use super::position;
 use super::server::Servers;
 use super::subject::Subject;
-use crate::finding::Finding;
-use crate::model::{Field, Origin};
+use ingressd_model::finding::Finding;
+use ingressd_model::{Field, Origin};
 
 /// The number of paths of a namespace with such findings: no budget counts paths of refused
 /// objects.

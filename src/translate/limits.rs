@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::ByteSize;
+use ingressd_model::ByteSize;
 
 /// Limits for everything that an object can make grow. Among the ceilings for values (sizes, times
 /// and numbers) 0 means none.
@@ -22,7 +22,7 @@ pub struct Limits {
     /// Addresses of one such name that are used.
     pub addresses_of_name: usize,
     /// The total weight of the expressions of one namespace on one host, see
-    /// [`crate::model::expression::weight`].
+    /// [`ingressd_model::expression::weight`].
     pub expressions_of_host: u32,
     /// The largest request body.
     pub body_size: ByteSize,

@@ -9,8 +9,8 @@ use super::server::Servers;
 use super::service;
 use super::site::Site;
 use super::subject::Subject;
-use crate::finding::{Finding, Reason};
-use crate::model::{Behaviour, Mirror, ObjectId, Server};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Behaviour, Mirror, ObjectId, Server};
 
 /// Mirrors the requests of a server's routes whose objects ask for it.
 pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {

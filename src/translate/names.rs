@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::tables;
 use super::value::ExternalName;
 use super::{Options, class};
-use crate::model::HostName;
 use crate::source::{Ingress, Snapshot};
+use ingressd_model::HostName;
 
 /// What is known about one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

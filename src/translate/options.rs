@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::tables::{ANNOTATIONS, Scope, Table, Trust};
 use super::{AllowedHosts, AllowedSnippets, Limits, StreamOptions};
-use crate::model::{Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, UrlPath};
+use ingressd_model::{
+    Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, UrlPath,
+};
 
 /// The semantics of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -12,8 +12,8 @@ use super::backend::{BackendReference, Backends};
 use super::site::{Claim, Site};
 use super::subject::Subject;
 use super::{client_certificates, host};
-use crate::finding::{Finding, Reason};
-use crate::model::{Origin, Passthrough, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Origin, Passthrough, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport};
 
 /// The hosts with passthrough, and their upstreams.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::stream_claims::RequestedStream;
 use super::value::ServiceAddress;
 use super::{Canary, Dialect};
-use crate::finding::Finding;
-use crate::model::{
+use ingressd_model::finding::Finding;
+use ingressd_model::{
     AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, ConnectionReuse,
     CookiePath, Directive, MirrorPolicy, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName,
     SessionCookie, Snippet,

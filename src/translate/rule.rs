@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::path::{self, PathType};
 use super::port::PortReference;
 use super::{host, subject};
-use crate::model::{Refused, ServerName, UrlPath};
 use crate::source::{Ingress, IngressBackend};
+use ingressd_model::{Refused, ServerName, UrlPath};
 
 /// A parsed rule.
 #[derive(Debug, PartialEq, Eq)]

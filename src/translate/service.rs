@@ -7,8 +7,8 @@ use super::port::PortReference;
 use super::server::Servers;
 use super::value::ServiceAddress;
 use super::{Dialect, EndpointMode, RequestedService};
-use crate::finding::{Finding, Reason};
-use crate::model::UpstreamId;
+use ingressd_model::UpstreamId;
+use ingressd_model::finding::{Finding, Reason};
 
 /// Why a service cannot be reached.
 pub type Fault = (Reason, Arc<str>);

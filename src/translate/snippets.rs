@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::allowed::Allowed;
 use super::site::Site;
 use super::{Limits, Options};
-use crate::finding::{Finding, Reason};
-use crate::model::{Action, Behaviour, Origin, Route, Server, Snippet};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Action, Behaviour, Origin, Route, Server, Snippet};
 
 /// The kinds of snippets, by the place where they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,8 +8,8 @@ use super::claims::Since;
 use super::port::PortReference;
 use super::subject::Subject;
 use super::{Options, bounds, budget};
-use crate::finding::{Finding, Reason};
-use crate::model::{Origin, Port, StreamPolicy, Transport, shared_namespace};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Origin, Port, StreamPolicy, Transport, shared_namespace};
 
 /// A TCP or UDP service that an object asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,8 +187,8 @@ fn of_settings(claim: &StreamClaim<'_>, options: &Options) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, ObjectId};
     use crate::source::{Ingress, Stored, Version};
+    use ingressd_model::{Kind, ObjectId};
 
     fn stored(namespace: &str, second: i64) -> Stored<Ingress> {
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "tcp"));

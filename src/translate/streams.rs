@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::backend::{BackendReference, Backends};
 use super::stream_claims::StreamClaim;
 use super::{Dialect, Options, budget};
-use crate::finding::Finding;
-use crate::model::{Listener, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
+use ingressd_model::finding::Finding;
+use ingressd_model::{Listener, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 
 /// What the administrator decides about TCP and UDP services.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! Refusals of nginx that name no place, and many refusals at once.
 
-use ingressd::apply::{Applier, Complaint, Options, Outcome, Step, Steps, System};
+use ingressd_apply::{Applier, Complaint, Options, Outcome, Step, Steps, System};
 use nix::sys::signal::{Signal, kill};
 
 use crate::assert_confirmed;
 use crate::files::Files;
 use crate::nginx::{Nginx, eventually};
 use crate::simulated::Simulated;
+use ingressd::config::Usual as _;
 
 /// The outcome for these files, of an nginx that refuses configurations by this rule, and how many
 /// culprits are looked for.
@@ -17,7 +18,7 @@ fn outcome(files: Files, culprits: usize, refuses: fn(&str) -> Option<String>) -
     let root = folder.path().join("ingressd");
     let nginx = Simulated::refusing(&root, refuses);
     let state = folder.path().join("state");
-    let options = Options { root, state, nginx_configuration: Some(configuration), culprits, ..Options::default() };
+    let options = Options { root, state, nginx_configuration: Some(configuration), culprits, ..Options::usual() };
     Applier::open(options, nginx).unwrap().apply(&files.set())
 }
 

@@ -5,15 +5,16 @@ use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use ingressd::model::{
+use ingressd_model::{
     Action, Behaviour, Branch, Choice, Endpoint, Field, HeaderName, HeaderValue, HostListeners, HostName, Kind, Model,
     ObjectId, Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Test, Upstream, UpstreamId, UrlPath,
 };
-use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
-use ingressd::render::{File, FileSet, Owners, Part, Renderer};
+use ingressd_nginx::render::{File, FileSet, Owners, Part, Renderer};
+use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
 
 use super::assert_confirmed;
 use super::nginx::{Nginx, free_port};
+use ingressd::config::Usual as _;
 
 fn origin() -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart")), field: Field::Object }
@@ -84,9 +85,8 @@ fn ask(address: SocketAddr, request: &str) -> String {
 fn the_first_condition_that_a_request_meets_decides_what_is_done_with_it() {
     let nginx = Nginx::started();
     let [address, web, other] = [free_port(), free_port(), free_port()];
-    let options =
-        GateOptions { status: nginx.status, current: nginx.path("ingressd/current"), ..GateOptions::default() };
-    let capabilities = Capabilities::profile(ingressd::model::catalogue::Version(1, 22, 1));
+    let options = GateOptions { status: nginx.status, current: nginx.path("ingressd/current"), ..GateOptions::usual() };
+    let capabilities = Capabilities::profile(ingressd_model::catalogue::Version(1, 22, 1));
     let (plan, findings) = gate(model(address.port(), web, other), &capabilities, &OtherSites::default(), &options);
     assert_eq!(findings, []);
     let mut files = Renderer::default().render(&plan);

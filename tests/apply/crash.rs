@@ -5,12 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::time::Duration;
 
-use ingressd::apply::{Applier, Options, Outcome, Steps};
-use ingressd::render::FileSet;
+use ingressd_apply::{Applier, Options, Outcome, Steps};
+use ingressd_nginx::render::FileSet;
 use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, proptest};
 
 use super::files::Files;
 use super::simulated::Simulated;
+use ingressd::config::Usual as _;
 
 /// Three sets that share some files and differ in others.
 fn sets() -> [FileSet; 3] {
@@ -25,7 +26,7 @@ fn sets() -> [FileSet; 3] {
 
 fn options(folder: &Path) -> Options {
     let (root, state) = (folder.join("ingressd"), folder.join("state"));
-    Options { root, state, nginx_configuration: None, keep: 2, ..Options::default() }
+    Options { root, state, nginx_configuration: None, keep: 2, ..Options::usual() }
 }
 
 /// The set of files behind the link: `Ok(None)` before the first one, an error for a mix of two.

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use ingressd::apply::{Applier, Options, Outcome};
+use ingressd_apply::{Applier, Options, Outcome};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use super::files::Files;
 use super::simulated::Simulated;
+use ingressd::config::Usual as _;
 
 const NOTHING: Option<&str> = None;
 
@@ -28,7 +29,7 @@ fn with_own_mounts(test: impl FnOnce(&Path) + Send) {
 
 fn options(folder: &Path) -> Options {
     let (root, state) = (folder.join("ingressd"), folder.join("state"));
-    Options { root, state, nginx_configuration: None, ..Options::default() }
+    Options { root, state, nginx_configuration: None, ..Options::usual() }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use ingressd::model::{Field, Kind, ObjectId, Origin};
-use ingressd::render::{File, FilePath, FileSet, Owners, Part};
+use ingressd_model::{Field, Kind, ObjectId, Origin};
+use ingressd_nginx::render::{File, FilePath, FileSet, Owners, Part};
 
 /// Builds a file set, starting with the server that returns the generation.
 pub struct Files(FileSet);

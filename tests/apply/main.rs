@@ -14,8 +14,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use files::Files;
-use ingressd::apply::{Applier, Options, Outcome, Step, Steps, Survey};
-use ingressd::model::Instance;
+use ingressd_apply::{Applier, Options, Outcome, Step, Steps, Survey};
+use ingressd_model::Instance;
 use nginx::{Nginx, eventually, hold, hold_body, is_open};
 use nix::sys::signal::{Signal, kill};
 

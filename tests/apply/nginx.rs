@@ -7,7 +7,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-use ingressd::apply::{Applier, Host, Options, System, SystemOptions};
+use ingressd::config::Usual as _;
+use ingressd_apply::{Applier, Host, Options, System, SystemOptions};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -103,7 +104,7 @@ impl Nginx {
             pid_file: self.path("nginx.pid"),
             unit: None,
             status: self.status,
-            ..SystemOptions::default()
+            ..SystemOptions::usual()
         })
     }
 
@@ -113,7 +114,7 @@ impl Nginx {
             state: self.path("state"),
             nginx_configuration: Some(self.path("nginx.conf")),
             confirm_timeout: Duration::from_secs(20),
-            ..Options::default()
+            ..Options::usual()
         }
     }
 

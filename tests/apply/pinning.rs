@@ -6,15 +6,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use ingressd::apply::{Applier, Contents, History, Options, Outcome, ServedObject, Side, Steps};
-use ingressd::model::{Kind, ObjectId};
-use ingressd::render::FileSet;
+use ingressd_apply::{Applier, Contents, History, Options, Outcome, ServedObject, Side, Steps};
+use ingressd_model::{Kind, ObjectId};
+use ingressd_nginx::render::FileSet;
 use nix::sys::signal::Signal;
 
 use super::assert_confirmed;
 use super::files::Files;
 use super::nginx::{self, Nginx, eventually};
 use super::simulated::Simulated;
+use ingressd::config::Usual as _;
 
 const NOW: i64 = 1_700_000_000;
 
@@ -167,7 +168,7 @@ fn of_secret_files_a_difference_holds_nothing_but_that_there_is_one() {
 
 fn options(folder: &Path) -> Options {
     let (root, state) = (folder.join("ingressd"), folder.join("state"));
-    Options { root, state, nginx_configuration: None, keep: 2, ..Options::default() }
+    Options { root, state, nginx_configuration: None, keep: 2, ..Options::usual() }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ingressd::apply::process::{Effort, Process, Role, Table};
-use ingressd::apply::{ApplyError, Host, Tested};
+use ingressd_apply::process::{Effort, Process, Role, Table};
+use ingressd_apply::{ApplyError, Host, Tested};
 
 /// A handle on the nginx; clones share it, as daemons that follow each other share the real one.
 #[derive(Clone)]

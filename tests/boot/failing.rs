@@ -3,8 +3,8 @@
 use super::cluster::control_plane::API_SERVER;
 use super::machine::Machine;
 use super::node::Node;
-use super::rig::client::get;
-use super::rig::manifests::ingress;
+use rig::client::get;
+use rig::manifests::ingress;
 
 pub async fn comes_back_after_a_crash(node: &Node) {
     node.unnoticed(async |machine| {

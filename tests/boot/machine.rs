@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use super::rig::namespace::Namespace;
+use rig::namespace::Namespace;
 
 /// Longest time that anything here may take; a limit for what is broken, never a measure of speed.
 const LIMIT: Duration = Duration::from_secs(120);

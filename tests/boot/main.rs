@@ -21,9 +21,6 @@ mod packages;
 #[path = "../pages/mod.rs"]
 mod pages;
 mod removing;
-#[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "../rig/mod.rs"]
-mod rig;
 mod setting_up;
 mod site;
 mod surroundings;

@@ -18,10 +18,10 @@ use self::stand_in::StandIn;
 use super::documents::in_cluster;
 use super::machine::{Disk, Machine};
 use super::pages::{self, Block, Page, Place, TRIED_ALONE};
-use super::rig::client::get;
-use super::rig::manifests::ingress;
 use super::surroundings::Surroundings;
 use super::{packages, surroundings};
+use rig::client::get;
+use rig::manifests::ingress;
 
 super::on_each_release!(a_node_takes_the_place_of_the_controller);
 

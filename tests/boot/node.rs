@@ -4,10 +4,10 @@ use std::fmt::Debug;
 
 use super::cluster::history::History;
 use super::machine::{Disk, Machine};
-use super::rig::client::{Request, get};
-use super::rig::load::Load;
-use super::rig::manifests::{ingress, tls_secret};
 use super::surroundings::{OtherNode, Surroundings};
+use rig::client::{Request, get};
+use rig::load::Load;
+use rig::manifests::{ingress, tls_secret};
 
 /// The host that is served.
 pub const HOST: &str = "shop.example";

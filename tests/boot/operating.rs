@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::machine::Disk;
 use super::node::Node;
-use super::rig::client::get;
-use super::rig::manifests::ingress;
 use super::{failing, packages, setting_up, surroundings, versions};
+use rig::client::get;
+use rig::manifests::ingress;
 
 super::on_each_release!(from_installation_to_purge);
 

@@ -6,11 +6,11 @@ use std::net::Ipv4Addr;
 use super::cluster::administrator;
 use super::cluster::control_plane::ControlPlane;
 use super::cluster::objects::Objects;
-use super::rig::backends::Backends;
-use super::rig::daemon::{Daemon, Source};
-use super::rig::namespace::{self, Namespace, ip};
-use super::rig::nginx::Nginx;
-use super::rig::open_to_all;
+use rig::backends::Backends;
+use rig::daemon::{Daemon, Source};
+use rig::namespace::{self, Namespace, ip};
+use rig::nginx::Nginx;
+use rig::open_to_all;
 
 /// The addresses of pods, to which the machine has a static route.
 const PODS: &str = "10.244.0.0/16";

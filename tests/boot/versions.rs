@@ -1,7 +1,7 @@
 //! The package is installed, upgraded to another version, and removed.
 
 use super::node::Node;
-use super::rig::client::get;
+use rig::client::get;
 
 const INSTALL: &str = "apt-get install --yes /root/ingressd.deb";
 

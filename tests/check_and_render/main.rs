@@ -337,7 +337,7 @@ fn check_writes_sarif() {
     assert_eq!(run["invocations"][0]["executionSuccessful"], true);
     let rules = driver["rules"].as_array().unwrap();
     for rule in rules {
-        let row = ingressd::finding::Reason::ALL.iter().find(|row| row.name == rule["id"]).unwrap();
+        let row = ingressd_model::finding::Reason::ALL.iter().find(|row| row.name == rule["id"]).unwrap();
         assert_eq!(rule["fullDescription"]["text"], row.meaning);
         assert!(rule["help"]["text"].as_str().unwrap().contains(row.meaning), "{rule}");
         assert!(rule["shortDescription"]["text"].is_string() && rule["help"]["markdown"].is_string(), "{rule}");

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 
 use base64::Engine;
 use http::Method;
-use ingressd::demo::echo::{ADDRESS_HEADER, Answer};
+use ingressd_echo::{ADDRESS_HEADER, Answer};
 
 use crate::cluster::Cluster;
 use crate::project::{Kind, Project, Row, takes};
-use crate::rig::authority::Signed;
-use crate::rig::client::{Reply, Request, get, grpc_check, post, put};
+use rig::authority::Signed;
+use rig::client::{Reply, Request, get, grpc_check, post, put};
 
 /// The name in the certificate of pods that speak TLS.
 const POD: &str = "echo.tls";

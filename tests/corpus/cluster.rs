@@ -7,9 +7,9 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use crate::project::{Project, annotation, list};
-use crate::rig::authority::Authority;
-use crate::rig::manifests::{endpoint_slice, in_namespace, secret, tls_secret};
-use crate::rig::{ECHO, ECHO_TLS};
+use rig::authority::Authority;
+use rig::manifests::{endpoint_slice, in_namespace, secret, tls_secret};
+use rig::{ECHO, ECHO_TLS};
 
 /// The first network of 10.244.0.0/16 in which clients are, and no pods.
 const CLIENTS: u8 = 200;

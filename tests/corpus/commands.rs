@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::project::{Project, list};
-use crate::rig::Rig;
+use rig::Rig;
 
 fn output(mut command: Command) -> String {
     let output = command.output().unwrap();

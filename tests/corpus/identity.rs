@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use ingressd::demo::echo::ADDRESS_HEADER;
+use ingressd_echo::ADDRESS_HEADER;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 

@@ -13,13 +13,10 @@ mod commands;
 mod coverage;
 mod identity;
 mod project;
-#[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "../rig/mod.rs"]
-mod rig;
 
 use std::fs;
 
-use ingressd::demo::echo::Echo;
+use ingressd_echo::Echo;
 use rig::Rig;
 use rig::authority::Authority;
 

@@ -1,7 +1,7 @@
 //! Figures that appear in several places equal those in the table of their measurement.
 
 use ingressd::config;
-use ingressd::model::cost;
+use ingressd_model::cost;
 
 use super::pages;
 

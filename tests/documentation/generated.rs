@@ -25,7 +25,7 @@ fn section(path: &str, name: &str, generated: &str) {
 
 #[test]
 fn findings_are_documented() {
-    check("docs/findings.md", &ingressd::finding::document());
+    check("docs/findings.md", &ingressd_model::finding::document());
 }
 
 #[test]
@@ -69,5 +69,5 @@ fn snippets_are_documented() {
 
 #[test]
 fn headers_are_documented() {
-    section("docs/security.md", "headers", &ingressd::render::headers::document());
+    section("docs/security.md", "headers", &ingressd_nginx::render::headers::document());
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ingressd::config;
-use ingressd::finding::Reason;
+use ingressd_model::finding::Reason;
 use regex::Regex;
 
 use super::commands;

@@ -1,8 +1,6 @@
 //! Lists of addresses and limits for clients.
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, ingress};
+use rig::client::get;
+use rig::manifests::{Ingress, ingress};
 
 fn guarded(name: &str) -> Ingress {
     ingress(name).host(&format!("{name}.test"), "web")
@@ -102,7 +100,7 @@ fn bodies_have_a_largest_size() {
         );
         rig.start().await;
         let post = async |host: &str, size: usize| {
-            crate::rig::client::post(&format!("http://{host}.test/"), vec![b'x'; size]).send().await.status
+            rig::client::post(&format!("http://{host}.test/"), vec![b'x'; size]).send().await.status
         };
         assert_eq!(post("small", 10).await, 200);
         assert_eq!(post("small", 11).await, 413);

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::config_map::says;
-use crate::rig::client::{get, grpc_check};
-use crate::rig::manifests::{Ingress, ingress, tls_secret};
-use crate::rig::{self, Rig, status, wait};
+use rig::client::{get, grpc_check};
+use rig::manifests::{Ingress, ingress, tls_secret};
+use rig::{Rig, status, wait};
 
 fn host(name: &str) -> Ingress {
     ingress(name).class("nginx").host(&format!("{name}.test"), "web")

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::rig::client::get;
-use crate::rig::load::Load;
-use crate::rig::manifests::{Ingress, ingress, service_at, tls_secret};
-use crate::rig::{self, ECHO, status};
+use rig::client::get;
+use rig::load::Load;
+use rig::manifests::{Ingress, ingress, service_at, tls_secret};
+use rig::{ECHO, status};
 
 /// How many hosts there are: more than one block takes.
 const COUNT: usize = 150;
@@ -49,7 +49,7 @@ fn each_of_many_hosts_that_are_alike_reaches_its_own_backend() {
             assert_eq!(echo.path, "/some%2Fpath/./x?a=%20b");
         }
         rig.expect([(get("http://host-3.example/api/x"), "web"), (get("http://host-150.example/"), "404")]).await;
-        let reached = async |request: crate::rig::client::Request| request.send().await.echo().address.ip().to_string();
+        let reached = async |request: rig::client::Request| request.send().await.echo().address.ip().to_string();
         for header in ["HOST-5.Example", "host-5.example.", "host-5.example:80", "Host-5.example.:8080"] {
             assert_eq!(reached(get("http://host-5.example/").header("host", header)).await, address(5), "{header}");
         }

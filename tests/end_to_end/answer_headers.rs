@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::config_map::says;
-use crate::rig::client::{Reply, get, grpc_check};
-use crate::rig::manifests::{Ingress, in_namespace, ingress, tls_secret};
-use crate::rig::status::tells;
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::client::{Reply, get, grpc_check};
+use rig::manifests::{Ingress, in_namespace, ingress, tls_secret};
+use rig::status::tells;
 
 /// The headers that the administrator allows objects to set.
 const ALLOWED: &str = "x-frame-options, Cache-Control, Strict-Transport-Security, Set-Cookie, Content-Type";

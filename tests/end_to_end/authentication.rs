@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use base64::Engine;
 use nix::unistd::Pid;
 
-use crate::rig::client::{Request, get};
-use crate::rig::manifests::{Ingress, ingress, secret};
-use crate::rig::namespace::has_users;
-use crate::rig::{self, wait};
+use rig::client::{Request, get};
+use rig::manifests::{Ingress, ingress, secret};
+use rig::namespace::has_users;
+use rig::wait;
 
 /// The password is `secret`, by `openssl passwd -apr1`.
 const HASH: &str = "$apr1$ingressd$yUwEQ6DErlP6TQvhuj7Mm0";

@@ -1,8 +1,6 @@
 //! Annotations that change headers, cookies and redirects between client and backend.
-
-use crate::rig;
-use crate::rig::client::{Reply, get};
-use crate::rig::manifests::{Ingress, ingress};
+use rig::client::{Reply, get};
+use rig::manifests::{Ingress, ingress};
 
 fn with(name: &str, class: &str, annotations: &[(&str, &str)]) -> Ingress {
     let base = ingress(name).class(class).host(&format!("{name}.test"), "web");

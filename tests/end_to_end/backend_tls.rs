@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
+use rig::authority::{Authority, Signed, certificates, private_key};
+use rig::client::get;
+use rig::manifests::{Ingress, ingress, secret, service_at};
 use rustls::server::WebPkiClientVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate};
-
-use crate::rig;
-use crate::rig::authority::{Authority, Signed, certificates, private_key};
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, ingress, secret, service_at};
 
 const PORT: u16 = 9443;
 

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at};
-use crate::rig::status::tells;
-use crate::rig::{self, ECHO, Rig};
+use rig::client::get;
+use rig::manifests::{Ingress, in_namespace, ingress, secret, service_at};
+use rig::status::tells;
+use rig::{ECHO, Rig};
 
 /// The configuration that nginx runs, all of it.
 fn configuration(rig: &Rig) -> String {

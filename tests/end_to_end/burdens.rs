@@ -6,10 +6,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{self, in_namespace, ingress, secret};
-use crate::rig::status::{notes, quarantined, serving, tells};
-use crate::rig::{self, ECHO, Rig};
+use rig::client::get;
+use rig::manifests::{self, in_namespace, ingress, secret};
+use rig::status::{notes, quarantined, serving, tells};
+use rig::{ECHO, Rig};
 
 /// The script that runs at `{heavy}` when a configuration with `heavy.example` is tested.
 const WRAPPER: &str = r#"#!/bin/sh

@@ -1,8 +1,6 @@
 //! Canaries, through the real nginx.
-
-use crate::rig;
-use crate::rig::client::{Request, get};
-use crate::rig::manifests::{Ingress, ingress};
+use rig::client::{Request, get};
+use rig::manifests::{Ingress, ingress};
 
 /// The main object of a host and its canary, whose Services are called `main` and `canary`.
 fn both(host: &str, annotations: &[(&str, &str)]) -> [Ingress; 2] {

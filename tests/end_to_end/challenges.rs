@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, endpoint_slice, in_namespace, ingress, secret, service};
-use crate::rig::{self, ECHO};
+use rig::ECHO;
+use rig::client::get;
+use rig::manifests::{Ingress, endpoint_slice, in_namespace, ingress, secret, service};
 
 /// The address of the solver, which answers challenges.
 const SOLVER: &str = "10.244.2.1:8080";

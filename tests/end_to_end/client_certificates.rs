@@ -1,12 +1,10 @@
 //! Client certificates: who is admitted, and which headers backends get.
 
+use rig::authority::Authority;
+use rig::client::{Reply, get, grpc_check};
+use rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
+use rig::{ECHO, Rig};
 use serde_json::Value;
-
-use crate::rig;
-use crate::rig::authority::Authority;
-use crate::rig::client::{Reply, get, grpc_check};
-use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
-use crate::rig::{ECHO, Rig};
 
 /// An Ingress of the host `NAME.test` that asks for certificates.
 fn guarded(name: &str) -> Ingress {

@@ -1,13 +1,11 @@
 //! A wall clock that jumps while the daemon runs changes what it says of certificates and nothing
 //! else.
 
+use rig::client::get;
+use rig::clock::Clock;
+use rig::manifests::{ingress, secret};
+use rig::status::{serving, tells};
 use std::time::{Duration, SystemTime};
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::clock::Clock;
-use crate::rig::manifests::{ingress, secret};
-use crate::rig::status::{serving, tells};
 
 const YEAR: i64 = 365 * 24 * 3600;
 

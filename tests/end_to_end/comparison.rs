@@ -6,10 +6,10 @@ use std::process::{Command, Output};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use crate::rig::client::{get, post};
-use crate::rig::manifests::{self, Ingress, Manifests, ingress, service_at, tls_secret};
-use crate::rig::nginx::Nginx;
-use crate::rig::{self, Rig, wait};
+use rig::client::{get, post};
+use rig::manifests::{self, Ingress, Manifests, ingress, service_at, tls_secret};
+use rig::nginx::Nginx;
+use rig::{Rig, wait};
 
 /// A response that attacks the terminal on which it is shown: it clears a screen and turns a line
 /// round, as far as a terminal reads UTF-8.
@@ -125,7 +125,7 @@ fn controller(rig: &Rig, secret: &Value) -> Nginx {
     let nginx = Nginx::prepare(&rig.folder().join("controller"));
     let file = |name: &str| nginx.prefix().join(name).to_str().unwrap().to_owned();
     std::fs::write(file("pair.pem"), pair(secret)).unwrap();
-    let text = CONTROLLER.replace("{line}", ingressd::model::USUAL_LINE);
+    let text = CONTROLLER.replace("{line}", ingressd_model::USUAL_LINE);
     nginx.write_site(
         "controller",
         &text

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::client::{Reply, get, post};
-use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::status::serving;
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::client::{Reply, get, post};
+use rig::manifests::{ingress, tls_secret};
+use rig::status::serving;
 
 const NAME: &str = "controller";
 

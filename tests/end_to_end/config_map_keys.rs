@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::config_map::{lines, says, told};
-use crate::rig::client::{Reply, get, put};
-use crate::rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
-use crate::rig::status::tells;
-use crate::rig::{self, Rig, wait};
+use rig::client::{Reply, get, put};
+use rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
+use rig::status::tells;
+use rig::{Rig, wait};
 
 /// Keys, values, and lines of what nginx reads.
 const LINES: &[(&str, &str, &str)] = &[

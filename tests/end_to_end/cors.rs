@@ -1,10 +1,8 @@
 //! Cross-origin requests of browsers.
 
 use http::Method;
-
-use crate::rig;
-use crate::rig::client::{Reply, Request, get};
-use crate::rig::manifests::{Ingress, ingress};
+use rig::client::{Reply, Request, get};
+use rig::manifests::{Ingress, ingress};
 
 fn open(name: &str) -> Ingress {
     ingress(name).host(&format!("{name}.test"), "web").annotation("enable-cors", "true")

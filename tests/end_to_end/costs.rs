@@ -1,11 +1,11 @@
 //! What one value may cost nginx: expressions, sizes, hashes and keys.
 
-use ingressd::model::expression;
+use ingressd_model::expression;
 use serde_json::Value;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, ingress, secret};
-use crate::rig::{self, status};
+use rig::client::get;
+use rig::manifests::{Ingress, ingress, secret};
+use rig::status;
 
 fn expression_at(host: &str, path: &str) -> Ingress {
     ingress(&host.replace('.', "-")).path(host, "ImplementationSpecific", path, "web").annotation("use-regex", "true")
@@ -211,8 +211,7 @@ fn what_asks_for_everything_gets_the_ceiling_and_is_served() {
         assert_eq!(status::quarantined(&told), [""; 0]);
         assert_eq!(status::notes(&told, "Ingress greedy", "AboveCeiling").len(), 9, "{told:#}");
         assert_eq!(status_of("greedy.test", "/").await, 200);
-        let post =
-            async |length| crate::rig::client::post("http://greedy.test/", "x".repeat(length)).send().await.status;
+        let post = async |length| rig::client::post("http://greedy.test/", "x".repeat(length)).send().await.status;
         assert_eq!((post(2048).await, post(2049).await), (200, 413), "the ceiling for bodies is nginx's");
     });
 }

@@ -1,12 +1,12 @@
 //! The daemon killed between any two steps of applying: nginx has the old or the new generation,
 //! and the next start goes on.
 
-use ingressd::apply::Step;
+use ingressd_apply::Step;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, service_at, tls_secret};
-use crate::rig::status::{quarantined, serving};
-use crate::rig::{self, ECHO, Rig, wait};
+use rig::client::get;
+use rig::manifests::{ingress, service_at, tls_secret};
+use rig::status::{quarantined, serving};
+use rig::{ECHO, Rig, wait};
 
 /// The variable that lets a debug build abort at a step.
 const ABORT_AT: &str = "TEST_INGRESSD_ABORT_AT";

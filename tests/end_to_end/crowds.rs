@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::rig::client::{WebSocket, get};
-use crate::rig::manifests::ingress;
-use crate::rig::status::{notes, serving, tells};
-use crate::rig::{self, wait};
+use rig::client::{WebSocket, get};
+use rig::manifests::ingress;
+use rig::status::{notes, serving, tells};
+use rig::wait;
 
 #[test]
 fn connections_that_last_keep_few_old_workers_and_nobodys_change_waiting() {

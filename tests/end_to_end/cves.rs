@@ -5,11 +5,10 @@
 use serde_json::{Value, json};
 
 use crate::external_authentication::{HASH, Service, url, want, with_password};
-use crate::rig;
-use crate::rig::authority::Authority;
-use crate::rig::client::{Request, get};
-use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
-use crate::rig::{ECHO, Rig};
+use rig::authority::Authority;
+use rig::client::{Request, get};
+use rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
+use rig::{ECHO, Rig};
 
 /// Where pages of errors come from.
 const ERRORS: &str = "10.244.0.9";

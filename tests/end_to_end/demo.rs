@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::rig::client::get;
-use crate::rig::{self, wait};
+use rig::client::get;
+use rig::wait;
 
 /// Processes whose command line names this folder.
 fn processes_of(folder: &Path) -> usize {

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::mount::Mount;
-use crate::rig::status::{notes, serving};
-use crate::rig::{self, Rig, wait};
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::mount::Mount;
+use rig::status::{notes, serving};
+use rig::{Rig, wait};
 
 /// Changes fail while `broken`, with these words; a restart of the daemon changes nothing;
 /// `mended` ends it.

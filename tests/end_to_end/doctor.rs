@@ -7,8 +7,8 @@ use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
 
 use crate::config_map::config_map;
-use crate::rig::manifests::{ingress, secret};
-use crate::rig::{self, Rig, wait};
+use rig::manifests::{ingress, secret};
+use rig::{Rig, wait};
 
 /// What doctor says: its exit code and its lines.
 pub struct Told {

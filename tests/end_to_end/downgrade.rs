@@ -4,12 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::status::{quarantined, tells};
 use serde_json::{Value, json};
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::status::{quarantined, tells};
 
 /// Every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {

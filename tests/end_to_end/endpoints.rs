@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ingressd::demo::echo::Echo;
+use ingressd_echo::Echo;
 use serde_json::json;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{endpoint_slice, ingress, service, service_at};
-use crate::rig::{self, ECHO, Rig};
+use rig::client::get;
+use rig::manifests::{endpoint_slice, ingress, service, service_at};
+use rig::{ECHO, Rig};
 
 async fn reached(url: &str, times: usize) -> BTreeSet<String> {
     let mut addresses = BTreeSet::new();
@@ -64,7 +64,7 @@ fn endpoints_follow_changes() {
         rig.start().await;
         assert_eq!(get("http://web.test/").send().await.echo().address.ip().to_string(), "10.244.0.1");
         rig.manifests.write("web.yaml", &service_at("web", &["10.244.0.9"], ECHO));
-        let moved = |reply: &crate::rig::client::Reply| reply.header("x-echo-address") == Some("10.244.0.9:8080");
+        let moved = |reply: &rig::client::Reply| reply.header("x-echo-address") == Some("10.244.0.9:8080");
         get("http://web.test/").send_until("the new endpoint", moved).await;
         rig.manifests.write("web.yaml", &[service("web", ECHO)]);
         get("http://web.test/").send_until("503 without endpoints", |reply| reply.status == 503).await;

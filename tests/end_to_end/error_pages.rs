@@ -1,10 +1,8 @@
 //! Responses of the default backend instead of the backend of a path.
 
-use ingressd::demo::echo::Echo;
-
-use crate::rig;
-use crate::rig::client::{Reply, get};
-use crate::rig::manifests::{Ingress, endpoint_slice, ingress, service, service_at};
+use ingressd_echo::Echo;
+use rig::client::{Reply, get};
+use rig::manifests::{Ingress, endpoint_slice, ingress, service, service_at};
 
 /// Port of the backend with the error pages.
 const PAGES: u16 = 9090;

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::config_map::{says, told};
-use crate::rig::client::{Reply, get};
-use crate::rig::manifests::{Ingress, ingress, tls_secret};
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::client::{Reply, get};
+use rig::manifests::{Ingress, ingress, tls_secret};
 
 fn headers(name: &str, data: &[(&str, &str)]) -> Value {
     let data: serde_json::Map<_, _> = data.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();

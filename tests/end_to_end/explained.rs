@@ -4,9 +4,9 @@
 use ingressd::daemon::control;
 use serde_json::Value;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, ingress, service_at, tls_secret};
-use crate::rig::{self, ECHO, ECHO_TLS, Rig};
+use rig::client::get;
+use rig::manifests::{Ingress, ingress, service_at, tls_secret};
+use rig::{ECHO, ECHO_TLS, Rig};
 
 /// The Services, which are called as what goes there.
 const SERVICES: &[&str] = &[

@@ -9,11 +9,11 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use crate::rig::backends::read_head;
-use crate::rig::client::{Reply, Request, get, post};
-use crate::rig::manifests::{Ingress, ingress, secret, service_at};
-use crate::rig::status::tells;
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::backends::read_head;
+use rig::client::{Reply, Request, get, post};
+use rig::manifests::{Ingress, ingress, secret, service_at};
+use rig::status::tells;
 
 /// Where the service is.
 pub const SERVICE: &str = "10.244.3.1";

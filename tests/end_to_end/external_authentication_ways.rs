@@ -8,13 +8,12 @@ use serde_json::Value;
 use tokio_rustls::TlsAcceptor;
 
 use crate::external_authentication::{PORT, Service, protected, url, want};
-use crate::rig;
-use crate::rig::authority::{Authority, certificates, private_key};
-use crate::rig::client::{get, grpc_check};
-use crate::rig::dns::Dns;
-use crate::rig::manifests::{Ingress, ingress, service_at};
-use crate::rig::mount::Mount;
-use crate::rig::status::tells;
+use rig::authority::{Authority, certificates, private_key};
+use rig::client::{get, grpc_check};
+use rig::dns::Dns;
+use rig::manifests::{Ingress, ingress, service_at};
+use rig::mount::Mount;
+use rig::status::tells;
 
 /// The address at which the service speaks TLS, with a certificate of an unknown authority.
 const TLS: u16 = 18443;

@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::client::get;
-use crate::rig::dns::Dns;
-use crate::rig::manifests::{in_namespace, ingress};
-use crate::rig::status::{notes, tells};
-use crate::rig::{self, ECHO, Rig, wait};
+use rig::client::get;
+use rig::dns::Dns;
+use rig::manifests::{in_namespace, ingress};
+use rig::status::{notes, tells};
+use rig::{ECHO, Rig, wait};
 
 fn external(service: &str, name: &str) -> Value {
     json!({

@@ -4,12 +4,12 @@
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::rig::client::get;
-use crate::rig::load::Load;
-use crate::rig::manifests::{endpoint_slice, ingress};
-use crate::rig::nginx::is_alive;
-use crate::rig::status::{serving, tells};
-use crate::rig::{self, ECHO, Rig, wait};
+use rig::client::get;
+use rig::load::Load;
+use rig::manifests::{endpoint_slice, ingress};
+use rig::nginx::is_alive;
+use rig::status::{serving, tells};
+use rig::{ECHO, Rig, wait};
 
 fn write_host(rig: &Rig, host: &str) {
     rig.manifests.write(&format!("{host}.yaml"), &[ingress(host).host(host, "web").build()]);

@@ -7,10 +7,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::rig::client::{Reply, get, post};
-use crate::rig::manifests::{Ingress, ingress, service_at};
-use crate::rig::status::tells;
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::client::{Reply, get, post};
+use rig::manifests::{Ingress, ingress, service_at};
+use rig::status::tells;
 
 const ADDRESS: &str = "10.244.3.1";
 const PORT: u16 = 19000;

@@ -3,14 +3,14 @@
 
 use std::process::Output;
 
-use ingressd::apply::Step;
+use ingressd_apply::Step;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, endpoint_slice, ingress, tls_secret};
-use crate::rig::status::{notes, tells};
-use crate::rig::{self, ECHO, Rig, wait};
+use rig::client::get;
+use rig::manifests::{Ingress, endpoint_slice, ingress, tls_secret};
+use rig::status::{notes, tells};
+use rig::{ECHO, Rig, wait};
 
 /// Runs a command of ingressd; gives exit status, output and complaints.
 async fn run(rig: &Rig, name: &str, arguments: &[&str]) -> (i32, String, String) {

@@ -2,12 +2,10 @@
 
 use std::fs;
 
+use rig::client::{Request, get};
+use rig::manifests::{ingress, secret, tls_secret};
+use rig::status::notes;
 use serde_json::Value;
-
-use crate::rig;
-use crate::rig::client::{Request, get};
-use crate::rig::manifests::{ingress, secret, tls_secret};
-use crate::rig::status::notes;
 
 /// Headers that a client would like to choose.
 const FORGED: &[(&str, &str)] = &[

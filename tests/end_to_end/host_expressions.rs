@@ -1,8 +1,8 @@
 //! Regular expressions for hosts, through the real nginx.
 
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at, tls_secret};
-use crate::rig::{self, ECHO};
+use rig::ECHO;
+use rig::client::get;
+use rig::manifests::{Ingress, in_namespace, ingress, service_at, tls_secret};
 
 /// An object of the ingress-nginx dialect, which asks for its hosts since this year.
 fn object(namespace: &str, name: &str, year: u16) -> Ingress {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, ingress, tls_secret};
-use crate::rig::status::{quarantined, tells};
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::client::get;
+use rig::manifests::{Ingress, ingress, tls_secret};
+use rig::status::{quarantined, tells};
 
 const AES128: &str = "ECDHE-ECDSA-AES128-GCM-SHA256";
 const AES256: &str = "ECDHE-ECDSA-AES256-GCM-SHA384";

@@ -1,8 +1,8 @@
 //! Which object answers for a host.
 
-use crate::rig::client::get;
-use crate::rig::manifests::{classes, in_namespace, ingress, service_at};
-use crate::rig::{self, ECHO};
+use rig::ECHO;
+use rig::client::get;
+use rig::manifests::{classes, in_namespace, ingress, service_at};
 
 #[test]
 fn hosts_are_exact_then_wildcard_then_everybody_elses() {

@@ -2,12 +2,10 @@
 
 use std::net::SocketAddr;
 
+use rig::client::{get, raw};
+use rig::manifests::{in_namespace, ingress, service_at, tls_secret};
+use rig::{ECHO, Rig};
 use serde_json::Value;
-
-use crate::rig;
-use crate::rig::client::{get, raw};
-use crate::rig::manifests::{in_namespace, ingress, service_at, tls_secret};
-use crate::rig::{ECHO, Rig};
 
 async fn send(head: &str) -> String {
     let to = SocketAddr::from(([127, 0, 0, 1], 80));

@@ -5,11 +5,11 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::doctor::Told;
-use crate::rig::client::get;
-use crate::rig::daemon::{Daemon, Source};
-use crate::rig::manifests::{self, Ingress, Manifests, ingress, tls_secret};
-use crate::rig::status::{notes, tells};
-use crate::rig::{self, ECHO, Rig, open_to_all};
+use rig::client::get;
+use rig::daemon::{Daemon, Source};
+use rig::manifests::{self, Ingress, Manifests, ingress, tls_secret};
+use rig::status::{notes, tells};
+use rig::{ECHO, Rig, open_to_all};
 
 /// The second one.
 struct Second {

@@ -1,9 +1,7 @@
 //! One minute of changes of routes and endpoints, of which clients notice nothing.
 
+use rig::minute::{self, Change};
 use serde_json::Value;
-
-use crate::rig;
-use crate::rig::minute::{self, Change};
 
 /// The file of an object.
 fn file(kind: &str, name: &str) -> String {

@@ -59,8 +59,6 @@ mod quarantine;
 mod rebinding;
 mod redirects;
 mod rewrites;
-#[path = "../rig/mod.rs"]
-mod rig;
 mod rig_itself;
 mod scaling;
 mod sessions;

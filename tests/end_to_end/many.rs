@@ -1,11 +1,9 @@
 //! A cluster that is large from the start is served by one generation.
 
+use rig::client::get;
+use rig::manifests::{ingress, service_at};
+use rig::{ECHO, status, wait};
 use std::time::Duration;
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, service_at};
-use crate::rig::{ECHO, status, wait};
 
 /// How many Ingresses there are.
 const COUNT: usize = 5000;

@@ -1,15 +1,13 @@
 //! Mirrored requests, through the real nginx.
 
+use rig::backends::read_head;
+use rig::client::{get, grpc_check, post};
+use rig::manifests::{Ingress, in_namespace, ingress, service_at};
+use rig::status::tells;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
-
-use crate::rig;
-use crate::rig::backends::read_head;
-use crate::rig::client::{get, grpc_check, post};
-use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at};
-use crate::rig::status::tells;
 
 /// Where the service is.
 const ADDRESS: &str = "10.244.3.1";

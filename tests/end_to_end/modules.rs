@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::config_map::{config_map, says, told};
 use crate::doctor::Told;
-use crate::rig::client::{Reply, get, post};
-use crate::rig::manifests::{Ingress, ingress};
-use crate::rig::status::notes;
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::client::{Reply, get, post};
+use rig::manifests::{Ingress, ingress};
+use rig::status::notes;
 
 const HEADERS_MORE: &str = "ngx_http_headers_more_filter_module.so";
 const BROTLI: &str = "ngx_http_brotli_filter_module.so";
@@ -324,7 +324,7 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
         }
         let log = || fs::read_to_string(rig.nginx.prefix().join("log/access.log")).unwrap_or_default();
         let is_logged = |text: &String| text.contains("/header is of US\n");
-        crate::rig::wait::until_right("the country in the log", async || log(), is_logged).await;
+        rig::wait::until_right("the country in the log", async || log(), is_logged).await;
         let file = fs::read_to_string(rig.daemon.root().join("current/http/05-geoip2.conf")).unwrap();
         assert!(file.contains("auto_reload 300s;") && file.contains("geo $ingressd_geoip2_asn {"), "{file}");
         let host_is_told = |status: &Value| {
@@ -349,6 +349,6 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
         says(rig, &[("use-geoip2", "true")]);
         rig.manifests.write("objects.yaml", &[host("plain", "nginx").build()]);
         let is_gone = || !rig.daemon.root().join("current/http/05-geoip2.conf").exists();
-        crate::rig::wait::until("no database to be read", async || is_gone().then_some(())).await;
+        rig::wait::until("no database to be read", async || is_gone().then_some(())).await;
     });
 }

@@ -7,12 +7,12 @@ use std::path::Path;
 use nix::sys::signal::Signal;
 use tokio::net::UnixDatagram;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::mount::Mount;
-use crate::rig::status::tells;
-use crate::rig::systemd::Systemd;
-use crate::rig::{self, Rig, wait};
+use rig::client::get;
+use rig::manifests::{ingress, tls_secret};
+use rig::mount::Mount;
+use rig::status::tells;
+use rig::systemd::Systemd;
+use rig::{Rig, wait};
 
 /// An entry in the journal's own protocol: `NAME=value` in a line, or the name in a line, the
 /// length, and the value.

@@ -6,10 +6,10 @@ use std::sync::mpsc;
 
 use serde_json::Value;
 
-use crate::rig::client::{self, Reply, Request, get, grpc_check, post};
-use crate::rig::manifests::{ingress, service_at, tls_secret};
-use crate::rig::status::{notes, quarantined};
-use crate::rig::{self, ECHO, Rig};
+use rig::client::{self, Reply, Request, get, grpc_check, post};
+use rig::manifests::{ingress, service_at, tls_secret};
+use rig::status::{notes, quarantined};
+use rig::{ECHO, Rig};
 
 /// Directives that an administrator sets at `http` level, which hosts of the cluster inherit.
 const HOST: &str = r#"

@@ -4,13 +4,11 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
+use rig::client::get;
+use rig::manifests::{ingress, service_at};
+use rig::namespace::ip;
+use rig::status::{notes, tells};
 use serde_json::Value;
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, service_at};
-use crate::rig::namespace::ip;
-use crate::rig::status::{notes, tells};
 
 /// The node's own address.
 const NODE: &str = "198.51.100.7";

@@ -8,12 +8,12 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use crate::rig::authority::{Authority, Signed, certificates, private_key};
-use crate::rig::client::{Failure, Request, get, post};
-use crate::rig::load::Load;
-use crate::rig::manifests::{Ingress, endpoint_slice, ingress, service, tls_secret};
-use crate::rig::status::{notes, tells};
-use crate::rig::{self, ECHO, Rig, wait};
+use rig::authority::{Authority, Signed, certificates, private_key};
+use rig::client::{Failure, Request, get, post};
+use rig::load::Load;
+use rig::manifests::{Ingress, endpoint_slice, ingress, service, tls_secret};
+use rig::status::{notes, tells};
+use rig::{ECHO, Rig, wait};
 
 /// The port of the backends that have TLS of their own, on every address.
 const PORT: u16 = 9443;

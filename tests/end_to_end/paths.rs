@@ -1,8 +1,6 @@
 //! Which route takes a path, in both dialects.
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, ingress};
+use rig::client::get;
+use rig::manifests::{Ingress, ingress};
 
 fn paths(class: &str, host: &str, paths: &[(&str, &str, &str)]) -> Ingress {
     let base = ingress(&host.replace('.', "-")).class(class);

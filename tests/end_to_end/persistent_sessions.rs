@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use ingressd::demo::echo::Echo;
+use ingressd_echo::Echo;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::rig::client::{Reply, get, grpc_check};
-use crate::rig::manifests::{Ingress, endpoint_slice, ingress, service, service_at};
-use crate::rig::{self, ECHO, ECHO_TLS, Rig};
 use crate::sessions::{PODS, endpoint, given, start, sticky, with, write_pods};
+use rig::client::{Reply, get, grpc_check};
+use rig::manifests::{Ingress, endpoint_slice, ingress, service, service_at};
+use rig::{ECHO, ECHO_TLS, Rig};
 
 fn persistent(host: &str) -> Ingress {
     sticky(host).annotation("affinity-mode", "persistent")

@@ -1,8 +1,8 @@
 //! Protocols towards clients and backends.
 
-use crate::rig::client::{get, grpc_check};
-use crate::rig::manifests::{endpoint_slice, ingress, service, service_at, tls_secret};
-use crate::rig::{self, ECHO_TLS};
+use rig::ECHO_TLS;
+use rig::client::{get, grpc_check};
+use rig::manifests::{endpoint_slice, ingress, service, service_at, tls_secret};
 
 #[test]
 fn websockets_need_no_setting() {

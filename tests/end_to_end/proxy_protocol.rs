@@ -4,10 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde_json::json;
 
-use crate::rig::client::{Request, get, raw};
-use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::status::{notes, serving};
-use crate::rig::{self, Rig};
+use rig::Rig;
+use rig::client::{Request, get, raw};
+use rig::manifests::{ingress, tls_secret};
+use rig::status::{notes, serving};
 
 /// The trusted load balancer, and an untrusted client.
 const BALANCER: &str = "10.244.9.9";

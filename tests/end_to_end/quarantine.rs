@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::rig::client::{Reply, get};
-use crate::rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
-use crate::rig::status::{notes, quarantined, serving, tells};
-use crate::rig::{self, ECHO, wait};
+use rig::client::{Reply, get};
+use rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
+use rig::status::{notes, quarantined, serving, tells};
+use rig::{ECHO, wait};
 
 /// An object that was good and turns bad.
 struct Bad {
@@ -23,7 +23,7 @@ struct Bad {
     mended: fn() -> Vec<Value>,
 }
 
-fn with_path(path: &str) -> crate::rig::manifests::Ingress {
+fn with_path(path: &str) -> rig::manifests::Ingress {
     ingress("bad").class("nginx").path("bad.example", "ImplementationSpecific", path, "web")
 }
 

@@ -1,8 +1,6 @@
 //! Requests with a host name that a stranger chose (DNS rebinding) get no data of the node.
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
+use rig::client::get;
+use rig::manifests::ingress;
 
 #[test]
 fn endpoints_and_nginx_s_counters_answer_to_names_of_this_host_alone() {

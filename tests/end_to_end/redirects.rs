@@ -1,8 +1,6 @@
 //! Redirects.
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, ingress, tls_secret};
+use rig::client::get;
+use rig::manifests::{Ingress, ingress, tls_secret};
 
 fn secured(name: &str, class: &str) -> Ingress {
     let host = format!("{name}.test");

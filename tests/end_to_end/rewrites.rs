@@ -2,12 +2,10 @@
 
 use std::fs;
 
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::status::notes;
 use serde_json::json;
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::status::notes;
 
 #[test]
 fn the_backend_sees_the_target() {

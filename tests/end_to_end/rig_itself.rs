@@ -3,9 +3,9 @@
 use http::Method;
 use nix::sys::signal::Signal;
 
-use crate::rig::client::{self, Request, get, grpc_check, post};
-use crate::rig::load::Load;
-use crate::rig::{self, ECHO, ECHO_TLS, wait};
+use rig::client::{self, Request, get, grpc_check, post};
+use rig::load::Load;
+use rig::{ECHO, ECHO_TLS, wait};
 
 /// Sends everything to the echo backends: plain, gRPC and TLS by port.
 const SITE: &str = r"

@@ -5,10 +5,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::rig::client::{Request, get, grpc_check};
-use crate::rig::load::Load;
-use crate::rig::manifests::{Ingress, ingress, secret, service_at, tls_secret};
-use crate::rig::{self, ECHO, Rig, status};
+use rig::client::{Request, get, grpc_check};
+use rig::load::Load;
+use rig::manifests::{Ingress, ingress, secret, service_at, tls_secret};
+use rig::{ECHO, Rig, status};
 
 const SCALED: &str = "10.244.3.1";
 /// Where the echo of that address says that it is.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use ingressd::demo::echo::Echo;
+use ingressd_echo::Echo;
 use tokio::net::TcpListener;
 
-use crate::rig::client::{Reply, Request, get};
-use crate::rig::manifests::{Ingress, endpoint_slice, ingress, service_at, tls_secret};
-use crate::rig::{self, ECHO, Rig};
+use rig::client::{Reply, Request, get};
+use rig::manifests::{Ingress, endpoint_slice, ingress, service_at, tls_secret};
+use rig::{ECHO, Rig};
 
 pub const PODS: [&str; 4] = ["10.244.1.1", "10.244.1.2", "10.244.1.3", "10.244.1.4"];
 
@@ -245,7 +245,7 @@ fn a_route_without_a_backend_gives_no_session_and_nginx_takes_that() {
             assert_eq!(get(&format!("http://{host}.test/")).send().await.status, status, "{host}");
         }
         let status = rig.daemon.status().await.unwrap();
-        assert!(crate::rig::status::quarantined(&status).is_empty(), "{status}");
+        assert!(rig::status::quarantined(&status).is_empty(), "{status}");
     });
 }
 

@@ -6,9 +6,9 @@ use nix::sys::signal::Signal;
 use tokio::net::UnixDatagram;
 use tokio::sync::mpsc;
 
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::{self, wait};
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::wait;
 
 /// Runs a command beside the daemon: its exit status, and what it says.
 async fn ask(rig: &rig::Rig, command: &str, arguments: &[&str]) -> (Option<i32>, String, String) {

@@ -1,13 +1,11 @@
 //! Request smuggling: whatever protocol a route has, a message that nginx passes on has one
 //! unambiguous end.
 
+use rig::client::{get, post, raw, raw_http2};
+use rig::manifests::{ingress, service_at, tls_secret};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-
-use crate::rig;
-use crate::rig::client::{get, post, raw, raw_http2};
-use crate::rig::manifests::{ingress, service_at, tls_secret};
 
 const ADDRESS: &str = "10.244.3.9";
 const PORT: u16 = 18082;

@@ -1,13 +1,11 @@
 //! Snippets in namespaces where the administrator allows them, and the limits that they cannot
 //! change.
 
+use rig::ECHO;
+use rig::client::{Reply, get};
+use rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
+use rig::status::notes;
 use serde_json::Value;
-
-use crate::rig;
-use crate::rig::ECHO;
-use crate::rig::client::{Reply, get};
-use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
-use crate::rig::status::notes;
 
 const ALLOWED: &str = "[{namespaces = ['scribe'], kinds = ['configuration-snippet', 'server-snippet', 'auth-snippet', 'location-snippet']}]";
 

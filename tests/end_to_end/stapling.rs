@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use crate::config_map::says;
-use crate::rig::dns::Dns;
-use crate::rig::manifests::{ingress, secret, service_at};
-use crate::rig::status::notes;
-use crate::rig::{self, Rig, wait};
+use rig::dns::Dns;
+use rig::manifests::{ingress, secret, service_at};
+use rig::status::notes;
+use rig::{Rig, wait};
 
 /// The port of the responder.
 const RESPONDER: u16 = 2560;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::rig::manifests::ingress;
-use crate::rig::{self, Rig, wait};
+use rig::manifests::ingress;
+use rig::{Rig, wait};
 
 /// What the command prints and how it ends.
 fn status_of(rig: &Rig, arguments: &[&str]) -> (Option<i32>, String) {

@@ -10,10 +10,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::config_map::{says, told};
-use crate::rig::client::get;
-use crate::rig::manifests::{endpoint_slice, in_namespace, ingress, service, service_at};
-use crate::rig::status::{notes, serving, tells};
-use crate::rig::{self, Rig, wait};
+use rig::client::get;
+use rig::manifests::{endpoint_slice, in_namespace, ingress, service, service_at};
+use rig::status::{notes, serving, tells};
+use rig::{Rig, wait};
 
 /// The port of the backends, on every address.
 const BACKEND: u16 = 9000;

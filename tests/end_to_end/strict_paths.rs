@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::rig::client::{get, raw};
-use crate::rig::manifests::{in_namespace, ingress, service_at};
-use crate::rig::{self, ECHO};
+use rig::ECHO;
+use rig::client::{get, raw};
+use rig::manifests::{in_namespace, ingress, service_at};
 
 /// Paths that a backend may read as `/admin` although nginx does not.
 const ODD: &[&str] = &[

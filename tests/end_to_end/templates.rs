@@ -4,12 +4,12 @@ use std::fs;
 
 use nix::sys::signal::Signal;
 
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::status::{notes, quarantined, serving};
-use crate::rig::{self, Rig, wait};
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::status::{notes, quarantined, serving};
+use rig::{Rig, wait};
 
-const LOCATION: &str = include_str!("../../templates/location.hbs");
+const LOCATION: &str = include_str!("../../crates/nginx/templates/location.hbs");
 
 /// The program's own text with a line before the one with these words.
 fn with_line(words: &str, line: &str) -> String {

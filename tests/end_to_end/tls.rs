@@ -1,8 +1,6 @@
 //! Certificates by SNI, and hosts without one.
-
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, secret, tls_secret};
+use rig::client::get;
+use rig::manifests::{ingress, secret, tls_secret};
 
 #[test]
 fn sni_chooses_the_certificate() {
@@ -47,7 +45,7 @@ fn a_renewed_certificate_is_served_and_a_broken_one_is_not() {
         assert_eq!(names().await, ["one.test", "first.test"]);
 
         rig.manifests.write("secret.yaml", &[tls_secret("one", &["one.test", "second.test"])]);
-        crate::rig::wait::until_right("the renewed certificate", names, |names| names[1] == "second.test").await;
+        rig::wait::until_right("the renewed certificate", names, |names| names[1] == "second.test").await;
 
         let (mut good, other) = (tls_secret("one", &["one.test"]), tls_secret("one", &["one.test"]));
         good["data"]["tls.key"] = other["data"]["tls.key"].clone();
@@ -84,8 +82,8 @@ fn a_missing_certificate_still_redirects_and_serves() {
 #[test]
 fn keys_of_rsa_in_both_forms_and_elliptic_ones_are_served() {
     // The key was made for tests and protects nothing. Both files have the same key.
-    const RSA: &str = include_str!("../rig/keys/rsa-pkcs8.pem");
-    const OLD_RSA: &str = include_str!("../rig/keys/rsa-pkcs1.pem");
+    const RSA: &str = include_str!("../crates/rig/src/keys/rsa-pkcs8.pem");
+    const OLD_RSA: &str = include_str!("../crates/rig/src/keys/rsa-pkcs1.pem");
     let signed = |host: &str, key: &rcgen::KeyPair| {
         rcgen::CertificateParams::new(vec![host.to_owned()]).unwrap().self_signed(key).unwrap().pem()
     };

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ingressd::model::catalogue::{self, Context, Version};
-use ingressd::nginx::syntax::{self, Directive};
+use ingressd_model::catalogue::{self, Context, Version};
+use ingressd_nginx::syntax::{self, Directive};
 
 /// What does not fit among these directives, one line each; notes the rows that are used.
 pub fn complaints(

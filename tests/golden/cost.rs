@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use ingressd::model::catalogue::Version;
-use ingressd::model::cost::{self, Cost};
-use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
-use ingressd::render::{FileSet, Renderer};
 use ingressd::translate::Translator;
+use ingressd_model::catalogue::Version;
+use ingressd_model::cost::{self, Cost};
+use ingressd_nginx::render::{FileSet, Renderer};
+use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
 
 use crate::{DEFAULT_CERTIFICATE, documents, inputs, judge, names, snapshot};
+use ingressd::config::Usual as _;
 
 /// How many objects there are of each sort.
 const OBJECTS: usize = 400;
@@ -288,7 +289,7 @@ fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);
     // What hosts share is cheaper than what is estimated.
     let requests_of_namespace = if sort.name == COUNTED { 100 } else { 0 };
-    let options = GateOptions { shared_servers: false, requests_of_namespace, ..GateOptions::default() };
+    let options = GateOptions { shared_servers: false, requests_of_namespace, ..GateOptions::usual() };
     let other_sites = OtherSites { worker_connections: Some(2048), ..OtherSites::default() };
     let (plan, _) = nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options);
     (Renderer::default().render(&plan), sum)

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use ingressd::model::catalogue::Version;
-use ingressd::render::FileSet;
+use ingressd_model::catalogue::Version;
+use ingressd_nginx::render::FileSet;
 
 /// An nginx that can test configurations.
 pub struct Judge {

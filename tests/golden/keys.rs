@@ -8,12 +8,12 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ingressd::config::{self, Settings, Sources};
-use ingressd::finding::{Finding, Severity};
-use ingressd::model::catalogue::Module;
-use ingressd::nginx::{self, Capabilities, OtherSites};
-use ingressd::render::{FileSet, Renderer};
 use ingressd::source::Snapshot;
 use ingressd::translate::{ANNOTATIONS, Translator};
+use ingressd_model::catalogue::Module;
+use ingressd_model::finding::{Finding, Severity};
+use ingressd_nginx::render::{FileSet, Renderer};
+use ingressd_nginx::{self as nginx, Capabilities, OtherSites};
 
 use super::{SHOWN, inputs, judge, names, show};
 use table::KEYS;
@@ -124,8 +124,10 @@ fn snapshot(data: &[(&str, &str)], annotations: &[(&str, &str)]) -> Snapshot {
         ("headers", "kind: ConfigMap\ndata: {X-Site: edge}"),
         ("exchange", "kind: Secret\ntype: Opaque\nstringData:\n  dhparam.pem: |\n"),
     ] {
-        let pem =
-            include_str!("../rig/keys/dhparam.pem").lines().map(|line| format!("    {line}\n")).collect::<String>();
+        let pem = include_str!("../crates/rig/src/keys/dhparam.pem")
+            .lines()
+            .map(|line| format!("    {line}\n"))
+            .collect::<String>();
         let pem = if name == "exchange" { &pem } else { "" };
         all.push(format!("apiVersion: v1\nmetadata: {{name: {name}, namespace: default}}\n{content}{pem}"));
     }

@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ingressd::model::Instance;
-use ingressd::render::{Renderer, Templates};
+use ingressd_model::Instance;
+use ingressd_nginx::render::{Renderer, Templates};
 use similar::{ChangeTag, TextDiff};
 
 use super::{DEFAULT_CERTIFICATE, GateOptions, SHOWN, cases, documents, inputs, plan_under, show, snapshot};
+use ingressd::config::Usual as _;
 
 /// Texts of a folder of templates, by name.
 fn texts(folder: &str) -> BTreeMap<String, String> {
@@ -36,7 +37,7 @@ fn templates_of_slots_alone_lose_nothing_but_the_skeleton() {
         let snapshot = snapshot(&documents(&case));
         let options = inputs::options(DEFAULT_CERTIFICATE, &snapshot);
         // Names of shared servers are digests of their text.
-        let gate = GateOptions { shared_servers: false, ..GateOptions::default() };
+        let gate = GateOptions { shared_servers: false, ..GateOptions::usual() };
         let (plan, ..) = plan_under(options, &gate, &snapshot, SHOWN);
         let usual = show(&Renderer::default().render(&plan));
         let other = show(&Renderer::of(&Instance::default(), &own).render(&plan));

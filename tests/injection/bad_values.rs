@@ -1,9 +1,9 @@
 //! Every value that a row of annotations refuses has the documented effect, from the manifest to
 //! the configuration that nginx reads.
 
-use ingressd::finding::Reason;
 use ingressd::translate::ANNOTATIONS;
 use ingressd::translate::annotation::{Gives, OnError, Row};
+use ingressd_model::finding::Reason;
 
 use crate::shop::{about, files, is_closed, reasons, shop, written};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ingressd::model::HostName;
-use ingressd::nginx::syntax::Directive;
-use ingressd::render::FileSet;
+use ingressd_model::HostName;
+use ingressd_nginx::render::FileSet;
+use ingressd_nginx::syntax::Directive;
 
 use crate::pipeline::parse;
 

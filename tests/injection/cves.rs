@@ -4,9 +4,9 @@
 //! is not read would prove nothing. `docs/security.md` lists these tests;
 //! `tests/end_to_end/cves.rs` sends requests through what is left.
 
-use ingressd::finding::Reason;
-use ingressd::nginx::syntax::Directive;
 use ingressd::translate::PREFIX;
+use ingressd_model::finding::Reason;
+use ingressd_nginx::syntax::Directive;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service};

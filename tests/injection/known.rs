@@ -1,7 +1,7 @@
 //! Weaknesses of ingress-nginx without a CVE number, which are impossible here.
 
-use ingressd::finding::Reason;
 use ingressd::translate::{ANNOTATIONS, PREFIX};
+use ingressd_model::finding::Reason;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service, surroundings};

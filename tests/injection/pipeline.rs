@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use ingressd::finding::Finding;
-use ingressd::model::catalogue::Version;
-use ingressd::nginx::syntax::{self, Directive};
-use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
-use ingressd::render::{File, FilePath, FileSet, Renderer};
 use ingressd::source::Snapshot;
 use ingressd::translate::{NameAnswer, Names, Options, Translator, Wanted};
+use ingressd_model::catalogue::Version;
+use ingressd_model::finding::Finding;
+use ingressd_nginx::render::{File, FilePath, FileSet, Renderer};
+use ingressd_nginx::syntax::{self, Directive};
+use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
 use serde_json::Value;
 
 use crate::blocks;
 use crate::inputs;
+use ingressd::config::Usual as _;
 
 /// The oldest, the usual and the newest nginx.
 pub const VERSIONS: [Version; 3] = [Version(1, 18, 0), Version(1, 22, 1), Version(1, 31, 4)];
@@ -58,7 +59,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     let one = |version: &Version| {
         let capabilities = Capabilities::profile(*version);
         let gate = |shared_servers| {
-            let options = GateOptions { shared_servers, ..GateOptions::default() };
+            let options = GateOptions { shared_servers, ..GateOptions::usual() };
             nginx::gate(translation.model.clone(), &capabilities, &OtherSites::default(), &options)
         };
         // Each host has a server of its own, so that they can be told apart.
@@ -105,7 +106,7 @@ impl Remembering {
         let names = names(snapshot, &self.options);
         let translation = self.translator.translate(snapshot, &names, &Default::default());
         let capabilities = Capabilities::profile(VERSIONS[1]);
-        let options = GateOptions::default();
+        let options = GateOptions::usual();
         self.renderer.render(&nginx::gate(translation.model, &capabilities, &OtherSites::default(), &options).0)
     }
 }

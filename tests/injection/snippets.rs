@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use ingressd::finding::Finding;
-use ingressd::model::Field;
+use ingressd_model::Field;
+use ingressd_model::finding::Finding;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ingressd::model::{Field as Place, Kind};
+use ingressd_model::{Field as Place, Kind};
 use serde_json::{Value, json};
 
 use crate::corpus::corpus;

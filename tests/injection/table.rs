@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use ingressd::model::Field as Place;
-use ingressd::model::catalogue::Version;
+use ingressd_model::Field as Place;
+use ingressd_model::catalogue::Version;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 

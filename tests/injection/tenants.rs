@@ -1,7 +1,7 @@
 //! Attacks by objects of one namespace on other namespaces and the host.
 
-use ingressd::finding::Reason;
 use ingressd::translate::PREFIX;
+use ingressd_model::finding::Reason;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service, surroundings, tls_secret};

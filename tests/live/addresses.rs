@@ -8,10 +8,10 @@ use crate::cluster::objects::ADDRESS;
 use crate::cluster::proxy::{Action, Call};
 use crate::cluster::{self, Cluster};
 use crate::nodes::{LONG, addresses};
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::namespace::{self, ip};
-use crate::rig::status::notes;
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::namespace::{self, ip};
+use rig::status::notes;
 
 /// Waits until it is told that this setting gives no address, in these words.
 async fn until_missed(cluster: &mut Cluster, key: &str, words: &str) {

@@ -12,17 +12,17 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use http::Request;
-use ingressd::model::ByteSize;
 use ingressd::translate::admission::{Abilities, form_expression};
 use ingressd::translate::annotation::{Form, Gives, Row};
 use ingressd::translate::{ANNOTATIONS, Limits, PREFIX};
+use ingressd_model::ByteSize;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use serde_json::{Value, json};
 
 use crate::cluster::objects::Objects;
 use crate::cluster::{self, Cluster};
-use crate::rig::wait;
+use rig::wait;
 
 /// The refusal of the API server because of a policy.
 const REFUSAL: &str = "ValidatingAdmissionPolicy";

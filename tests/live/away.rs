@@ -12,13 +12,13 @@ use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
 use crate::fleet::{self, expect_no_failure, request};
 use crate::nodes::{addresses, nodes};
-use crate::rig::client::{Reply, get};
-use crate::rig::load::Load;
-use crate::rig::manifests::ingress;
-use crate::rig::namespace::ip;
-use crate::rig::status::{watch, watch_age};
-use crate::rig::systemd::Systemd;
-use crate::rig::wait;
+use rig::client::{Reply, get};
+use rig::load::Load;
+use rig::manifests::ingress;
+use rig::namespace::ip;
+use rig::status::{watch, watch_age};
+use rig::systemd::Systemd;
+use rig::wait;
 
 /// How long it is away in the tests that say so. Tests begin in the order of their names: those
 /// that take long are here, so that all others run beside them.

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::cluster;
 use crate::cluster::objects::ADDRESS;
-use crate::rig::ECHO;
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
-use crate::rig::wait;
+use rig::ECHO;
+use rig::client::get;
+use rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
+use rig::wait;
 
 /// Names of the victim's that no Event on an object of another namespace contains. Both sides name
 /// the victim's host.

@@ -18,9 +18,9 @@ use crate::cluster::credentials::Credentials;
 use crate::cluster::objects::patiently;
 use crate::cluster::proxy::{Action, Call, status};
 use crate::cluster::{self, Cluster, rights};
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::wait;
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::wait;
 
 /// A client that is to the API server what the daemon would be, and never tries twice.
 async fn client(credentials: &Credentials) -> Client {

@@ -4,13 +4,13 @@
 use serde_json::{Value, json};
 
 use crate::cluster::{self, Cluster, rights};
-use crate::rig::client::{Reply, get, post};
-use crate::rig::manifests::{Ingress, ingress, secret};
-use crate::rig::status::{notes, tells, watch};
-use crate::rig::wait;
 use crate::rights::until_denied;
+use rig::client::{Reply, get, post};
+use rig::manifests::{Ingress, ingress, secret};
+use rig::status::{notes, tells, watch};
+use rig::wait;
 
-const DH_PARAMETERS: &str = include_str!("../rig/keys/dhparam.pem");
+const DH_PARAMETERS: &str = include_str!("../crates/rig/src/keys/dhparam.pem");
 const URL: &str = "http://web.example/";
 
 fn config_map(size: &str) -> Value {

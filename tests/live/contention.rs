@@ -8,10 +8,10 @@ use tokio::time::Instant;
 use crate::cluster::history::History;
 use crate::cluster::objects::{ADDRESS, Objects};
 use crate::cluster::{self, Cluster};
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::status::{notes, tells};
-use crate::rig::wait;
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::status::{notes, tells};
+use rig::wait;
 
 /// What the other controller writes.
 const FOREIGN: &str = "203.0.113.9";

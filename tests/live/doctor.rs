@@ -6,9 +6,9 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::cluster::{self, Cluster, rights};
-use crate::rig::clock::Clock;
-use crate::rig::namespace::ip;
-use crate::rig::wait;
+use rig::clock::Clock;
+use rig::namespace::ip;
+use rig::wait;
 
 /// What doctor says: its exit code and its lines.
 #[derive(Debug)]
@@ -227,9 +227,9 @@ fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
         // another test's.
         let port = 30_002;
         cluster.objects.serve_shop().await;
-        let ports = json!([{"name": "http", "port": 80, "targetPort": crate::rig::ECHO, "nodePort": port}]);
+        let ports = json!([{"name": "http", "port": 80, "targetPort": rig::ECHO, "nodePort": port}]);
         cluster.objects.merge("Service", "web", json!({"spec": {"type": "NodePort", "ports": ports}})).await;
-        cluster.backends.serve(port, ingressd::demo::echo::Echo::plain("node")).await;
+        cluster.backends.serve(port, ingressd_echo::Echo::plain("node")).await;
         let node = add_node(cluster, "10.244.0.0/24").await;
         ip(&["route", "del", "local", "10.244.0.0/16", "dev", "lo"]);
         let without_route = doctor(cluster, &["routes", "endpoints"]);

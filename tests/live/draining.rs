@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use crate::cluster;
 use crate::cluster::node::Node;
 use crate::nodes::{LONG, expect_served, nodes};
-use crate::rig::wait;
+use rig::wait;
 
 /// Runs a command beside the test, which goes on.
 async fn run(node: &Node, name: &str, arguments: &[&str]) -> (Option<i32>, String) {
@@ -98,7 +98,7 @@ fn it_does_not_say_withdrawn_while_nobody_was_told() {
         // Other tests publish theirs in the same cluster: the address of this node is its own.
         cluster.daemon.set("publish.addresses", &format!("[\"{OWN}\"]"));
         cluster.objects.serve("web", &["10.244.0.1"]).await;
-        cluster.objects.apply(crate::rig::manifests::ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.apply(rig::manifests::ingress("shop").host("shop.example", "web")).await;
         cluster.start().await;
         cluster.objects.until_published("shop", &[OWN]).await;
         proxy.go_away().await;

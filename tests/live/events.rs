@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ingressd::finding::Reason;
+use ingressd_model::finding::Reason;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::networking::v1::Ingress;
 use kube::api::{DeleteParams, ListParams};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
-use crate::rig::dns::Dns;
-use crate::rig::manifests::ingress;
-use crate::rig::wait;
 use crate::wrongs::{ELSEWHERE, good, write_wrongs, wrongs};
+use rig::dns::Dns;
+use rig::manifests::ingress;
+use rig::wait;
 
 /// Where developers find the pages.
 const PAGES: &str = "https://docs.example/ingressd/";

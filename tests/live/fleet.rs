@@ -9,11 +9,11 @@ use tokio::time::Instant;
 use crate::cluster;
 use crate::cluster::node::Node;
 use crate::nodes::{Setting, addresses, nodes};
-use crate::rig::client::{Request, get};
-use crate::rig::load::{Load, Running};
-use crate::rig::manifests::ingress;
-use crate::rig::status::watch;
-use crate::rig::wait;
+use rig::client::{Request, get};
+use rig::load::{Load, Running};
+use rig::manifests::ingress;
+use rig::status::watch;
+use rig::wait;
 
 pub const NAMES: [&str; 3] = ["one", "two", "three"];
 

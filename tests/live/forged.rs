@@ -11,10 +11,10 @@ use crate::cluster::node::Node;
 use crate::cluster::objects::Objects;
 use crate::cluster::{self, Cluster};
 use crate::nodes::{SHORT, nodes};
-use crate::rig::ECHO;
-use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, ingress, service_at};
-use crate::rig::wait;
+use rig::ECHO;
+use rig::client::get;
+use rig::manifests::{in_namespace, ingress, service_at};
+use rig::wait;
 
 /// The backends of both sides.
 const VICTIM: &str = "10.244.0.1";

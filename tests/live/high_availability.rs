@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use crate::cluster;
 use crate::cluster::history::History;
 use crate::cluster::node::Node;
-use crate::rig::client::get;
-use crate::rig::namespace::{Namespace, add_interface, has_users};
-use crate::rig::open_to_all;
-use crate::rig::wait;
+use rig::client::get;
+use rig::namespace::{Namespace, add_interface, has_users};
+use rig::open_to_all;
+use rig::wait;
 
 /// Texts in the files, in the order in which they are replaced: longer ones first.
 const NODE: &str = "198.51.100.11";

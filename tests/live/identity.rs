@@ -7,9 +7,9 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster, certificates};
-use crate::rig::client::get;
-use crate::rig::status::watch;
-use crate::rig::wait;
+use rig::client::get;
+use rig::status::watch;
+use rig::wait;
 
 const HOUR: Duration = Duration::from_secs(3600);
 

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use crate::cluster::control_plane::binary;
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::wait;
+use rig::client::get;
+use rig::manifests::{ingress, tls_secret};
+use rig::wait;
 
 async fn serve_shop(cluster: &Cluster) {
     cluster.objects.serve("web", &["10.244.0.1"]).await;

@@ -4,10 +4,10 @@
 use serde_json::json;
 
 use crate::cluster;
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::minute::{self, Change};
-use crate::rig::status::{quarantined, tells};
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::minute::{self, Change};
+use rig::status::{quarantined, tells};
 
 #[test]
 fn no_request_fails_while_routes_and_endpoints_change() {
@@ -47,7 +47,7 @@ fn a_bad_object_harms_only_itself() {
         let moved = json!({"metadata": {"annotations": {"note": "still bad"}}});
         cluster.objects.merge("Ingress", "shop", moved).await;
         cluster.objects.set_pods("web", &["10.244.0.2"]).await;
-        let reached = |reply: &crate::rig::client::Reply| reply.header("x-echo-address") == Some("10.244.0.2:8080");
+        let reached = |reply: &rig::client::Reply| reply.header("x-echo-address") == Some("10.244.0.2:8080");
         get("http://shop.example/a").send_until("the last good version at other pods", reached).await;
 
         cluster.objects.apply(good.path("shop.example", "ImplementationSpecific", "/(b)", "web")).await;

@@ -26,9 +26,6 @@ mod pinned;
 mod prometheus;
 mod publish;
 mod refusals;
-#[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "../rig/mod.rs"]
-mod rig;
 mod rights;
 mod scope;
 mod take_over;

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use crate::cluster;
-use crate::rig::client::{Reply, get};
-use crate::rig::manifests::{endpoint_slice, in_namespace, ingress, secret, service, tls_secret};
-use crate::rig::status::tells;
-use crate::rig::{ECHO, manifests};
+use rig::client::{Reply, get};
+use rig::manifests::{endpoint_slice, in_namespace, ingress, secret, service, tls_secret};
+use rig::status::tells;
+use rig::{ECHO, manifests};
 
 /// Whether an echo backend answered that was reached at this address.
 fn from(address: &'static str) -> impl Fn(&Reply) -> bool {

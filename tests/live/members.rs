@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::cluster;
 use crate::cluster::node::Node;
 use crate::nodes::nodes;
-use crate::rig::wait;
+use rig::wait;
 
 /// `ingressd status --cluster` on this node: its exit code and what it prints.
 fn told(node: &Node, arguments: &[&str]) -> (i32, String) {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::cluster::control_plane::binary;
 use crate::cluster::{self, Cluster};
-use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::wait;
 use crate::take_over::administrators::{self, RIGHTS, Right};
+use rig::manifests::{ingress, tls_secret};
+use rig::wait;
 
 /// The Deployment that the chart makes, with the names of the test.
 fn deployment(controller: &str, namespace: &str) -> Value {

@@ -7,12 +7,12 @@ use tokio::time::Instant;
 use crate::cluster::history::History;
 use crate::cluster::node::Node;
 use crate::cluster::{self, Cluster};
-use crate::rig::ECHO;
-use crate::rig::client::{Reply, get};
-use crate::rig::clock::Clock;
-use crate::rig::manifests::{ingress, service_at};
-use crate::rig::status::watch;
-use crate::rig::wait;
+use rig::ECHO;
+use rig::client::{Reply, get};
+use rig::clock::Clock;
+use rig::manifests::{ingress, service_at};
+use rig::status::watch;
+use rig::wait;
 
 /// A setting with its value.
 pub type Setting = (&'static str, &'static str);

@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::cluster;
 use crate::cluster::node::Node;
 use crate::nodes::{LONG, expect_served, nodes};
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
+use rig::client::get;
+use rig::manifests::ingress;
 
 /// Runs a command of the administrator on a node, in its network.
 fn run(node: &Node, name: &str, arguments: &[&str]) {
@@ -94,7 +94,7 @@ fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
             let about = |event: &&Value| event["regarding"]["name"] == name && event["reason"] == "Synced";
             events.iter().filter(about).count()
         };
-        crate::rig::wait::until_right("shop to be told", async || synced("shop").await, |count| *count == 1).await;
+        rig::wait::until_right("shop to be told", async || synced("shop").await, |count| *count == 1).await;
         assert!(cluster.daemon.command("rollback").arg("1").output().unwrap().status.success());
         cluster.objects.apply(ingress("new").host("new.example", "web")).await;
         let waits = |status: &Value| status["pinned"]["waiting_files"].as_u64() > Some(0);
@@ -105,10 +105,10 @@ fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
             let events = cluster.objects.events().await;
             events.iter().filter(|event| event["regarding"]["name"] == "bad").count()
         };
-        crate::rig::wait::until_right("what is wrong to be told", told, |count| *count > 0).await;
+        rig::wait::until_right("what is wrong to be told", told, |count| *count > 0).await;
         assert_eq!((synced("new").await, cluster.objects.addresses("new").await.len()), (0, 0));
         assert!(cluster.daemon.command("rollback").arg("--resume").output().unwrap().status.success());
-        crate::rig::wait::until_right("new to be told", async || synced("new").await, |count| *count == 1).await;
+        rig::wait::until_right("new to be told", async || synced("new").await, |count| *count == 1).await;
         cluster.objects.until_published("new", &[cluster::objects::ADDRESS]).await;
     });
 }

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::cluster;
 use crate::cluster::objects::ADDRESS;
-use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::prometheus::Prometheus;
-use crate::rig::wait;
+use rig::manifests::{ingress, tls_secret};
+use rig::prometheus::Prometheus;
+use rig::wait;
 
 /// Where the daemon tells its metrics.
 const TARGET: &str = "127.0.0.1:10254";

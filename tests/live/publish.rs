@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::rights::shipped_for_leases;
 use crate::cluster::{self, Cluster};
-use crate::rig::manifests::ingress;
-use crate::rig::status::notes;
-use crate::rig::wait;
+use rig::manifests::ingress;
+use rig::status::notes;
+use rig::wait;
 
 /// Reason and note of each Event about an Ingress.
 async fn events(cluster: &Cluster, name: &str) -> Vec<(String, String)> {

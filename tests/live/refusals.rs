@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 use crate::cluster::proxy::{Action, Call, Proxy};
 use crate::cluster::{self, Cluster};
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::status::notes;
-use crate::rig::wait;
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::status::notes;
+use rig::wait;
 
 /// The addresses of the nodes. Other tests publish theirs in the same cluster.
 const OWN: &str = "192.0.2.181";

@@ -1,15 +1,15 @@
 //! Rights that are missing, revoked and granted while the daemon runs.
 
-use ingressd::demo::echo::Echo;
+use ingressd_echo::Echo;
 use serde_json::{Value, json};
 
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::proxy::Action;
 use crate::cluster::{self, Cluster, rights};
-use crate::rig::client::{Reply, get};
-use crate::rig::manifests::{Ingress, ingress, tls_secret};
-use crate::rig::status::{notes, tells, watch};
-use crate::rig::wait;
+use rig::client::{Reply, get};
+use rig::manifests::{Ingress, ingress, tls_secret};
+use rig::status::{notes, tells, watch};
+use rig::wait;
 
 async fn serve_shop(cluster: &Cluster) {
     cluster.objects.serve("web", &["10.244.0.1"]).await;

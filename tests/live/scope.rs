@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster, rights};
-use crate::rig::ECHO;
-use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, ingress, service_at};
-use crate::rig::status::watch;
+use rig::ECHO;
+use rig::client::get;
+use rig::manifests::{in_namespace, ingress, service_at};
+use rig::status::watch;
 
 /// Another namespace with a host of this name, and these labels.
 async fn serve_elsewhere(cluster: &Cluster, host: &str, labels: Value) -> String {

@@ -2,8 +2,8 @@
 
 use crate::cluster;
 use crate::cluster::objects::ADDRESS;
-use crate::rig::manifests::ingress;
-use crate::rig::wait;
+use rig::manifests::ingress;
+use rig::wait;
 
 /// The words of each line.
 fn words(text: &str) -> Vec<Vec<&str>> {

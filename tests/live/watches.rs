@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::proxy::{Action, Call, Proxy, status};
 use crate::cluster::{self, Cluster};
-use crate::rig::ECHO;
-use crate::rig::client::{Reply, get};
-use crate::rig::load::Load;
-use crate::rig::manifests::{ingress, service_at, tls_secret};
-use crate::rig::status::{tells, watch};
-use crate::rig::wait;
+use rig::ECHO;
+use rig::client::{Reply, get};
+use rig::load::Load;
+use rig::manifests::{ingress, service_at, tls_secret};
+use rig::status::{tells, watch};
+use rig::wait;
 
 /// Removes a host and waits until it is gone.
 async fn expect_forgotten(cluster: &Cluster, name: &str) {

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::cluster;
 use crate::cluster::node::Node;
 use crate::nodes::{LONG, expect_served, nodes};
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
+use rig::client::get;
+use rig::manifests::ingress;
 
 /// Takes each of two nodes out and back in, the leader first; the addresses follow and nothing
 /// else happens to them.

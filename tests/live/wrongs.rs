@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::cluster::proxy::{Action, Proxy};
-use crate::rig::ECHO;
-use crate::rig::manifests::{Ingress, endpoint_slice, ingress, secret, service, tls_secret};
+use rig::ECHO;
+use rig::manifests::{Ingress, endpoint_slice, ingress, secret, service, tls_secret};
 
 /// The reasons that are not among [`wrongs`], and why.
 pub const ELSEWHERE: &[(&str, &str)] = &[

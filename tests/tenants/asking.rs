@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ingressd::demo::echo::ADDRESS_HEADER;
+use ingressd_echo::ADDRESS_HEADER;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use crate::rig::client::{Reply, Request, get};
 use crate::row::{Ask, Gets, Side, Told};
 use crate::scene::{BACKENDS, Ownership, Scene};
+use rig::client::{Reply, Request, get};
 
 /// How long a watcher rests after each request.
 const BETWEEN: Duration = Duration::from_millis(2);

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::manifests::{Ingress, in_namespace};
 use crate::row::{ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 use crate::weigh::{Added, LITTLE, WEIGHT, Weight};
 use crate::weights;
+use rig::manifests::{Ingress, in_namespace};
 
 /// A client that is on the lists.
 const LISTED: &str = "10.244.9.9";
@@ -137,7 +137,7 @@ fn on_the_shops_host(scene: &Scene) -> Vec<Value> {
 
 fn certificates(scene: &Scene) -> Vec<Value> {
     // A chain of a hundred certificates is shown by each of a hundred hosts.
-    let secret = crate::rig::manifests::tls_secret("pair", &[&scene.host("*")]);
+    let secret = rig::manifests::tls_secret("pair", &[&scene.host("*")]);
     let hosts: Vec<_> = (0..100).map(|number| scene.host(&format!("own-{number}"))).collect();
     let attack =
         hosts.iter().fold(scene.of_evil("attack"), |attack, host| attack.host(host, "web").tls(&[host], "pair"));

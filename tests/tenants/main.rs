@@ -12,9 +12,6 @@ mod asking;
 mod growing;
 mod heavy;
 mod property;
-#[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "../rig/mod.rs"]
-mod rig;
 mod row;
 mod rows;
 mod scene;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::rig::ECHO;
-use crate::rig::manifests::{self, Ingress, in_namespace};
+use rig::ECHO;
+use rig::manifests::{self, Ingress, in_namespace};
 
 /// Whose semantics the classes of both sides have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use crate::asking::{Watcher, check, check_told, check_victim};
-use crate::rig::manifests::{ingress, service_at};
-use crate::rig::{self, ECHO, Rig};
 use crate::row::{Ask, Row, Told};
 use crate::scene::{Dialect, Order, Ownership, Scene, harmless};
+use rig::manifests::{ingress, service_at};
+use rig::{ECHO, Rig};
 
 /// How many failures of a row are shown.
 const MOST_SHOWN: usize = 30;

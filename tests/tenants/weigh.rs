@@ -11,11 +11,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::asking::{check, check_told};
-use crate::rig::manifests::ingress;
-use crate::rig::{self, Rig};
 use crate::row::{Ask, Told};
 use crate::scene::{Dialect, Order, Ownership, Scene};
 use crate::stage::{configuration, taken};
+use rig::Rig;
+use rig::manifests::ingress;
 
 /// A heavy attack and the most that it may add.
 #[derive(Debug, Clone, Copy)]

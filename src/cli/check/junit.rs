@@ -7,7 +7,7 @@ use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStat
 
 use super::placed::{FilePlace, Placed};
 use crate::cli::offline::Processed;
-use crate::finding::Severity;
+use ingressd_model::finding::Severity;
 
 /// A report in which each Ingress is a test, and so is every other object with findings. A test
 /// fails when it has a finding of severity `least` or higher.

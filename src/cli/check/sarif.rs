@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::placed::{FilePlace, Placed};
-use crate::finding::{Reason, Severity};
+use ingressd_model::finding::{Reason, Severity};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 

@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, styled, wrapped};
 use crate::doctor::{Level, Line, Report};
-use crate::finding::{count, on_one_line};
+use ingressd_model::finding::{count, on_one_line};
 
 /// The column of the check's name, behind the level.
 const INDENT: usize = 9;

@@ -16,15 +16,15 @@ use self::client::{Bounds, Client};
 use super::{Judging, Origin};
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::{output, page};
-use crate::finding::on_one_line;
 use crate::migrate::compare::{
     Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports, Request,
     Rounds, Scheme, Side, Silence, Sites, explain, told,
 };
 use crate::migrate::{Controller, Report};
-use crate::model::USUAL_LINE;
 use crate::source::Inventory;
 use crate::translate::ANNOTATIONS;
+use ingressd_model::USUAL_LINE;
+use ingressd_model::finding::on_one_line;
 
 /// How files of gzip begin.
 const GZIP: &[u8] = &[0x1f, 0x8b];

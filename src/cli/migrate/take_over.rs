@@ -17,9 +17,9 @@ use super::Origin;
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::settings::SettingsArguments;
 use crate::config::duration;
-use crate::finding::{count, printable};
 use crate::publish::hand_over::{Entry, Record};
 use crate::publish::{Life, Member, Order};
+use ingressd_model::finding::{count, printable};
 
 /// The time between two looks at the statuses.
 const LOOK: Duration = Duration::from_millis(500);

@@ -4,8 +4,8 @@
 use anstyle::Style;
 
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, styled, wrapped};
-use crate::finding::{count, on_one_line};
 use crate::migrate::{CertificateClash, Ingress, Item, Report, Verdict};
+use ingressd_model::finding::{count, on_one_line};
 
 /// The column of the text, behind the verdict.
 const INDENT: usize = 11;

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::cli::page::duration;
-use crate::finding::{count, printable};
+use ingressd_model::finding::{count, printable};
 
 /// The longest silence of an API server without changes, in seconds: it sends a bookmark about
 /// once a minute.

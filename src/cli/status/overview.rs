@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::headline::{Health, headline};
 use super::problems::problems;
 use crate::cli::page::{self, BAD, DOUBTFUL, GOOD, aligned, duration, styled, wrapped};
-use crate::finding::{count, printable};
+use ingressd_model::finding::{count, printable};
 
 /// How many namespaces are named in the line about costs.
 const LARGEST: usize = 3;

@@ -6,7 +6,7 @@ use anstyle::Style;
 use serde_json::Value;
 
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, STRONG, styled, wrapped};
-use crate::finding::{count, in_turn, on_one_line, printable};
+use ingressd_model::finding::{count, in_turn, on_one_line, printable};
 
 /// How many problems are shown.
 const MOST: usize = 40;

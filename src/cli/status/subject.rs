@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::overview::{first_line, is_down, list, section, state, style_of, text};
 use super::problems::problem;
 use crate::cli::page::{self, FAINT, STRONG, aligned, duration, styled, wrapped};
-use crate::finding::{count, printable};
+use ingressd_model::finding::{count, printable};
 
 /// The output, on lines of this width.
 pub fn subject(status: &Value, width: Option<usize>) -> String {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::Layer;
 use super::keys::Headers;
 use crate::config::everywhere;
-use crate::finding::Reason;
-use crate::model::{Field, Kind, ObjectId, Origin};
-use crate::nginx::SetHeader;
 use crate::source::{Snapshot, Version};
 use crate::translate::value::excerpt;
+use ingressd_model::finding::Reason;
+use ingressd_model::{Field, Kind, ObjectId, Origin};
+use ingressd_nginx::SetHeader;
 
 /// The keys that name them.
 pub(super) use crate::source::cluster::KEYS_OF_HEADERS as KEYS;

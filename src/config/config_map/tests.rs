@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::keys::{Effect, KEYS};
 use super::*;
-use crate::model::{Cidr, Protocols, StreamPolicy};
 use crate::source::Stored;
 use crate::translate::annotation::Trust;
 use crate::translate::{ANNOTATIONS, everywhere};
+use ingressd_model::{Cidr, Protocols, StreamPolicy};
 
 pub fn settings() -> Settings {
     let mut settings = Settings::default();
@@ -151,7 +151,7 @@ fn keys_about_few_routes_and_connections_count_as_they_are_written() {
     assert_eq!(streams.line.as_ref().map(|line| line.parts().len()), Some(3));
     let everywhere = &gate.everywhere;
     assert_eq!(everywhere.grpc_buffer, Some(ByteSize(64 << 10)));
-    assert_eq!(everywhere.default_type.as_ref().map(crate::model::Text::as_str), Some("text/html"));
+    assert_eq!(everywhere.default_type.as_ref().map(ingressd_model::Text::as_str), Some("text/html"));
     assert_eq!(everywhere.uncompressed, None, "nothing is compressed");
     assert_eq!(everywhere.ticket_key.as_ref().map(|key| key.bytes().to_vec()), Some(vec![b'A'; 48]));
     let said: Vec<_> = translate.server_directives.iter().map(|directive| directive.row.name).collect();

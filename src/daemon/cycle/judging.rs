@@ -6,12 +6,12 @@ use std::sync::{Arc, PoisonError};
 
 use super::Cycle;
 use super::trial::{Suspect, Trial, Verdict};
-use crate::apply::Complaint;
 use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
-use crate::model::{Field, ObjectId};
 use crate::source::Snapshot;
 use crate::translate::Accepted;
+use ingressd_apply::Complaint;
+use ingressd_model::{Field, ObjectId};
 
 /// The input of an attempt that nginx complained about.
 pub(super) struct Attempt<'a> {

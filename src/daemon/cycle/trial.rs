@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::apply::Complaint;
-use crate::model::ObjectId;
+use ingressd_apply::Complaint;
+use ingressd_model::ObjectId;
 
 /// How many culprits of one namespace are searched for one by one, in a search by namespaces.
 const MOST_OF_NAMESPACE: usize = 2;
@@ -185,7 +185,7 @@ impl Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
+    use ingressd_model::Kind;
 
     fn suspects(count: usize) -> Vec<Suspect> {
         let id = |number: usize| Arc::new(ObjectId::new(Kind::Ingress, "shop", &number.to_string()));

@@ -9,11 +9,11 @@ use std::time::Duration;
 use super::searches::Searches;
 use super::trial::{Suspect, Trial, Verdict};
 use super::{Cycle, Stages};
-use crate::apply::Complaint;
 use crate::daemon::objects;
-use crate::model::ObjectId;
-use crate::render::FileSet;
 use crate::source::Snapshot;
+use ingressd_apply::Complaint;
+use ingressd_model::ObjectId;
+use ingressd_nginx::render::FileSet;
 
 /// The most attempts of one such search.
 const MOST_WEIGHINGS: usize = 24;

@@ -7,8 +7,8 @@ use regex::bytes::RegexBuilder;
 use url::Url;
 
 use super::expression::matches_host;
-use crate::model::{Server, ServerName};
 use crate::translate::host_with_wildcard;
+use ingressd_model::{Server, ServerName};
 
 /// The longest that is taken.
 const LONGEST: usize = 480;

@@ -2,7 +2,7 @@
 
 use regex::bytes::RegexBuilder;
 
-use crate::model::expression::LIMITS;
+use ingressd_model::expression::LIMITS;
 
 /// No expression needs more memory than this.
 const LARGEST: usize = 1 << 18;

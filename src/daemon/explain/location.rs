@@ -2,8 +2,8 @@
 //! This must not know hosts.
 
 use super::expression::matches;
-use crate::model::{Action, PathMatch, Route, Server};
-use crate::render::{Place, places};
+use ingressd_model::{Action, PathMatch, Route, Server};
+use ingressd_nginx::render::{Place, places};
 
 /// The location for a path.
 #[derive(Debug, Clone, Copy)]

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
-use crate::finding::Finding;
-use crate::model::cost::Cost;
-use crate::model::{Kind, ObjectId, Origin};
 use crate::publish::{EventResult, Member, Mode, StatusWrite, Writes};
 use crate::source::cluster::{Need, Requests, WatchHealth};
+use ingressd_model::cost::Cost;
+use ingressd_model::finding::Finding;
+use ingressd_model::{Kind, ObjectId, Origin};
 
 #[test]
 fn stub_status_is_read() {
@@ -41,7 +41,7 @@ fn example() -> String {
     let status = Status {
         generation: Some(3),
         workers: 2,
-        crowd: crate::apply::Crowd::of(0, 2, 8),
+        crowd: ingressd_apply::Crowd::of(0, 2, 8),
         ended: 4,
         data_read: Some(now),
         certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),
@@ -50,7 +50,7 @@ fn example() -> String {
         watches: [WatchHealth {
             synced: true,
             heard: Some(now),
-            ..WatchHealth::new(crate::model::Kind::Secret, None, Need::Required)
+            ..WatchHealth::new(ingressd_model::Kind::Secret, None, Need::Required)
         }]
         .into(),
         requests: Some(requests),

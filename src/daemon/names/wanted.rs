@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::HostName;
 use crate::translate::{Names, Namespaces, Wanted};
+use ingressd_model::HostName;
 
 /// Names with the namespaces that have them.
 type Referred = BTreeMap<HostName, Namespaces>;

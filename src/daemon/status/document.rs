@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::{ReadFrom, Status};
 use crate::daemon::estimate;
 use crate::daemon::standing::{self, Standing};
-use crate::finding::{Finding, Shown};
 use crate::publish::{Outlook, Peer, View, Writes};
 use crate::source::cluster::Scope;
 use crate::translate::{Accepted, asked_hosts};
+use ingressd_model::finding::{Finding, Shown};
 
 impl Status {
     /// The status for `/status.json` and `ingressd status`. Member names are a contract.

@@ -10,13 +10,13 @@ use super::expressions::{Taking, taking};
 use super::{ReadFrom, Status, document};
 use crate::daemon::explain::{Address, InForce};
 use crate::daemon::standing::{self, Standing};
-use crate::finding::{Finding, Reason};
-use crate::model::{Field, Kind, ObjectId, ServerName};
 use crate::source::cluster::Scope;
 use crate::translate::claims::Claimant;
 use crate::translate::{
     Accepted, Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host,
 };
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Field, Kind, ObjectId, ServerName};
 
 /// The most routes, findings and Ingresses in one response.
 const MOST_ROWS: usize = 200;

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use crate::config::AskedOfNode;
 use crate::doctor::facts::{Facts, Holder, OpenSocket};
 use crate::doctor::report::Line;
-use crate::finding::count;
-use crate::nginx::Inside;
+use ingressd_model::finding::count;
+use ingressd_nginx::Inside;
 
 /// nginx's default of `worker_connections`.
 const USUAL_CONNECTIONS: u64 = 512;
@@ -14,7 +14,7 @@ const USUAL_CONNECTIONS: u64 = 512;
 pub fn ports(facts: &Facts) -> Vec<Line> {
     let gate = facts.settings.gate_options();
     let listeners = facts.settings.translate.listeners.all();
-    let of_nginx = listeners.iter().flat_map(crate::model::Listener::sockets);
+    let of_nginx = listeners.iter().flat_map(ingressd_model::Listener::sockets);
     let inside = Inside::ALL.map(|address| SocketAddr::new(address, gate.passthrough_port));
     let inside = inside.into_iter().filter(|_| facts.settings.translate.passthrough);
     let of_nginx: Vec<_> = of_nginx.chain([gate.status]).chain(inside).collect();

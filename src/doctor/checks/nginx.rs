@@ -1,14 +1,14 @@
 //! Checks nginx: version, modules, configuration, processes and the claims of its other sites.
 
 use super::host::without_layer;
-use crate::apply::process::Role;
 use crate::config::Settings;
 use crate::doctor::facts::{Facts, Nginx};
 use crate::doctor::report::{Level, Line};
-use crate::finding::{Finding, Reason, Severity, count};
-use crate::model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
-use crate::model::cost;
-use crate::nginx::Capabilities;
+use ingressd_apply::process::Role;
+use ingressd_model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
+use ingressd_model::cost;
+use ingressd_model::finding::{Finding, Reason, Severity, count};
+use ingressd_nginx::Capabilities;
 
 /// Features of later versions.
 const FEATURES: &[(&DirectiveRow, &str)] = &[

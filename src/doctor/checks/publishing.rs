@@ -6,10 +6,10 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Served};
 use crate::doctor::report::Line;
-use crate::finding::count;
-use crate::model::{Validity, ValidityPhase, in_words};
 use crate::publish::lease_name;
 use crate::publish::probe::Kept;
+use ingressd_model::finding::count;
+use ingressd_model::{Validity, ValidityPhase, in_words};
 
 /// The remedy for a certificate that expires.
 const RENEW: &str = "renew it in its Secret; where cert-manager does that, look at its Certificate and Order";

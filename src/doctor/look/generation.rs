@@ -8,8 +8,8 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::X509Certificate;
 
 use crate::doctor::facts::Served;
-use crate::model::Validity;
-use crate::nginx::syntax::{self, Directive};
+use ingressd_model::Validity;
+use ingressd_nginx::syntax::{self, Directive};
 
 /// The certificates below this folder, by file.
 pub fn certificates(current: &Path) -> Vec<Served> {

@@ -2,13 +2,14 @@
 
 use procfs::process::LimitValue;
 
-use crate::apply::process::{Role, Table};
-use crate::apply::{Host as _, Survey, System, SystemOptions};
 use crate::config::Settings;
+use crate::config::Usual as _;
 use crate::doctor::facts::Nginx;
-use crate::model::Model;
-use crate::nginx::{gate, wanted};
 use crate::setup::Layout;
+use ingressd_apply::process::{Role, Table};
+use ingressd_apply::{Host as _, Survey, System, SystemOptions};
+use ingressd_model::Model;
+use ingressd_nginx::{gate, wanted};
 
 /// Gathers facts about the nginx of the settings, given the model that it would get.
 pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
@@ -31,7 +32,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         pid_file: nginx.pid_file.clone(),
         unit: nginx.unit.clone(),
         status: settings.gate.status,
-        ..SystemOptions::default()
+        ..SystemOptions::usual()
     });
     let tested = system.test(None).map_err(|error| error.to_string());
     let master = system.master().and_then(|master| {

@@ -11,7 +11,7 @@ use url::Url;
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
 use super::request::Request;
-use crate::model::Digest;
+use ingressd_model::Digest;
 
 /// Headers that are not compared: those about the connection, the time, a single request, or the
 /// length of the body.

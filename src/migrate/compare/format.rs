@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::lines::without_time;
 use super::request::Scheme;
-use crate::model::{FormatPart, Refused, log_format};
+use ingressd_model::{FormatPart, Refused, log_format};
 
 /// A logged request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

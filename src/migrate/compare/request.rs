@@ -7,7 +7,7 @@ use std::fmt;
 use http::uri::PathAndQuery;
 use url::form_urlencoded;
 
-use crate::model::HostName;
+use ingressd_model::HostName;
 
 /// The user agent for both sides, by which a later log shows that a request is from a comparison.
 pub const AGENT: &str = concat!("ingressd/", env!("CARGO_PKG_VERSION"), " (migrate compare)");

@@ -9,8 +9,8 @@ use super::answer_tests::{CONTROLLER, answered, request};
 use super::*;
 use crate::config::Sources;
 use crate::migrate::{Controller, Ingress, Item, Report, Verdict, drop_in};
-use crate::model::USUAL_LINE;
 use crate::source::Inventory;
+use ingressd_model::USUAL_LINE;
 
 /// A log line in the controller's default format.
 fn line(request: &str, status: u16, upstream: &str) -> String {

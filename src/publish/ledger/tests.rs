@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressStatus};
 
 use super::*;
-use crate::model::Kind;
 use crate::publish::member::Member;
 use crate::publish::roster::Life;
 use crate::publish::served::Confirmed;
 use crate::source::{Ingress, Published, Snapshot, Stored};
+use ingressd_model::Kind;
 
 const A: &str = "192.0.2.1";
 const B: &str = "192.0.2.2";

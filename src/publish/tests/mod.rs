@@ -16,10 +16,10 @@ use tokio::time::sleep;
 
 use self::api::{Availability, FakeApi};
 use super::{Address, Announced, Confirmed, Counts, Options, Publisher, Revision, Served, published_addresses};
-use crate::finding::{Finding, Reason};
-use crate::model::{Kind, ObjectId, Origin};
 use crate::source::cluster::Clients;
 use crate::source::{Published, Snapshot, Stored, Version};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId, Origin};
 
 /// The duration of a Lease in these tests, and of the grace period.
 const LEASE: Duration = Duration::from_secs(15);

@@ -15,8 +15,8 @@ use super::found::Found;
 use super::item::Item;
 use super::sink::Shared;
 use super::words::words;
-use crate::model::ObjectId;
 use crate::source::kind::{Watched, for_kind};
+use ingressd_model::ObjectId;
 
 /// The most requests at once.
 const AT_ONCE: usize = 8;

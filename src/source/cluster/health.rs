@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::model::Kind;
+use ingressd_model::Kind;
 
 /// How long a watch may be silent: API servers send a bookmark about once a minute when nothing
 /// changes.

@@ -9,7 +9,7 @@ use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use super::words::words;
-use crate::model::Digest;
+use ingressd_model::Digest;
 
 /// The default path of the kubeconfig.
 pub const DEFAULT_KUBECONFIG: &str = "/etc/ingressd/kubeconfig";

@@ -9,7 +9,7 @@ use crate::source::{Ingress, Stored};
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::time::Instant;
 
-use crate::model::{Kind, ObjectId, is_subdomain};
+use ingressd_model::{Kind, ObjectId, is_subdomain};
 
 /// The kind and the namespace (or all namespaces) of one list request.
 type Listing = (Kind, Option<String>);

@@ -15,7 +15,7 @@ use super::clients::{Clients, Connections, Line};
 use super::kubeconfig::{self, Credentials, KubeconfigError};
 use super::plugin;
 use super::words::words;
-use crate::model::Digest;
+use ingressd_model::Digest;
 
 /// How often the files are read without an event of inotify: symbolic links may lead through
 /// folders that are not watched.

@@ -13,9 +13,9 @@ use super::item::Item;
 use super::stores::Stores;
 use super::stream::{Failure, Sink};
 use super::words::words;
-use crate::model::Kind;
 use crate::source::Stored;
 use crate::source::kind::Watched;
+use ingressd_model::Kind;
 
 /// The stores, shared by the watches and their readers.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use super::health::{Need, Section};
 use super::sink::{NamespaceSink, ObjectSink, Shared};
 use super::stores::{Observation, Stores};
 use super::stream::{Stream, Timing};
-use crate::model::{Kind, ObjectId};
 use crate::source::kind::{Watched, for_kind, rows};
+use ingressd_model::{Kind, ObjectId};
 
 /// How long a read waits at most for objects that are being requested because something refers to
 /// them since a moment ago.

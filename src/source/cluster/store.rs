@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::item::{Item, Unfit};
-use crate::finding::Finding;
-use crate::model::{ObjectId, Origin};
 use crate::source::kind::Watched;
 use crate::source::validation::Problem;
 use crate::source::{LeftOut, List, Published, Snapshot, Stored};
+use ingressd_model::finding::Finding;
+use ingressd_model::{ObjectId, Origin};
 
 /// The effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

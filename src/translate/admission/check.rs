@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::model::Field;
 use crate::source::{Ingress, Snapshot, Stored};
+use ingressd_model::Field;
 
 /// The object to be checked.
 #[derive(Debug, Clone, Copy)]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::check::{Candidate, Check};
 use super::expression::{self, Abilities};
-use crate::model::{Field, LONGEST};
 use crate::translate::annotation::{
     ANYTHING, Companion, Effect, Form, Gives, OnError, Row, SOMETHING, Shape, Table, Trust, asks, asks_for_nothing,
     fits, words,
 };
 use crate::translate::{Limits, Options, subject};
+use ingressd_model::{Field, LONGEST};
 
 /// The prefix of our own keys, none of which is for Ingresses.
 const OWN_PREFIX: &str = "ingressd/";

@@ -2,9 +2,9 @@
 
 use super::check::{Candidate, Check};
 use super::expression;
-use crate::model::{Field, ServerName};
 use crate::translate::allowed::{Allowance, AllowedHosts, HostPattern};
 use crate::translate::host;
+use ingressd_model::{Field, ServerName};
 
 /// The hosts of an object's rules, in lower case; a missing host is empty.
 pub const ASKED: &str = "(has(object.spec.rules) ? object.spec.rules.map(r, has(r.host) ? r.host.lowerAscii() : '') : []) + \

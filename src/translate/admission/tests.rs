@@ -2,10 +2,10 @@
 //! server.
 
 use super::*;
-use crate::model::Field;
 use crate::translate::AllowedHosts;
 use crate::translate::annotation::{Gives, Trust};
 use crate::translate::tests::manifests;
+use ingressd_model::Field;
 
 const USUAL: Abilities = Abilities { networks: true };
 
@@ -198,7 +198,7 @@ fn what_has_no_effect_alone_is_told_as_the_daemon_tells_it() {
     assert_eq!(told(&cookie, &options), [" has no effect without affinity: cookie"]);
     assert_eq!(told(&key("session-cookie-secure", "false"), &options), Vec::<String>::new());
     assert_eq!(told(&format!("{cookie}, {}", key("affinity", "cookie")), &options), Vec::<String>::new());
-    let origin = Origin::object(&Arc::new(crate::model::ObjectId::new(crate::model::Kind::ConfigMap, "a", "b")));
+    let origin = Origin::object(&Arc::new(ingressd_model::ObjectId::new(ingressd_model::Kind::ConfigMap, "a", "b")));
     let default = crate::translate::DefaultValue { key: "limit-rps", value: "5".into(), origin };
     let by_administrator = Options { defaults: [default].into(), ..Options::default() };
     assert_eq!(told(&multiplier, &by_administrator), Vec::<String>::new());

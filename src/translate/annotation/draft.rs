@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::Table;
 use super::basis::NotedOptions;
 use super::value::{ServiceUrl, excerpt};
-use crate::finding::{Finding, Reason, Severity};
-use crate::model::{
+use crate::source::Snapshot;
+use crate::translate::{Dialect, Reading};
+use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::{
     AnswerDuration, Argument, BackendHeaders, Balance, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, FastCgi,
     Field, FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern,
     Protocols, RedirectUrl, Refused, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
 };
-use crate::source::Snapshot;
-use crate::translate::{Dialect, Reading};
 
 /// One annotation of the object that is being read.
 #[derive(Debug, Clone, Copy)]

@@ -2,12 +2,12 @@
 
 use std::fmt::Display;
 
-use crate::finding::count;
-use crate::model::{
+use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
+use ingressd_model::finding::count;
+use ingressd_model::{
     Argument, AuthenticationPolicy, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate,
     MirrorPolicy, OriginPattern, Protocol, Protocols, SameSite, Satisfy, Test,
 };
-use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
 
 /// One line for each effect of the annotations.
 pub fn outline(reading: &Reading) -> Vec<String> {

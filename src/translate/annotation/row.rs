@@ -5,9 +5,9 @@ use super::draft::{Context, Draft, Entry};
 use super::mistakes::Elsewhere;
 use super::value::Form;
 use super::value::{boolean, byte_size, integer};
-use crate::model::catalogue::DirectiveRow;
-use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::{Limits, Options, SnippetKind};
+use ingressd_model::catalogue::DirectiveRow;
+use ingressd_model::{Argument, ByteSize, Refused};
 
 /// The scope of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 use super::draft::{Context, Draft, Entry};
 use super::engine::{bad_value, within};
 use super::row::Row;
-use crate::model::Refused;
 use crate::source::StringMap;
+use ingressd_model::Refused;
 
 /// An annotation that a snippet stands for.
 #[derive(Debug)]

@@ -18,12 +18,12 @@ use proptest::prelude::*;
 
 use self::objects::{secret, snapshot};
 use super::{Ceiling, Context, Effect, Gives, NotedOptions, OnError, Row, Scope, Trust, outline, read};
-use crate::finding::{Finding, Reason, Severity};
-use crate::model::catalogue::{self, AskedFor};
-use crate::model::{Argument, ByteSize, HeaderName, Kind, ObjectId};
 use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, StringMap};
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
+use ingressd_model::catalogue::{self, AskedFor};
+use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::{Argument, ByteSize, HeaderName, Kind, ObjectId};
 
 /// Every key that ingress-nginx documents or has documented, with the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
@@ -254,8 +254,7 @@ fn defaults_follow_dialect_and_settings() {
 fn an_annotation_replaces_the_lists_of_the_administrator() {
     let list = |text: &str| super::value::address_list(text).unwrap();
     let options = Options { allowlist: list("10.0.0.0/8"), denylist: list("10.6.6.6"), ..Options::default() };
-    let access =
-        |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.access.unwrap();
+    let access = |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.access.unwrap();
     assert_eq!(access(StringMap::default()).allow(), list("10.0.0.0/8"));
     let own = access(StringMap::from([(format!("{PREFIX}whitelist-source-range"), "192.0.2.1")]));
     assert_eq!((own.allow().to_vec(), own.deny().to_vec()), (list("192.0.2.1"), list("10.6.6.6")));

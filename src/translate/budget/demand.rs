@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::model::cost::{self, Cost};
-use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol, ServerName, Snippet, Variables};
 use crate::translate::ClientRule;
 use crate::translate::Reading;
 use crate::translate::aliases;
@@ -13,6 +11,8 @@ use crate::translate::host;
 use crate::translate::port::PortReference;
 use crate::translate::rule;
 use crate::translate::subject::{self, Subject};
+use ingressd_model::cost::{self, Cost};
+use ingressd_model::{BackendTls, Balance, Cors, ListMark, Protocol, ServerName, Snippet, Variables};
 
 /// The demand of an object.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::super::{Limits, bounds};
 use super::{is_near, near};
-use crate::finding::{Finding, Reason};
-use crate::model::{Endpoint, Origin, Upstream};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Endpoint, Origin, Upstream};
 
 /// The key of how many the upstreams of a namespace may have.
 pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
@@ -135,7 +135,7 @@ fn mark(address: IpAddr) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, ObjectId, Origin, UpstreamId};
+    use ingressd_model::{Kind, ObjectId, Origin, UpstreamId};
 
     fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Arc<Upstream> {
         let id = UpstreamId::usual(namespace, service, "80");

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use super::bounds::{Bound, is_near};
 use super::{Limits, Namespaces, bounds};
-use crate::finding::{Finding, Reason, count};
-use crate::model::cost::Cost;
-use crate::model::{HostName, Kind, ObjectId, Origin};
+use ingressd_model::cost::Cost;
+use ingressd_model::finding::{Finding, Reason, count};
+use ingressd_model::{HostName, Kind, ObjectId, Origin};
 
 /// What is counted, in words: one of it, and many.
 type Noun = (&'static str, &'static str);

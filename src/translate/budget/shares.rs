@@ -1,8 +1,8 @@
 //! The fair share of each namespace when all together ask for more than the node has.
 
 use super::BUDGETS;
-use crate::model::cost::Cost;
 use crate::translate::Limits;
+use ingressd_model::cost::Cost;
 
 /// The upper limits of each namespace for each of [`BUDGETS`], in addition to its own limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::finding::Reason;
-use crate::model::cost::Cost;
-use crate::model::{Behaviour, Kind, ObjectId};
 use crate::source::{IngressTls, Version};
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::tests::{findings, ingress, options, path, routes, translate};
 use crate::translate::{AllowedSnippets, Limits, Names, NodeLimits, Options, SnippetKind, Translation, Translator};
+use ingressd_model::cost::Cost;
+use ingressd_model::finding::Reason;
+use ingressd_model::{Behaviour, Kind, ObjectId};
 
 fn with(limits: impl FnOnce(&mut Limits)) -> Options {
     let mut options = options();
@@ -390,7 +390,7 @@ fn where_even_closed_paths_are_too_many_the_host_is_closed_for_the_namespace_alo
     let theirs = translation.model.servers.iter().flat_map(|server| &server.routes);
     let theirs: Vec<_> = theirs.filter(|route| &*route.origin.object.namespace == "kube-system").collect();
     assert_eq!(theirs.len(), 1);
-    assert_ne!(theirs[0].action, crate::model::Action::Closed);
+    assert_ne!(theirs[0].action, ingressd_model::Action::Closed);
 }
 
 #[test]

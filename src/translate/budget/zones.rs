@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::ByteSize;
-use crate::model::cost::LARGEST_ZONE;
+use ingressd_model::ByteSize;
+use ingressd_model::cost::LARGEST_ZONE;
 
 /// The smallest zone, for about a thousand clients.
 pub const SMALLEST: u64 = LARGEST_ZONE.0 >> 6;

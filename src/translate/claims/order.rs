@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Claimant, Claims};
-use crate::model::{AgedClaim, ClaimOrder, Extent, Lateness, ServerName};
 use crate::translate::host;
+use ingressd_model::{AgedClaim, ClaimOrder, Extent, Lateness, ServerName};
 
 /// The oldest claims of two namespaces on a host, on the wildcard above it, or on the hosts within
 /// it.
@@ -144,8 +144,8 @@ impl Claimant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Seniority;
     use crate::translate::claims::Line;
+    use ingressd_model::Seniority;
 
     fn claim(host: String, namespace: &'static str, number: u64, places: Option<Vec<(String, u64)>>) -> Line<'static> {
         let places =

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::model::{AccessList, Origin};
 use crate::translate::annotation::{Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, Trust};
 use crate::translate::value::address_list;
+use ingressd_model::{AccessList, Origin};
 
 pub static FAMILY: Family = Family {
     title: "Access by address",

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::password::{self, Password};
-use crate::finding::Reason;
-use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, Satisfy, SecretBytes, Text};
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SecretReference, Trust,
 };
 use crate::translate::bounds;
 use crate::translate::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
+use ingressd_model::finding::Reason;
+use ingressd_model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, Satisfy, SecretBytes, Text};
 
 const DEFAULT_REALM: &str = "Authentication Required";
 

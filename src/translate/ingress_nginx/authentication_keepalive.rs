@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::finding::Reason;
-use crate::model::{ConnectionReuse, Origin};
 use crate::translate::annotation::{Ceiling, Compared, Draft, Effect, ExternalDraft, Form, Gives, Row, SOMETHING};
 use crate::translate::value::{ServiceAddress, boolean, integer};
+use ingressd_model::finding::Reason;
+use ingressd_model::{ConnectionReuse, Origin};
 
 use super::external_authentication::{ASKS, BESIDE, URL};
 

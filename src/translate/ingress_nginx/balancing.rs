@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::finding::Reason;
-use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::RequestedSession;
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
     Trust, built_in,
 };
 use crate::translate::value::{HASH_KEY, boolean, hash_key, integer, is_number};
+use ingressd_model::finding::Reason;
+use ingressd_model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 
 /// The default name of the cookie.
 const NAME: &str = "INGRESSCOOKIE";

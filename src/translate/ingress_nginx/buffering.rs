@@ -1,16 +1,16 @@
 //! Annotations about buffers and temporary files. Sizes that contradict each other are left to
 //! nginx's test.
 
-use crate::model::catalogue::{
-    CLIENT_BODY_BUFFER_SIZE, CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, PROXY_BUFFERING, PROXY_BUFFERS,
-    PROXY_BUSY_BUFFERS_SIZE, PROXY_MAX_TEMP_FILE_SIZE, PROXY_REQUEST_BUFFERING,
-};
-use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::Limits;
 use crate::translate::annotation::{
     Ceiling, Context, Draft, Effect, Elsewhere, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
 };
 use crate::translate::value::{ON_OFF, byte_size, integer, on_off};
+use ingressd_model::catalogue::{
+    CLIENT_BODY_BUFFER_SIZE, CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, PROXY_BUFFERING, PROXY_BUFFERS,
+    PROXY_BUSY_BUFFERS_SIZE, PROXY_MAX_TEMP_FILE_SIZE, PROXY_REQUEST_BUFFERING,
+};
+use ingressd_model::{Argument, ByteSize, Refused};
 
 /// The largest buffer in memory: each connection has its own.
 const LARGEST_BUFFER: u64 = 1 << 30;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::balancing::{COOKIE_NAME, cookie_name};
-use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test, expression, longest_variable};
 use crate::translate::Canary;
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
     built_in,
 };
 use crate::translate::value::{HEADER_NAME, boolean, integer};
+use ingressd_model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test, expression, longest_variable};
 
 /// The default and the least total of weights.
 const WHOLE: &str = "100";

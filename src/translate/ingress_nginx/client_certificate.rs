@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::secret::{self, Presence};
-use crate::finding::Reason;
-use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
     Trust, built_in,
 };
 use crate::translate::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
+use ingressd_model::finding::Reason;
+use ingressd_model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 
 /// The prefix of a common name in the value of auth-tls-match-cn.
 const COMMON_NAME: &str = "CN=";

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::Reason;
-use crate::model::{HeaderName, Kind, Origin, Refused};
 use crate::translate::annotation::{Context, Entry, SecretReference};
 use crate::translate::value::{excerpt, header_names, secret_reference};
+use ingressd_model::finding::Reason;
+use ingressd_model::{HeaderName, Kind, Origin, Refused};
 
 /// The most headers in a ConfigMap.
 const MOST_HEADERS: usize = 32;

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Cors, HeaderName, OriginPattern, Refused};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
 };
 use crate::translate::bounds;
 use crate::translate::value::{HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins};
+use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::{Cors, HeaderName, OriginPattern, Refused};
 
 /// The defaults for what is allowed. A text of the wrong form would give an empty list, which
 /// allows nothing.

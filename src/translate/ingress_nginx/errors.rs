@@ -1,10 +1,10 @@
 //! Annotations about error pages of another backend.
 
-use crate::model::{ErrorPages, Refused, is_label};
 use crate::translate::annotation::{
     Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
 };
 use crate::translate::value::{boolean, excerpt};
+use ingressd_model::{ErrorPages, Refused, is_label};
 
 /// A status that nginx does not accept in `error_page`.
 const IMPOSSIBLE: u16 = 499;

@@ -2,11 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::finding::Reason;
-use crate::model::{
-    AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_HEADER_NAME, LONGEST_MEMORY, Origin,
-    Refused,
-};
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Elsewhere, ExternalDraft, Family, Form, Gives, OnError, Row, SOMETHING, Shape,
     Trust,
@@ -16,6 +11,11 @@ use crate::translate::value::{
     parameter, service_url, sign_in, template,
 };
 use crate::translate::{RequestedAuthentication, RequestedService};
+use ingressd_model::finding::Reason;
+use ingressd_model::{
+    AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_HEADER_NAME, LONGEST_MEMORY, Origin,
+    Refused,
+};
 
 use super::authentication_keepalive as keepalive;
 use super::config_map::{self, Fault};
@@ -401,7 +401,7 @@ pub const KEY: &str = "auth-url";
 pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/auth-url";
 
 /// The DNS name in the annotation, if it has one.
-pub fn name(value: &str) -> Option<crate::model::HostName> {
+pub fn name(value: &str) -> Option<ingressd_model::HostName> {
     name_of_host(service_url(value).ok()?)
 }
 

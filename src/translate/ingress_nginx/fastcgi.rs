@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::finding::Reason;
-use crate::model::{FastCgi, FileName, ParameterName, Protocol, Refused, Template};
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Elsewhere, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope,
     SecretReference, Shape, Trust,
 };
 use crate::translate::value::{CONFIG_MAP_REFERENCE, TemplateUse, excerpt, secret_reference, template};
+use ingressd_model::finding::Reason;
+use ingressd_model::{FastCgi, FileName, ParameterName, Protocol, Refused, Template};
 
 /// The most parameters in a ConfigMap.
 const MOST_PARAMETERS: usize = 64;

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::model::{Firewall, FirewallSetting, LogLine, LogPart, Refused};
 use crate::translate::annotation::{Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Shape, Trust};
 use crate::translate::value::{boolean, excerpt, is_harmless};
+use ingressd_model::{Firewall, FirewallSetting, LogLine, LogPart, Refused};
 
 const PLAIN: &str = "a firewall";
 const WITH_CORE_RULES: &str = "a firewall with the rules of OWASP";

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
-use crate::model::{AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, Text};
 use crate::translate::annotation::{
     ANYTHING, Compared, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
 use crate::translate::value::{CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, host_header};
+use ingressd_model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
+use ingressd_model::{AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, Text};
 
 use super::config_map;
 

@@ -1,10 +1,10 @@
 //! Annotations about redirects from http to https.
 
-use crate::model::catalogue::PORT_IN_REDIRECT;
-use crate::model::{Argument, HttpsRedirect};
 use crate::translate::Dialect;
 use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, Row, Trust};
 use crate::translate::value::boolean;
+use ingressd_model::catalogue::PORT_IN_REDIRECT;
+use ingressd_model::{Argument, HttpsRedirect};
 
 pub static FAMILY: Family = Family {
     title: "From http to https",

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
-use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
 use crate::translate::annotation::{
     Ceiling, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, SOMETHING, built_in,
 };
 use crate::translate::value::{address_list, integer, is_number, positive};
+use ingressd_model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
+use ingressd_model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
 
 /// The highest rate: nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;

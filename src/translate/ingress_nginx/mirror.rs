@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::model::{HostName, MirrorPolicy, Template};
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Family, Form, Gives, MirrorDraft, OnError, Row, SOMETHING, Shape, Trust,
 };
 use crate::translate::value::{HOST_HEADER, ON_OFF, mirror_host, mirror_url, name_of_host, on_off};
 use crate::translate::{RequestedMirror, RequestedService};
+use ingressd_model::{HostName, MirrorPolicy, Template};
 
 const TARGET: (&str, &str) = ("mirror-target", "https://mirror.example.com$request_uri");
 

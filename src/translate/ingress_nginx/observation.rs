@@ -1,10 +1,10 @@
 //! Annotations about logs and traces, about which the administrator decides.
 
-use crate::model::Argument;
-use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};
 use crate::translate::annotation::{Effect, Family, Form, Gives, Row, Trust, nothing_to_finish, unserved};
 use crate::translate::value::arguments::switch;
 use crate::translate::value::boolean;
+use ingressd_model::Argument;
+use ingressd_model::catalogue::{ACCESS_LOG, REWRITE_LOG};
 
 const TRACING: &str = "no release of Debian or Ubuntu has nginx's module for OpenTelemetry: with nginx and nginx-module-otel of nginx.org set \
     otel_exporter and otel_trace in the block http of nginx.conf, which all hosts inherit, or have the backends trace, which get the \

@@ -1,13 +1,13 @@
 //! Annotations about connections to backends: protocol, timeouts and retries.
 
-use crate::model::catalogue::{
-    PROXY_CONNECT_TIMEOUT, PROXY_HTTP_VERSION, PROXY_NEXT_UPSTREAM, PROXY_NEXT_UPSTREAM_TIMEOUT,
-    PROXY_NEXT_UPSTREAM_TRIES, PROXY_READ_TIMEOUT, PROXY_SEND_TIMEOUT,
-};
-use crate::model::{Argument, Protocol, Refused};
 use crate::translate::annotation::{Ceiling, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
 use crate::translate::value::arguments::time;
 use crate::translate::value::{LONGEST_SECONDS, excerpt, integer, seconds_or_unlimited};
+use ingressd_model::catalogue::{
+    PROXY_CONNECT_TIMEOUT, PROXY_HTTP_VERSION, PROXY_NEXT_UPSTREAM, PROXY_NEXT_UPSTREAM_TIMEOUT,
+    PROXY_NEXT_UPSTREAM_TRIES, PROXY_READ_TIMEOUT, PROXY_SEND_TIMEOUT,
+};
+use ingressd_model::{Argument, Protocol, Refused};
 
 /// The ceiling of timeouts. 0, where it does not mean unlimited, is the time for retries, whose
 /// number has a ceiling.

@@ -1,12 +1,12 @@
 //! Annotations about redirects of all requests of an object.
 
-use crate::model::catalogue::ABSOLUTE_REDIRECT;
-use crate::model::{Argument, Refused};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, SOMETHING, Scope,
     Trust, built_in,
 };
 use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, is_number, redirect_status, redirect_url};
+use ingressd_model::catalogue::ABSOLUTE_REDIRECT;
+use ingressd_model::{Argument, Refused};
 
 /// The default statuses.
 const PERMANENT: &str = "301";

@@ -1,11 +1,11 @@
 //! Annotations about regular expressions as paths, and about rewriting.
 
-use crate::model::{RedirectUrl, Refused};
 use crate::translate::AppRoot;
 use crate::translate::annotation::{
     Compared, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust, nothing_to_finish,
 };
 use crate::translate::value::{PATH_PREFIX, REWRITE_TARGET, boolean, prefix, rewrite_target};
+use ingressd_model::{RedirectUrl, Refused};
 
 /// A path on the same host.
 const ROOT: Shape = Shape {

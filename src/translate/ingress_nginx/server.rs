@@ -1,8 +1,6 @@
 //! Annotations about a whole host.
 
 use super::backend_tls::CIPHERS;
-use crate::finding::Reason;
-use crate::model::{Argument, Ciphers, HostExpression, Protocol, Refused, ServerName, catalogue, expression};
 use crate::translate::HostAliases;
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
@@ -10,6 +8,8 @@ use crate::translate::annotation::{
 use crate::translate::host::server_name;
 use crate::translate::value::arguments::switch;
 use crate::translate::value::{boolean, excerpt};
+use ingressd_model::finding::Reason;
+use ingressd_model::{Argument, Ciphers, HostExpression, Protocol, Refused, ServerName, catalogue, expression};
 
 /// The most aliases of a host, each of which is a host with all its paths.
 const MOST_ALIASES: usize = 32;
@@ -131,7 +131,7 @@ fn aliases(value: &str) -> Result<(Vec<ServerName>, u32), Refused> {
             continue;
         }
         if let ServerName::Expression(judged) = &name {
-            weight += expression::weight_anywhere(judged.as_str(), crate::model::LONGEST_HOST).map_err(of)?;
+            weight += expression::weight_anywhere(judged.as_str(), ingressd_model::LONGEST_HOST).map_err(of)?;
         }
         names.push(name);
     }

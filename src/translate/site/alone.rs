@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claim, conflict, reach};
-use crate::finding::{Finding, Reason, count};
-use crate::model::expression;
 use crate::translate::path::{self, Matching, PathType};
 use crate::translate::{Dialect, Limits, bounds};
+use ingressd_model::expression;
+use ingressd_model::finding::{Finding, Reason, count};
 
 /// Decides how each path is matched.
 ///

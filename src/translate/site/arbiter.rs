@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claim, ROOT_REDIRECT, Root, Site, alone, contest, reach};
-use crate::finding::{Finding, Reason};
-use crate::model::{Field, ObjectId, Origin, ServerName};
 use crate::translate::allowed::Allowances;
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
 use crate::translate::{Options, host};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Field, ObjectId, Origin, ServerName};
 
 /// Objects and hosts of which they get nothing.
 pub type Refusals<'a> = HashSet<(&'a ObjectId, ServerName)>;

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use super::precedence::{self, Rated};
 use super::{Claim, conflict, reach};
-use crate::finding::{Finding, Reason};
-use crate::model::{ObjectId, Origin, ServerName};
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::path::Matching;
 use crate::translate::subject::Subject;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{ObjectId, Origin, ServerName};
 
 /// The claims that each namespace keeps, in order of precedence. `rest` is the object that handles
 /// requests that no path matches, with its field and the reason of a finding where another

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 
 use super::Site;
-use crate::finding::{Finding, Reason};
-use crate::model::catalogue::Module;
-use crate::model::{ClientCertificates, Directive, ObjectId, Origin, ServerName};
 use crate::translate::subject::Subject;
 use crate::translate::{AppRoot, HostOptions, host};
+use ingressd_model::catalogue::Module;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{ClientCertificates, Directive, ObjectId, Origin, ServerName};
 
 /// An option of an object for its hosts.
 pub trait HostOption {

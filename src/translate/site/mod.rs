@@ -26,8 +26,8 @@ use super::rule::Backend;
 use super::subject::{Subject, Withheld};
 use super::value::excerpt;
 use super::{ClassRule, Options, SMALLEST_PART, aliases};
-use crate::finding::{Finding, Reason};
-use crate::model::{Field, HostName, Origin, ServerName, UrlPath};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Field, HostName, Origin, ServerName, UrlPath};
 
 /// A path of a host, and the object that claims it.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Claim;
-use crate::finding::{Finding, Reason};
 use crate::translate::path::{self, Matching};
+use ingressd_model::finding::{Finding, Reason};
 
 /// A claim with the values that it is compared by.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Computes the literal prefix of the paths that a claim matches.
 
-use crate::model::{UrlPath, expression};
+use ingressd_model::{UrlPath, expression};
 use std::borrow::Cow;
 
 use crate::translate::path::Matching;

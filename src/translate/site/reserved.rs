@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::model::{Server, ServerName};
 use crate::translate::claims::Claims;
 use crate::translate::host;
+use ingressd_model::{Server, ServerName};
 
 /// Lists hosts that are claimed but not served in the catch-all server, which gets their requests
 /// as it does without expressions and without younger wildcards of other namespaces. The servers

@@ -2,10 +2,10 @@
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, shared, translate};
-use crate::model::{Action, Origin, PathMatch, Server, ServerName};
 use crate::translate::aliases::Expanded;
 use crate::translate::host::{server_name, written};
 use crate::translate::{AllowedHosts, Claims, HostAliases, Options, Translation, Translator};
+use ingressd_model::{Action, Origin, PathMatch, Server, ServerName};
 
 /// An object of a namespace with a creation year and a path of a host.
 fn object(namespace: &str, name: &str, year: u16, host: &str, at: &str, annotations: &str) -> String {
@@ -119,8 +119,11 @@ fn a_finding_about_an_alias_names_the_annotation() {
         object("default", "guest", 2021, "a.example", "/", "server-alias: b.example"),
     ];
     let translation = translate(&of_class("ingressd", &objects), options());
-    let owned =
-        translation.findings.iter().find(|finding| finding.reason == crate::finding::Reason::HostOwned).unwrap();
+    let owned = translation
+        .findings
+        .iter()
+        .find(|finding| finding.reason == ingressd_model::finding::Reason::HostOwned)
+        .unwrap();
     assert!(owned.origin.to_string().contains("server-alias"), "{}", owned.origin);
 }
 

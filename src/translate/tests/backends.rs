@@ -2,8 +2,8 @@
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, routes, translate, translate_with, upstreams};
-use crate::model::HostName;
 use crate::translate::{NameAnswer, Names, Options, Wanted};
+use ingressd_model::HostName;
 
 #[test]
 fn endpoints_and_modes() {

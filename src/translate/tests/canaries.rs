@@ -1,8 +1,8 @@
 //! Canaries: objects that take a share of the requests for the paths of another one.
 
 use super::{findings, ingress, options, path, translate};
-use crate::model::{Action, Balance, Branch, Choice, HeaderName, Route, Split, Test};
 use crate::translate::Translation;
+use ingressd_model::{Action, Balance, Branch, Choice, HeaderName, Route, Split, Test};
 
 /// A canary whose path leads to the Service `api`.
 fn canary(name: &str, annotations: &str, paths: &[String]) -> String {

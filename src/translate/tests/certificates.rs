@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{findings, ingress, options, path, routes, shared, translate};
-use crate::finding::Reason;
-use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes};
+use ingressd_model::finding::Reason;
+use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes};
 
 #[test]
 fn certificates() {
@@ -51,8 +51,8 @@ fn made(names: &[&str], common: &str, algorithm: &'static rcgen::SignatureAlgori
 }
 
 /// The same key in two forms: it is made for tests and protects nothing.
-const RSA_KEY: &str = include_str!("../../../tests/rig/keys/rsa-pkcs8.pem");
-const OLD_RSA_KEY: &str = include_str!("../../../tests/rig/keys/rsa-pkcs1.pem");
+const RSA_KEY: &str = include_str!("../../../crates/rig/src/keys/rsa-pkcs8.pem");
+const OLD_RSA_KEY: &str = include_str!("../../../crates/rig/src/keys/rsa-pkcs1.pem");
 
 fn with_rsa(name: &str) -> String {
     let parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -258,7 +258,7 @@ fn the_default_certificate_is_configured_or_made() {
         origin: Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", "self-signed"))),
         chain: Arc::from(&b""[..]),
         key: SecretBytes(Arc::from(&b""[..])),
-        validity: crate::model::Validity::default(),
+        validity: ingressd_model::Validity::default(),
         responder: None,
         has_issuer: false,
     });

@@ -1,8 +1,8 @@
 //! Which object decides about the client certificates of a host.
 
 use super::{findings, ingress, options, path, routes, shared, translate};
-use crate::model::Demand;
 use crate::translate::{Options, Translation};
+use ingressd_model::Demand;
 
 /// A Secret with a self-signed CA.
 fn authority(namespace: &str, name: &str) -> String {

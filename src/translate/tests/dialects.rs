@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::{options, translate};
-use crate::finding::Reason;
-use crate::model::{Argument, catalogue};
 use crate::translate::annotation::{
     self, Effect, Family, Gives, Index, OnError, Row, Scope, Table, nothing_to_finish, unserved,
 };
 use crate::translate::value::arguments::time;
 use crate::translate::value::boolean;
 use crate::translate::{ClassRule, Dialect, Options, Translation};
+use ingressd_model::finding::Reason;
+use ingressd_model::{Argument, catalogue};
 
 static FAMILY: Family = Family {
     title: "Everything",

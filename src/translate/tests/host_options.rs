@@ -1,8 +1,8 @@
 //! Which object decides about an option of a whole host.
 
 use super::{findings, ingress, options, path, shared, translate};
-use crate::model::{Argument, Directive};
 use crate::translate::Translation;
+use ingressd_model::{Argument, Directive};
 
 /// An object of a namespace with a creation year and a path of the host.
 fn object(namespace: &str, name: &str, year: u16, host: &str, annotations: &str) -> String {

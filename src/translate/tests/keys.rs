@@ -5,7 +5,7 @@ use super::{ingress, options, path, translate};
 /// They are made for tests and protect nothing.
 macro_rules! file {
     ($name:literal) => {
-        include_str!(concat!("../../../tests/rig/keys/sorts/", $name))
+        include_str!(concat!("../../../crates/rig/src/keys/sorts/", $name))
     };
 }
 

@@ -25,7 +25,7 @@ mod tenants;
 mod whole_hosts;
 
 use super::{ClassRule, Dialect, HostOwnership, Names, Options, Translation, Translator, host};
-use crate::model::{Action, PathMatch, RewritePattern, Route, TlsTermination};
+use ingressd_model::{Action, PathMatch, RewritePattern, Route, TlsTermination};
 use manifests::snapshot;
 
 /// Settings with a class of each dialect.
@@ -117,7 +117,7 @@ fn line(route: &Route) -> String {
 
 /// Upstreams with their addresses, one on each line.
 pub fn upstreams(translation: &Translation) -> Vec<String> {
-    let line = |upstream: &std::sync::Arc<crate::model::Upstream>| {
+    let line = |upstream: &std::sync::Arc<ingressd_model::Upstream>| {
         let endpoints = upstream.endpoints.iter().map(|endpoint| format!(" {}*{}", endpoint.address, endpoint.weight));
         let endpoints = endpoints.collect::<String>();
         format!("{} {}{}{endpoints}", upstream.id.service, upstream.id.port, upstream.id.mode)
@@ -127,6 +127,7 @@ pub fn upstreams(translation: &Translation) -> Vec<String> {
 
 /// Reasons of findings with the name of their object, one on each line.
 pub fn findings(translation: &Translation) -> Vec<String> {
-    let line = |finding: &crate::finding::Finding| format!("{} {}", finding.origin.object.name, finding.reason);
+    let line =
+        |finding: &ingressd_model::finding::Finding| format!("{} {}", finding.origin.object.name, finding.reason);
     translation.findings.iter().map(line).collect()
 }

@@ -1,8 +1,8 @@
 //! The modes of reaching a Service, and its protocol.
 
 use super::{findings, ingress, options, path, routes, translate, upstreams};
-use crate::model::Cidr;
 use crate::translate::{EndpointMode, Options};
+use ingressd_model::Cidr;
 
 fn service(annotations: &str, spec: &str) -> String {
     format!(

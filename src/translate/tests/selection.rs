@@ -1,8 +1,8 @@
 //! Which objects are of our classes, by the administrator's settings.
 
 use super::{options, translate};
-use crate::finding::Reason;
 use crate::translate::{ANNOTATIONS, ClassRule, Dialect, Options};
+use ingressd_model::finding::Reason;
 
 /// One IngressClass of another controller, and Ingresses that refer to it in each way, or have a
 /// default backend.

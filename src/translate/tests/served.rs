@@ -1,8 +1,8 @@
 //! How many routes of an object count as served or closed.
 
-use crate::finding::Severity;
 use crate::translate::tests::{ingress, options, path, routes, shared, translate};
 use crate::translate::{Limits, Options};
+use ingressd_model::finding::Severity;
 
 const HOST: &str = "a.example";
 const WRONG: &str = "allowlist-source-range: everybody";
@@ -92,7 +92,7 @@ fn what_is_closed_does_not_count_and_is_told() {
         found.sort();
         assert_eq!(found.join(", "), expected, "{what}");
         for closed in translation.accepted.iter().filter(|accepted| accepted.closed > 0) {
-            let tells = |finding: &&crate::finding::Finding| finding.severity > Severity::Info;
+            let tells = |finding: &&ingressd_model::finding::Finding| finding.severity > Severity::Info;
             let told = translation.findings.iter().filter(tells).any(|finding| finding.origin.object == closed.id);
             assert!(told, "{what}: nothing is told of {}: {:?}", closed.id, translation.findings);
         }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::manifests::snapshot;
 use super::{Options, ingress, options, path};
-use crate::model::Server;
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::Trust;
 use crate::translate::class;
 use crate::translate::memory::Memory;
 use crate::translate::{DefaultValue, Names, Translation, Translator};
+use ingressd_model::Server;
 
 fn objects() -> Snapshot {
     let protected = "auth-type: basic, auth-secret: users, auth-realm: 'who is it'";
@@ -37,7 +37,7 @@ fn other_settings_give_what_a_new_translator_gives() {
     let default = |key, value: &str| DefaultValue {
         key,
         value: value.into(),
-        origin: crate::model::Origin::object(&snapshot.ingresses[0].id),
+        origin: ingressd_model::Origin::object(&snapshot.ingresses[0].id),
     };
     let own_addresses = vec!["192.0.2.1:80".parse().unwrap()];
     let mut limited = options();
@@ -91,7 +91,7 @@ fn read_anew(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
 #[test]
 fn only_what_depends_on_other_settings_is_read_anew() {
     let snapshot = objects();
-    let origin = crate::model::Origin::object(&snapshot.ingresses[0].id);
+    let origin = ingressd_model::Origin::object(&snapshot.ingresses[0].id);
     let default = |key, value: &str| DefaultValue { key, value: value.into(), origin: origin.clone() };
     let defaults = |defaults: &[DefaultValue]| Options { defaults: defaults.into(), ..options() };
     let timeout = defaults(&[default("proxy-read-timeout", "9")]);

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::manifests::snapshot;
 use super::{options, translate, translate_with};
-use crate::finding::Reason;
-use crate::model::{Field, StreamUpstream};
 use crate::translate::{
     AllowedSnippets, Claims, EndpointMode, NameAnswer, Names, Options, SnippetKind, StreamOptions, Translation,
     Translator,
 };
+use ingressd_model::finding::Reason;
+use ingressd_model::{Field, StreamUpstream};
 
 const SERVICES: &str = "\
 apiVersion: v1
@@ -189,7 +189,7 @@ fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
 #[test]
 fn names_are_resolved_and_missing_maps_told() {
     let answer = NameAnswer { addresses: vec!["192.0.2.50".parse().unwrap()], ..NameAnswer::default() };
-    let names = Names([(crate::model::HostName::new("db.example.net").unwrap(), answer)].into());
+    let names = Names([(ingressd_model::HostName::new("db.example.net").unwrap(), answer)].into());
     let text = maps("'7': 'data/named:5432'", "");
     let translation = translate_with(&text, with_services(options()), &names);
     assert_eq!(outline(&translation).0, ["TCP port 7 -> data/named TCP port 5432 192.0.2.50:5432"]);

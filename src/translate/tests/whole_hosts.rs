@@ -3,9 +3,9 @@
 
 use super::cluster::{Cluster, of};
 use super::{findings, options, routes, shared};
-use crate::model::{Field, Kind, ObjectId, Origin};
 use crate::translate::host;
 use crate::translate::{DefaultValue, Options, Translation};
+use ingressd_model::{Field, Kind, ObjectId, Origin};
 
 const HOST: &str = "a.example";
 const TWIN: &str = "www.a.example";
@@ -268,7 +268,7 @@ fn asked(translation: &Translation, namespace: &str) -> Vec<String> {
     let routes = translation.model.servers[0].routes.iter();
     let own =
         routes.filter(|route| (&*route.origin.object.namespace, &*route.origin.object.name) == (namespace, "web"));
-    let asked = |route: &crate::model::Route| match route.behaviour.external_authentication.as_deref() {
+    let asked = |route: &ingressd_model::Route| match route.behaviour.external_authentication.as_deref() {
         Some(external) => external.service.namespace.to_string(),
         None => format!("{:?}", route.action),
     };

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::{Cidr, Refused};
+use ingressd_model::{Cidr, Refused};
 
 /// Parses a comma-separated list of addresses and networks; sorted, without duplicates and without
 /// host bits.

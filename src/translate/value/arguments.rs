@@ -1,7 +1,7 @@
 //! Parses values that become the only argument of a directive. It must not know the directive.
 
 use super::{boolean, seconds};
-use crate::model::{Argument, Refused};
+use ingressd_model::{Argument, Refused};
 
 /// Parses a time of at least one second.
 pub fn time(value: &str) -> Result<Vec<Argument>, Refused> {

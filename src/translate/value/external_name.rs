@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::HostName;
+use ingressd_model::HostName;
 
 /// The meaning of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use super::{address_list, boolean, byte_size, integer};
-use crate::model::{ByteSize, LONGEST};
+use ingressd_model::{ByteSize, LONGEST};
 
 /// The form of a row's values. The row refuses what the form refuses. The row accepts what the
 /// form accepts, except where the form says that it leaves something out.

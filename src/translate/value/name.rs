@@ -1,7 +1,7 @@
 //! Parses names: of headers, methods, realms and Secrets.
 
 use super::form::Shape;
-use crate::model::{HeaderName, Refused, Text, is_label, is_subdomain};
+use ingressd_model::{HeaderName, Refused, Text, is_label, is_subdomain};
 
 /// The form of one name in [`header_names`].
 pub const HEADER_NAME: Shape =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::form::Form;
-use crate::model::{ByteSize, Refused};
+use ingressd_model::{ByteSize, Refused};
 
 /// The longest time in seconds, about 68 years: nginx counts milliseconds in 64 bits.
 pub const LONGEST_SECONDS: u64 = i32::MAX as u64;

@@ -1,7 +1,7 @@
 //! Parses origins of cross-origin requests.
 
 use super::form::Shape;
-use crate::model::{OriginPattern, OriginUrl, Refused};
+use ingressd_model::{OriginPattern, OriginUrl, Refused};
 
 /// The form of one origin in [`origins`].
 pub const ORIGIN: Shape = Shape {

@@ -1,7 +1,7 @@
 //! Parses targets and statuses of redirects.
 
 use super::form::Shape;
-use crate::model::{RedirectUrl, Refused};
+use ingressd_model::{RedirectUrl, Refused};
 
 /// The form of [`redirect_url`], as far as an expression can check it.
 pub const REDIRECT_URL: Shape = Shape {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::ExternalName;
 use super::template::{TemplateUse, template};
-use crate::model::{AnswerDuration, HeaderName, HostName, Protocol, Refused, Template, TemplatePart, is_label};
+use ingressd_model::{AnswerDuration, HeaderName, HostName, Protocol, Refused, Template, TemplatePart, is_label};
 
 /// The location of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::form::Shape;
-use crate::model::{Refused, RewriteTarget, RouteVariable, TargetPart, Variable};
+use ingressd_model::{Refused, RewriteTarget, RouteVariable, TargetPart, Variable};
 
 /// Variables of nginx that contain only what the client sent.
 const VARIABLES: [&str; 11] = [

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::excerpt;
-use crate::model::{Refused, Template, TemplatePart, Variable};
+use ingressd_model::{Refused, Template, TemplatePart, Variable};
 
 /// The place of a template, which decides which variables are safe in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,11 +12,11 @@ use super::controller::{Controller, NAME};
 use crate::cluster::administrator;
 use crate::cluster::history::History;
 use crate::cluster::objects::Objects;
-use crate::rig::daemon::{Daemon, Source};
-use crate::rig::manifests::{Manifests, classes, in_namespace, ingress, secret, service_at, tls_secret};
-use crate::rig::nginx::Nginx;
-use crate::rig::{open_to_all, wait};
 use crate::surroundings::Surroundings;
+use rig::daemon::{Daemon, Source};
+use rig::manifests::{Manifests, classes, in_namespace, ingress, secret, service_at, tls_secret};
+use rig::nginx::Nginx;
+use rig::{open_to_all, wait};
 
 /// Where it runs.
 const NAMESPACE: &str = "ingress-nginx";

@@ -9,8 +9,8 @@ use std::process::{Command, Output};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
-use crate::rig::namespace;
-use crate::rig::nginx::Nginx;
+use rig::namespace;
+use rig::nginx::Nginx;
 
 /// What Fedora's package installs as nginx.conf; its server is after everything else.
 pub const FEDORA: &str = "user www-data;

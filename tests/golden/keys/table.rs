@@ -1,7 +1,7 @@
 //! The keys that are served, each with the lines that come of a good value and the finding about a
 //! bad one.
 
-use ingressd::model::catalogue::Module::{Brotli, GeoIp2, HeadersMore, ModSecurity};
+use ingressd_model::catalogue::Module::{Brotli, GeoIp2, HeadersMore, ModSecurity};
 
 use super::{Key, key};
 

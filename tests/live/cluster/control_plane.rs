@@ -11,8 +11,8 @@ use tokio::net::UnixStream;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::network::CONTROL_PLANE;
-use crate::rig::namespace::Namespace;
-use crate::rig::wait;
+use rig::namespace::Namespace;
+use rig::wait;
 
 /// Port of the API server.
 pub const PORT: u16 = 6443;

@@ -36,16 +36,16 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-use crate::rig::backends::Backends;
-use crate::rig::daemon::{Daemon, Source};
-use crate::rig::namespace::{self, Namespace};
-use crate::rig::nginx::Nginx;
-use crate::rig::open_to_all;
 use control_plane::{ControlPlane, Turn};
 use credentials::Credentials;
 use network::CONTROL_PLANE;
 use objects::Objects;
 use proxy::Proxy;
+use rig::backends::Backends;
+use rig::daemon::{Daemon, Source};
+use rig::namespace::{self, Namespace};
+use rig::nginx::Nginx;
+use rig::open_to_all;
 
 /// Everything that a test needs. What runs ends with it, but for the control plane.
 pub struct Cluster {

@@ -6,11 +6,11 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::Cluster;
-use crate::rig::backends::Backends;
-use crate::rig::daemon::{Daemon, Source};
-use crate::rig::namespace::Namespace;
-use crate::rig::nginx::Nginx;
-use crate::rig::open_to_all;
+use rig::backends::Backends;
+use rig::daemon::{Daemon, Source};
+use rig::namespace::Namespace;
+use rig::nginx::Nginx;
+use rig::open_to_all;
 
 /// An edge node. What runs on it ends with it.
 pub struct Node {

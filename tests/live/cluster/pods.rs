@@ -7,9 +7,9 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::objects::Objects;
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::{ECHO, wait};
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::{ECHO, wait};
 
 impl Objects {
     /// Writes a Service in front of ready pods at these addresses, and waits until its slices name

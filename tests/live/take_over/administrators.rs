@@ -9,7 +9,7 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, url};
-use crate::rig::wait;
+use rig::wait;
 
 /// A right: verb, group and resource; of Leases in their namespace alone.
 pub type Right = (&'static str, &'static str, &'static str);

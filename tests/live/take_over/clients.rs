@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio::time::interval;
 
 use crate::cluster::history::History;
-use crate::rig::client::get;
+use rig::client::get;
 
 /// Time between two requests of one client.
 const PACE: Duration = Duration::from_millis(10);

@@ -22,9 +22,9 @@ use super::{
 use crate::cluster::Cluster;
 use crate::cluster::proxy::rules::Hold;
 use crate::cluster::proxy::{Action, Call, Proxy};
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
-use crate::rig::wait;
+use rig::client::get;
+use rig::manifests::ingress;
+use rig::wait;
 
 /// The step during which the command is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,9 +22,9 @@ use self::controller::{Controller, MANAGER, NAME};
 use crate::cluster::control_plane::binary;
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
-use crate::rig::ECHO;
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, secret, tls_secret};
+use rig::ECHO;
+use rig::client::get;
+use rig::manifests::{ingress, secret, tls_secret};
 
 /// The address that the controller publishes.
 const OLD: &str = "203.0.113.9";
@@ -200,7 +200,7 @@ async fn expect_challenge(token: &str) {
 /// The same of one node.
 async fn expect_challenge_at(token: &str, address: IpAddr) {
     let challenge = get(&format!("http://shop.example/.well-known/acme-challenge/{token}")).to(address);
-    let is_solver = |reply: &crate::rig::client::Reply| {
+    let is_solver = |reply: &rig::client::Reply| {
         reply.status == 200 && reply.try_echo().is_some_and(|answer| answer.address.ip().to_string() == SOLVER)
     };
     challenge.send_until("the solver", is_solver).await;

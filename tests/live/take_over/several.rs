@@ -14,7 +14,7 @@ use super::{
 use crate::cluster::node::Node;
 use crate::cluster::{self, Cluster};
 use crate::nodes::addresses;
-use crate::rig::manifests::ingress;
+use rig::manifests::ingress;
 
 /// A node with the settings that take the place of the controller's flags, not started.
 async fn node(cluster: &Cluster, name: &str) -> Node {

@@ -9,12 +9,12 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::check_told;
-use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, service_at};
-use crate::rig::namespace::{add_interface, ip};
-use crate::rig::{self, ECHO};
 use crate::row::told;
 use crate::scene::Scene;
+use rig::ECHO;
+use rig::client::get;
+use rig::manifests::{in_namespace, service_at};
+use rig::namespace::{add_interface, ip};
 
 /// The node's address, where other sites and programs listen.
 const NODE: &str = "198.51.100.7";

@@ -8,10 +8,9 @@ use tokio::net::TcpListener;
 
 use crate::alone::{apply, write_services};
 use crate::asking::who;
-use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, service_at};
 use crate::scene::{Dialect, Order, Ownership, Scene};
+use rig::client::get;
+use rig::manifests::{Ingress, service_at};
 
 /// The service that both namespaces ask.
 const GUARD: &str = "10.244.3.1";

@@ -10,9 +10,8 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use crate::alone::{apply, scenes, write_services};
-use crate::rig;
-use crate::rig::client::{get, raw};
 use crate::scene::{Dialect, Scene};
+use rig::client::{get, raw};
 
 /// Where the daemon and nginx tell what they know.
 const ENDPOINTS: &[&str] = &[

@@ -9,11 +9,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::alone::{apply, scenes, write_services};
-use crate::rig::backends::read_head;
-use crate::rig::client::{get, post, raw};
-use crate::rig::manifests::{Ingress, in_namespace, service_at};
-use crate::rig::{self, wait};
 use crate::scene::Scene;
+use rig::backends::read_head;
+use rig::client::{get, post, raw};
+use rig::manifests::{Ingress, in_namespace, service_at};
+use rig::wait;
 
 /// The attacker's backend, and a pod of the victim's that the attacker's endpoints name, too.
 const ODD: &str = "10.244.2.9";

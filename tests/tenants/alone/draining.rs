@@ -1,11 +1,11 @@
 //! Old workers that connections keep alive.
 
 use crate::alone::{apply, scenes, write_services};
-use crate::rig::client::get;
-use crate::rig::manifests::{endpoint_slice, in_namespace, service_at};
-use crate::rig::{self, ECHO, Rig, wait};
 use crate::scene::Scene;
 use crate::weigh::kibibytes;
+use rig::client::get;
+use rig::manifests::{endpoint_slice, in_namespace, service_at};
+use rig::{ECHO, Rig, wait};
 
 /// How often the attacker changes its endpoints.
 const CHANGES: usize = 8;
@@ -69,7 +69,7 @@ fn connections_that_never_end_keep_so_many_workers() {
             }
             let slice = |scene: &Scene| {
                 let slice = endpoint_slice("other", &[&format!("10.244.2.{}", change + 2)], ECHO);
-                let service = crate::rig::manifests::service("other", ECHO);
+                let service = rig::manifests::service("other", ECHO);
                 let object = scene.of_evil("other").host(&scene.host("other"), "other").build();
                 [in_namespace(&scene.evil, slice), in_namespace(&scene.evil, service), object]
             };

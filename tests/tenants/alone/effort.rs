@@ -6,11 +6,11 @@ use tokio::task::JoinSet;
 
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::{check, check_told};
-use crate::rig::client::get;
-use crate::rig::{self, Rig};
 use crate::row::told;
 use crate::rows::hosts::SHOP;
 use crate::scene::Scene;
+use rig::Rig;
+use rig::client::get;
 
 /// More expressions than a host has room for, each as heavy as one may be. What a request asks for
 /// takes each of them all the steps that there are ways to divide it, and none of them matches.

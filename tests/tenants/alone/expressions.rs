@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::{check, check_told, check_victim, who};
-use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, tls_secret};
-use crate::rig::{self, Rig};
 use crate::row::{Ask, ask, told};
 use crate::scene::Scene;
+use rig::Rig;
+use rig::client::get;
+use rig::manifests::{in_namespace, tls_secret};
 
 /// Hosts of the victim by name and by wildcard, and hosts that no Ingress has; the last two come
 /// later.

@@ -8,12 +8,12 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::check_told;
-use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, service_at};
-use crate::rig::{self, Rig, wait};
 use crate::row::told;
 use crate::scene::Scene;
 use crate::weigh::kibibytes;
+use rig::client::get;
+use rig::manifests::{in_namespace, service_at};
+use rig::{Rig, wait};
 
 /// A backend with large responses.
 const BACKEND: (&str, u16) = ("10.244.2.9", 9000);

@@ -16,10 +16,10 @@ mod slow;
 
 use serde_json::{Map, Value, json};
 
-use crate::rig::Rig;
-use crate::rig::manifests::ingress;
 use crate::scene::{Dialect, Order, Ownership, Scene};
 use crate::stage::taken;
+use rig::Rig;
+use rig::manifests::ingress;
 
 /// One scene for each dialect, the attacker's objects younger.
 fn scenes(name: &str) -> [Scene; 2] {

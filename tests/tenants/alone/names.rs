@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::alone::{apply, scenes, write_services};
-use crate::rig::client::get;
-use crate::rig::dns::Dns;
-use crate::rig::manifests::in_namespace;
-use crate::rig::{self, ECHO, Rig, wait};
 use crate::scene::Scene;
+use rig::client::get;
+use rig::dns::Dns;
+use rig::manifests::in_namespace;
+use rig::{ECHO, Rig, wait};
 
 async fn start(rig: &mut Rig, scenes: &[Scene]) -> Dns {
     let dns = Dns::start().await;

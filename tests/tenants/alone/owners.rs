@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::{check, check_told};
-use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, ingress, service_at, tls_secret};
-use crate::rig::{self, ECHO, Rig};
 use crate::row::{Ask, Told, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
+use rig::client::get;
+use rig::manifests::{in_namespace, ingress, service_at, tls_secret};
+use rig::{ECHO, Rig};
 
 /// Sends these requests in all scenes, and looks for these findings.
 async fn expect(rig: &Rig, scenes: &[Scene], asks: &[Ask], tells: &[Told]) {
@@ -73,7 +73,7 @@ fn what_is_for_all_hosts_is_whose_the_administrator_says() {
         write_services(rig, &scenes);
         rig.manifests.write("default.yaml", &service_at("default", &["10.244.1.3"], ECHO));
         rig.start().await;
-        let everything = |object: crate::rig::manifests::Ingress| {
+        let everything = |object: rig::manifests::Ingress| {
             let object = object.path("", "Prefix", "/", "web").annotation("ssl-redirect", "false");
             let mut object = object.build();
             object["spec"]["tls"] = serde_json::json!([{"secretName": "pair"}]);

@@ -8,12 +8,12 @@ use tokio::net::TcpStream;
 
 use crate::alone::{apply, config_map, scenes, write_services};
 use crate::asking::{check_told, who};
-use crate::rig::client::{Request, get};
-use crate::rig::manifests::{endpoint_slice, in_namespace, service, service_at};
-use crate::rig::namespace::{add_interface, ip};
-use crate::rig::{self, ECHO};
 use crate::row::told;
 use crate::scene::Scene;
+use rig::ECHO;
+use rig::client::{Request, get};
+use rig::manifests::{endpoint_slice, in_namespace, service, service_at};
+use rig::namespace::{add_interface, ip};
 
 /// The node's address.
 const NODE: &str = "198.51.100.7";
@@ -144,7 +144,7 @@ fn who_a_connection_comes_from_is_told_by_trusted_load_balancers_alone() {
         let entry = format!("{}/back:80:PROXY:PROXY", first.victim);
         rig.manifests.write("tcp.yaml", &[config_map("default", "tcp", &[("7000", &entry)])]);
         rig.start().await;
-        let marker = crate::rig::manifests::ingress("shops").host("shops.marker.test", "web").build();
+        let marker = rig::manifests::ingress("shops").host("shops.marker.test", "web").build();
         let shops: Vec<_> = scenes.iter().flat_map(Scene::shop).chain([marker]).collect();
         rig.manifests.write("shops.yaml", &shops);
         crate::stage::taken(rig, "shops").await;

@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 
 use crate::alone::{apply, config_map, scenes, write_services};
 use crate::asking::who;
-use crate::rig::client::get;
-use crate::rig::manifests::{in_namespace, service_at, tls_secret};
-use crate::rig::{self, Rig, wait};
 use crate::scene::Scene;
+use rig::client::get;
+use rig::manifests::{in_namespace, service_at, tls_secret};
+use rig::{Rig, wait};
 
 /// The attacker's pod, and the port on which it relays.
 const POD: &str = "10.244.2.9";

@@ -13,10 +13,10 @@ use tokio::task::JoinSet;
 
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::who;
-use crate::rig::client::get;
-use crate::rig::manifests::{Ingress, in_namespace, service_at};
-use crate::rig::{self, Rig, wait};
 use crate::scene::Scene;
+use rig::client::get;
+use rig::manifests::{Ingress, in_namespace, service_at};
+use rig::{Rig, wait};
 
 /// The attacker's pods, and their port.
 const SILENT: &str = "10.244.2.8";

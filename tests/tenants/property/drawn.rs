@@ -2,14 +2,14 @@
 
 use std::sync::LazyLock;
 
-use ingressd::demo::echo::ADDRESS_HEADER;
+use ingressd_echo::ADDRESS_HEADER;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
 use proptest::sample::subsequence;
 use serde_json::{Value, json};
 
-use crate::rig::authority::Authority;
-use crate::rig::manifests::{self, in_namespace};
+use rig::authority::Authority;
+use rig::manifests::{self, in_namespace};
 
 /// The certificate of the authority of both sides.
 static AUTHORITY: LazyLock<String> = LazyLock::new(|| Authority::new("authority").pem());

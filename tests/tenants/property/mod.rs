@@ -11,18 +11,18 @@ mod statuses;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use ingressd::demo::echo::ADDRESS_HEADER;
+use ingressd_echo::ADDRESS_HEADER;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 
 use self::drawn::{Draw, MOST_OBJECTS, MOST_PATHS, draw, objects};
 use self::owned::is_owned;
-use crate::rig::client::{Connection, Reply, get};
-use crate::rig::manifests::{in_namespace, ingress, service_at};
-use crate::rig::{self, ECHO, Rig};
 use crate::scene::Ownership;
 use crate::stage::taken;
+use rig::client::{Connection, Reply, get};
+use rig::manifests::{in_namespace, ingress, service_at};
+use rig::{ECHO, Rig};
 
 /// How many draws there are in each run.
 const DRAWS: usize = 40;

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::rig::manifests::{in_namespace, tls_secret};
 use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
 use crate::scene::Order;
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
+use rig::manifests::{in_namespace, tls_secret};
 
 /// The shop over TLS too.
 fn shop_with_tls(scene: &Scene) -> Vec<Value> {

@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 use super::hosts::SHOP;
-use crate::rig::manifests::{in_namespace, secret, tls_secret};
 use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
+use rig::manifests::{in_namespace, secret, tls_secret};
 
 /// The shop over TLS, plain as well.
 fn with_tls(scene: &Scene) -> Vec<Value> {

@@ -4,11 +4,11 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::rig::authority::Authority;
-use crate::rig::manifests::{Ingress, in_namespace, secret, tls_secret};
 use crate::row::{Ask, ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
+use rig::authority::Authority;
+use rig::manifests::{Ingress, in_namespace, secret, tls_secret};
 
 /// A canary that wants everything that there is, by each of its means.
 fn greedy(canary: Ingress) -> Ingress {

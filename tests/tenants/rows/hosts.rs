@@ -171,9 +171,8 @@ pub const ROWS: &[Row] = &[
         victim: |scene| {
             let object = scene.of_victim("shop").host(&scene.host("shop"), "web");
             let object = object.annotation("auth-type", "basic").annotation("auth-secret", "users").build();
-            let users =
-                crate::rig::manifests::secret("users", "Opaque", &[("auth", "a:$apr1$x$vxlZ.6wQkoYjY5ZDKOuOA0\n")]);
-            vec![object, crate::rig::manifests::in_namespace(&scene.victim, users)]
+            let users = rig::manifests::secret("users", "Opaque", &[("auth", "a:$apr1$x$vxlZ.6wQkoYjY5ZDKOuOA0\n")]);
+            vec![object, rig::manifests::in_namespace(&scene.victim, users)]
         },
         attack: |scene| {
             claims(scene, &[("Prefix", "/open"), ("Exact", "/exact"), ("ImplementationSpecific", "/other")])

@@ -84,13 +84,7 @@ pub const ROWS: &[Row] = &[
             let object = scene.of_victim("expressions").annotation("use-regex", "true");
             let own = |object, number| {
                 let path = format!("/own/{number}/[a-z]+");
-                crate::rig::manifests::Ingress::path(
-                    object,
-                    &scene.host("shop"),
-                    "ImplementationSpecific",
-                    &path,
-                    "admin",
-                )
+                rig::manifests::Ingress::path(object, &scene.host("shop"), "ImplementationSpecific", &path, "admin")
             };
             [scene.shop(), vec![(0..3).fold(object, own).build()]].concat()
         },

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::rig::manifests::{Ingress, in_namespace, tls_secret};
 use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
+use rig::manifests::{Ingress, in_namespace, tls_secret};
 
 /// The shop over TLS, plain as well; everything or one path.
 fn with_tls(scene: &Scene, path: &str) -> Vec<Value> {

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::hosts::SHOP;
-use crate::rig::manifests::Ingress;
 use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
 use crate::scene::Order;
 use crate::scene::Ownership::Shared;
 use crate::scene::Scene;
+use rig::manifests::Ingress;
 
 /// What the victim has of a host that the attacker had first.
 const SHARED_SHOP: &[Ask] = &[

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::rig::manifests::{Ingress, in_namespace, secret};
 use crate::row::{Ask, ROW, Row, ask, told};
 use crate::scene::Scene;
+use rig::manifests::{Ingress, in_namespace, secret};
 
 /// A host of the attacker's own with an annotation.
 fn own(scene: &Scene, annotations: &[(&str, &str)]) -> Vec<Value> {
@@ -149,8 +149,8 @@ pub const ROWS: &[Row] = &[
         attack: |scene| {
             let host = format!("{}.big.test", scene.mark);
             let own = scene.of_evil("attack").host(&host, "web").tls(&[&host], "pair");
-            let key = include_str!("../../rig/keys/rsa-16384.pem");
-            let certificate = include_str!("../../rig/keys/rsa-16384-big.test.pem");
+            let key = include_str!("../../../crates/rig/src/keys/rsa-16384.pem");
+            let certificate = include_str!("../../../crates/rig/src/keys/rsa-16384-big.test.pem");
             let pair = secret("pair", "kubernetes.io/tls", &[("tls.crt", certificate), ("tls.key", key)]);
             vec![own.annotation("ssl-redirect", "false").build(), in_namespace(&scene.evil, pair)]
         },

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use super::Arguments;
 use super::looked::{ClusterState, TARGET};
 use crate::cli::exit::Exit;
-use crate::finding::printable;
 use crate::migrate::take_over::comparison;
 use crate::publish::{Life, Member, Writes};
+use ingressd_model::finding::printable;
 
 /// The weight of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

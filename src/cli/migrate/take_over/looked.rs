@@ -11,11 +11,11 @@ use crate::cli::migrate::{keep_served, no_answer};
 use crate::cli::settings;
 use crate::migrate::take_over::Running;
 use crate::migrate::{Controller, drop_in};
-use crate::model::ObjectId;
 use crate::publish::hand_over::{Entry, Failure, HandOver};
 use crate::source::Inventory;
 use crate::source::cluster::{Administrator, Extent};
 use crate::translate::is_ours;
+use ingressd_model::ObjectId;
 
 /// The annotation that external-dns reads in the place of the status.
 pub const TARGET: &str = "external-dns.alpha.kubernetes.io/target";

@@ -1,7 +1,7 @@
 //! Which tenants are blamed for what nginx cannot take as a whole, and which wait for others.
 
 use super::*;
-use crate::render::{File, Owners, Part};
+use ingressd_nginx::render::{File, Owners, Part};
 
 mod rewriting;
 

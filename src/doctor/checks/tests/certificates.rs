@@ -3,7 +3,7 @@
 use super::Row;
 use super::facts::*;
 use crate::doctor::report::Level::{Error, Note, Ok as Good, Warning};
-use crate::model::Validity;
+use ingressd_model::Validity;
 
 pub const ROWS: &[Row] = &[
     ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(-1)), Error, "ended on 2027-01-15"),

@@ -8,22 +8,22 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::apply::process::{Effort, Process, Role, Table};
-use crate::apply::{Survey, Tested};
 use crate::config::{AskedOfNode, Settings};
 use crate::doctor::facts::{
     Cluster, Confinement, Facts, Holder, Network, Nginx, Objects, OpenSocket, Permission, Reached, Route, Sample,
     Served, Source,
 };
-use crate::finding::{Finding, Reason};
-use crate::model::catalogue::{Module, Version};
-use crate::model::{Kind, ObjectId, Origin, Validity};
-use crate::nginx::{Capabilities, HostBlock, HostLine, OtherSites};
 use crate::publish::Member;
 use crate::publish::probe::{Kept, Leases};
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, Server};
 use crate::translate::EndpointMode;
+use ingressd_apply::process::{Effort, Process, Role, Table};
+use ingressd_apply::{Survey, Tested};
+use ingressd_model::catalogue::{Module, Version};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId, Origin, Validity};
+use ingressd_nginx::{Capabilities, HostBlock, HostLine, OtherSites};
 
 pub const NOW: i64 = 1_800_000_000;
 pub const MASTER: u32 = 100;

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::double::{Double, Fault};
 use super::*;
-use crate::finding::Reason;
-use crate::model::Kind;
 use crate::source::{Ingress, List, Snapshot};
+use ingressd_model::Kind;
+use ingressd_model::finding::Reason;
 
 /// How long a test waits for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,7 +1,7 @@
 //! Which Secrets are kept, requested and waited for.
 
 use super::*;
-use crate::model::{Kind, ObjectId};
+use ingressd_model::{Kind, ObjectId};
 
 #[tokio::test(start_paused = true)]
 async fn only_secrets_that_are_referred_to_are_kept() {

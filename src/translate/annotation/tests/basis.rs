@@ -1,9 +1,9 @@
 //! Which readings are still valid under other settings.
 
 use super::*;
-use crate::model::Origin;
 use crate::translate::DefaultValue;
 use crate::translate::annotation::{Basis, Change, NotedOptions, read_with_basis};
+use ingressd_model::Origin;
 
 fn reading(annotations: &[(&str, &str)], options: &Options) -> (Reading, Basis) {
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();

@@ -86,7 +86,7 @@ fn what_the_administrator_says_counts_beside_it_where_it_does() {
     let default = |key: &'static str, value: &str| DefaultValue {
         key,
         value: value.into(),
-        origin: crate::model::Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "default", "settings"))),
+        origin: ingressd_model::Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "default", "settings"))),
     };
     let options = |key, value| Options { defaults: [default(key, value)].into(), ..Options::default() };
     let multiplier = [("limit-burst-multiplier", "3")];

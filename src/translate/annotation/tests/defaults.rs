@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::read_all;
-use crate::model::{Kind, ObjectId, Origin};
 use crate::translate::{DefaultValue, Dialect, Options, PREFIX};
+use ingressd_model::{Kind, ObjectId, Origin};
 
 #[test]
 fn an_empty_key_hides_neither_its_other_spelling_nor_a_default() {

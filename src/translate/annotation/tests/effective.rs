@@ -1,9 +1,9 @@
 //! The effective value of a key, and the values that it overrides.
 
 use super::*;
-use crate::model::{Effective, Origin, Written, WrittenAt};
 use crate::translate::DefaultValue;
 use crate::translate::annotation::{NotedOptions, effective};
+use ingressd_model::{Effective, Origin, Written, WrittenAt};
 
 /// What counts of some settings.
 fn setting(key: &str) -> Option<Effective> {
@@ -21,7 +21,7 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
     let controller = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
     let default = default.map(|(key, value)| {
-        let origin = Origin::field(&controller, crate::model::Field::Data(key.into()));
+        let origin = Origin::field(&controller, ingressd_model::Field::Data(key.into()));
         DefaultValue { key, value: value.into(), origin }
     });
     let options = Options {
@@ -97,7 +97,7 @@ fn arguments(row: &Row) -> Option<(&'static catalogue::DirectiveRow, String)> {
 
 #[test]
 fn what_is_built_in_is_what_happens_without_the_key() {
-    let template = include_str!("../../../../templates/server.hbs");
+    let template = include_str!("../../../../crates/nginx/templates/server.hbs");
     let mut count = 0;
     for row in ANNOTATIONS.rows().filter(|row| !row.default.is_empty()) {
         count += 1;

@@ -6,7 +6,7 @@ use crate::translate::annotation::Form;
 /// Whether the parser refuses the value, whatever happens to the object.
 fn is_refused(row: &Row, value: &str) -> bool {
     let key = format!("{PREFIX}{}", row.key);
-    let about = |finding: &&Finding| finding.origin.field == crate::model::Field::Annotation(key.clone().into());
+    let about = |finding: &&Finding| finding.origin.field == ingressd_model::Field::Annotation(key.clone().into());
     tried(row, row.key, value).findings.iter().filter(about).any(|finding| finding.note.contains(" is refused: "))
 }
 

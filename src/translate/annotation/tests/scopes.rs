@@ -2,7 +2,7 @@
 //! rule for conflicts.
 
 use super::*;
-use crate::model::Behaviour;
+use ingressd_model::Behaviour;
 
 #[test]
 fn a_row_sets_nothing_outside_of_its_scope() {
@@ -18,7 +18,7 @@ fn a_row_sets_nothing_outside_of_its_scope() {
                 host: Default::default(),
                 passthrough: None,
                 // Strict paths follow from a closed route.
-                behaviour: Behaviour { strict_paths: false, ..(*reading.behaviour).clone() }.into(),
+                behaviour: Behaviour { strict_paths: false, ..reading.behaviour.clone() },
                 use_regex: false,
                 rewrite_target: None,
                 closed: false,

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::{directives, refused};
-use crate::model::language::syntax::{self, Directive};
 use crate::translate::SnippetKind;
 use crate::translate::annotation::Table;
 use crate::translate::value::excerpt;
+use ingressd_model::language::syntax::{self, Directive};
 
 /// The most alternatives for one snippet.
 const MOST: usize = 12;

@@ -2,8 +2,8 @@
 //! know their consequences.
 
 use super::text::{Captures, DECODED, TextPlace, Variables};
-use crate::model::{Pattern, Refused, SnippetCondition, SnippetPart, SnippetText};
 use crate::translate::value::excerpt;
+use ingressd_model::{Pattern, Refused, SnippetCondition, SnippetPart, SnippetText};
 
 /// Parses a condition, and returns what its expression captures.
 pub fn read(words: &[String], variables: &Variables) -> Result<(SnippetCondition, Captures), Refused> {

@@ -8,9 +8,9 @@ use super::location;
 use super::reader::Reader;
 use super::statements::{answer, conditional, rewrite, set};
 use super::text::Captures;
-use crate::model::language::syntax::Directive;
-use crate::model::{Refused, SnippetStatement, SnippetText};
 use crate::translate::annotation::Table;
+use ingressd_model::language::syntax::Directive;
+use ingressd_model::{Refused, SnippetStatement, SnippetText};
 
 /// How a directive is read.
 #[derive(Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Checks the arguments of directives in snippets. It must not know which directive they are for.
 
-use crate::model::Refused;
 use crate::translate::value::excerpt;
+use ingressd_model::Refused;
 
 /// The words of `gzip_proxied`.
 pub(super) const PROXIED: [&str; 9] =

@@ -3,11 +3,11 @@
 
 use super::forms::COUNT;
 use super::reader::Reader;
-use crate::model::language::syntax::Directive;
-use crate::model::{HeaderName, Refused, SnippetHeader, SnippetText};
 use crate::translate::ingress_nginx::external_authentication::settable;
 use crate::translate::value::excerpt;
 use crate::translate::value::header_names;
+use ingressd_model::language::syntax::Directive;
+use ingressd_model::{HeaderName, Refused, SnippetHeader, SnippetText};
 
 pub(super) fn header_name(name: &str) -> Result<HeaderName, Refused> {
     let mut names = header_names(name)?;

@@ -6,9 +6,9 @@ use super::condition::pattern;
 use super::reader::Reader;
 use super::statements::answer;
 use super::text::Captures;
-use crate::model::expression;
-use crate::model::language::syntax::Directive;
-use crate::model::{
+use ingressd_model::expression;
+use ingressd_model::language::syntax::Directive;
+use ingressd_model::{
     LONGEST_LINE, Refused, SnippetCondition, SnippetPart, SnippetStatement, SnippetText, UrlPath, Variable,
 };
 

@@ -2,11 +2,11 @@
 //! the service.
 
 use super::refused;
-use crate::model::Refused;
-use crate::model::language::syntax;
 use crate::translate::annotation::{Context, Draft, Entry, Implied};
 use crate::translate::ingress_nginx::external_authentication::settable;
 use crate::translate::value::{TemplateUse, header_names, template};
+use ingressd_model::Refused;
+use ingressd_model::language::syntax;
 
 /// The most headers of one subrequest.
 const MOST_HEADERS: usize = 32;

@@ -8,10 +8,10 @@ use super::directives::{self, Allowed, Read};
 use super::refused;
 use super::statements;
 use super::text::{Captures, TextPlace, Variables};
-use crate::model::catalogue::{self, Context as Block};
-use crate::model::language::syntax::{self, Directive};
-use crate::model::{Digest, OwnVariable, Refused, Snippet, SnippetDirective, SnippetStatement, SnippetText};
 use crate::translate::annotation::{Context, Draft, Effect, Entry, Implied};
+use ingressd_model::catalogue::{self, Context as Block};
+use ingressd_model::language::syntax::{self, Directive};
+use ingressd_model::{Digest, OwnVariable, Refused, Snippet, SnippetDirective, SnippetStatement, SnippetText};
 
 /// The most directives of one snippet, which are written in every location that it applies to.
 const MOST_DIRECTIVES: usize = 100;
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
             return Err(Refused::because("it is there twice"));
         }
         let origin = self.entry.origin();
-        self.snippet.settings.push(crate::model::Directive { row: directive, arguments, origin });
+        self.snippet.settings.push(ingressd_model::Directive { row: directive, arguments, origin });
         Ok(())
     }
 

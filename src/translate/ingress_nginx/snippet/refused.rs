@@ -1,8 +1,8 @@
 //! Why a directive is refused in a snippet, and its alternative. It must not know where the
 //! directive stands.
 
-use crate::model::Refused;
 use crate::translate::value::excerpt;
+use ingressd_model::Refused;
 
 /// A directive, or a prefix of names with a `*` behind it; the reason and the alternative.
 pub const REFUSED: &[(&str, &str, &str)] = &[

@@ -9,11 +9,11 @@ use std::time::Duration;
 use super::forms::{COUNT, number, one, seconds, switch};
 use super::reader::{mistake, several};
 use super::streams::{self, LONGEST, MOST};
-use crate::model::language::syntax::{self, Directive};
-use crate::model::{Argument, Origin, Port, Refused, StreamPolicy, Transport};
 use crate::translate::annotation::{Context, Draft, Entry, Implied};
 use crate::translate::stream_claims::RequestedStream;
 use crate::translate::value::{excerpt, service_port};
+use ingressd_model::language::syntax::{self, Directive};
+use ingressd_model::{Argument, Origin, Port, Refused, StreamPolicy, Transport};
 
 /// Directives that only the administrator decides: memory of each connection.
 const OF_NODE: [&str; 3] = ["preread_buffer_size", "preread_timeout", "proxy_buffer_size"];
@@ -235,7 +235,7 @@ impl Reader<'_> {
                 let row = row.ok_or_else(|| of_node(name))?;
                 let is_list = |name: &str| streams::LISTS.contains(&name);
                 let says_same =
-                    |outer: &crate::model::Directive| outer.row == row || (is_list(outer.row.name) && is_list(name));
+                    |outer: &ingressd_model::Directive| outer.row == row || (is_list(outer.row.name) && is_list(name));
                 if self.policy.directives.iter().any(says_same) {
                     return Err(Refused::because("the administrator's stream-snippet says it for all services"));
                 }
@@ -243,7 +243,8 @@ impl Reader<'_> {
                     Argument::Time(time) => Argument::Time(self.bounded(time)),
                     argument => argument,
                 };
-                let directive = crate::model::Directive { row, arguments: vec![argument], origin: self.origin.clone() };
+                let directive =
+                    ingressd_model::Directive { row, arguments: vec![argument], origin: self.origin.clone() };
                 policy.directives = policy.directives.iter().cloned().chain([directive]).collect();
             }
         }

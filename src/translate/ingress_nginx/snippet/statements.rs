@@ -10,12 +10,12 @@ use super::headers::{answer_header, header_arguments};
 use super::reader::Reader;
 use super::refused;
 use super::text::{Captures, DECODED, FAMILIES, READABLE, TextPlace, is_readable};
-use crate::model::expression::captures_twice;
-use crate::model::language::syntax::Directive;
-use crate::model::{
+use crate::translate::value::excerpt;
+use ingressd_model::expression::captures_twice;
+use ingressd_model::language::syntax::Directive;
+use ingressd_model::{
     LONGEST_LINE, OwnVariable, Refused, RewriteFlag, RouteVariable, SnippetPart, SnippetStatement, SnippetText,
 };
-use crate::translate::value::excerpt;
 
 /// Whether a snippet may set a variable of this name, because nginx has none with that name.
 pub fn may_be_set(name: &str) -> bool {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::forms::{COUNT, number, one, seconds, switch};
 use super::reader::{mistake, several};
-use crate::model::catalogue::{self, Argument, Context, DirectiveRow, Form, Module};
-use crate::model::language::syntax;
-use crate::model::{Directive, Origin, Refused, Text};
 use crate::translate::value::{byte_size, excerpt, network};
+use ingressd_model::catalogue::{self, Argument, Context, DirectiveRow, Form, Module};
+use ingressd_model::language::syntax;
+use ingressd_model::{Directive, Origin, Refused, Text};
 
 /// The longest text, and the most directives.
 pub(super) const LONGEST: usize = 16 << 10;
@@ -134,7 +134,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::{Kind, ObjectId};
+    use ingressd_model::{Kind, ObjectId};
 
     fn read(text: &str) -> Result<Vec<Directive>, String> {
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));

@@ -11,10 +11,12 @@ use super::reader::mistake;
 use super::refused;
 use super::statements::{may_be_set, own_name};
 use super::text::{Captures, DECODED, TextPlace, Variables};
-use crate::model::expression;
-use crate::model::language::syntax::{self, Directive};
-use crate::model::{Cidr, LookupKey, LookupRows, LookupTable, Origin, OwnVariable, Refused, SnippetPart, SnippetText};
 use crate::translate::value::{address_list, excerpt};
+use ingressd_model::expression;
+use ingressd_model::language::syntax::{self, Directive};
+use ingressd_model::{
+    Cidr, LookupKey, LookupRows, LookupTable, Origin, OwnVariable, Refused, SnippetPart, SnippetText,
+};
 
 /// The longest text, and the most rows of all tables together.
 const LONGEST: usize = 64 << 10;

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use super::directives::{self, ALLOWED, Read};
 use super::refused;
-use crate::model::catalogue::{self, Context as Block};
-use crate::model::cost::Cost;
-use crate::model::{Argument, Kind, ObjectId, Snippet};
 use crate::source::Snapshot;
 use crate::translate::annotation::{Context, Effect, NotedOptions, read as read_annotations};
 use crate::translate::{ANNOTATIONS, AllowedSnippets, Dialect, Options, Reading, SnippetKind};
+use ingressd_model::catalogue::{self, Context as Block};
+use ingressd_model::cost::Cost;
+use ingressd_model::{Argument, Kind, ObjectId, Snippet};
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 
@@ -433,7 +433,7 @@ fn what_an_annotation_does_is_said_once_and_has_its_ceiling() {
     let told = reading("scribe", &options(), &both);
     assert!(told.refused && told.findings[0].note.contains("use only one of them"), "{:?}", told.findings);
     let mut options = options();
-    options.limits.body_size = crate::model::ByteSize(1 << 20);
+    options.limits.body_size = ingressd_model::ByteSize(1 << 20);
     for key in ["configuration-snippet", "server-snippet"] {
         let read = reading("scribe", &options, &[(key, "client_max_body_size 9999g;")]);
         let of_host = read.host.snippets.iter().flat_map(|snippet| &snippet.settings);

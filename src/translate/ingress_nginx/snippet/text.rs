@@ -4,11 +4,11 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::model::{
+use crate::translate::value::{excerpt, variable_name};
+use ingressd_model::{
     GeoVariable, LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable,
     SnippetPart, SnippetText, Variable, expression, longest_variable,
 };
-use crate::translate::value::{excerpt, variable_name};
 
 /// The place of a text, which decides which variables are safe in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

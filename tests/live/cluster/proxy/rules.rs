@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::call::Call;
-use crate::rig::wait;
+use rig::wait;
 
 /// What happens to a call.
 #[derive(Clone)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{options, reading};
-use crate::finding::Reason;
-use crate::model::catalogue::{Context as Block, find};
-use crate::model::{Argument, Directive, Kind, ObjectId, Origin, Transport};
 use crate::translate::Options;
+use ingressd_model::catalogue::{Context as Block, find};
+use ingressd_model::finding::Reason;
+use ingressd_model::{Argument, Directive, Kind, ObjectId, Origin, Transport};
 
 /// Ports 5000 to 5999 are allowed.
 fn with_ports() -> Options {

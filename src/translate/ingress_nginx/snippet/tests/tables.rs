@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{lines, options, reading};
-use crate::model::{Kind, LookupKey, LookupRows, LookupTable, ObjectId, Origin};
 use crate::translate::Options;
+use ingressd_model::{Kind, LookupKey, LookupRows, LookupTable, ObjectId, Origin};
 
 /// Each table on a line, with its rows.
 fn shown(tables: &[LookupTable]) -> Vec<String> {

@@ -1,0 +1,524 @@
+//! Brings a file set into service, or keeps the old one, and reports which. It must not know
+//! objects, versions or quarantine.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use super::blame::{GenerationFolders, Scope, complaint};
+use super::cause::{Cause, Change};
+use super::confirm::{Confirm, Confirmation, KILLED};
+use super::crowd::{Crowd, surplus};
+use super::error::ApplyError;
+use super::generation::{Accompanying, Generations};
+use super::host::Host;
+use super::options::Options;
+use super::outcome::{Complaint, Outcome};
+use super::process::{Process, Role};
+use super::record::Contents;
+use super::scratch::{Context, Scratch, ScratchResult, changed_files};
+use super::steps::{Step, Steps};
+use super::tree::Tree;
+use super::verdict::{Pending, Verdict, at_rest};
+use ingressd_model::{ObjectId, Port};
+use ingressd_nginx::render::{Digest, FileSet, passthrough_file, recounts, stream_port};
+
+mod pinning;
+mod weighing;
+
+pub use pinning::Pinned;
+
+/// A running master that reports no generation in so many requests in a row gets a SIGHUP.
+const SILENT_LOOKS: u32 = 3;
+
+/// Applies file sets to the nginx of one host.
+#[derive(Debug)]
+pub struct Applier<H> {
+    options: Options,
+    host: H,
+    generations: Generations,
+    steps: Steps,
+    /// The master that was seen to run the current generation.
+    running: Option<Process>,
+    /// Whether the last master was killed while it read a new generation, and none has run since.
+    killed: bool,
+    /// A master that does not report what it serves, and the number of looks so far.
+    silent: Option<(Process, u32)>,
+    /// What is written beside the next files.
+    accompanying: Accompanying,
+    pinned: Option<Pinned>,
+    /// How many old workers were ended.
+    ended: u64,
+    /// Whether it is being determined what is too much for nginx: then each generation is tested
+    /// as a whole before nginx gets it.
+    weighs: bool,
+}
+
+/// The state of nginx at one moment, for status and metrics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NginxState {
+    /// The PID of the master, or the reason why no master is considered to be running.
+    pub master: Result<u32, String>,
+    /// The number of workers that accept connections.
+    pub workers: usize,
+    /// Workers that finish their connections, and how many there may be.
+    pub crowd: Crowd,
+    /// How many draining workers were ended so far because there were too many.
+    pub ended: u64,
+    /// The generation on disk.
+    pub on_disk: Option<u64>,
+    /// The generation that nginx serves.
+    pub served: Option<u64>,
+    /// The latest generation that nginx was seen to run.
+    pub confirmed: Option<u64>,
+}
+
+/// How the new generation was put into place.
+struct Attempt<'a> {
+    generation: u64,
+    /// Its files, when they are available to find a culprit in.
+    files: Option<&'a FileSet>,
+    test: Duration,
+    written: usize,
+}
+
+impl<H: Host> Applier<H> {
+    /// Opens the folders and removes what a killed predecessor left. This does not touch nginx.
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be made, read or cleaned.
+    pub fn open(options: Options, host: H) -> Result<Self, ApplyError> {
+        let generations = Generations::open(&options)?;
+        let pinned = generations.pinned().map(|pin| Pinned::of(&generations, pin));
+        let (steps, accompanying) = (Steps::default(), Accompanying::default());
+        Ok(Applier {
+            options,
+            host,
+            generations,
+            steps,
+            running: None,
+            killed: false,
+            silent: None,
+            accompanying,
+            pinned,
+            weighs: false,
+            ended: 0,
+        })
+    }
+
+    /// The digest of the files of the current generation; `None` when the disk no longer holds
+    /// what was written.
+    pub fn in_place(&self) -> Option<Digest> {
+        self.generations.current().and_then(|manifest| manifest.digest)
+    }
+
+    /// The ports of TCP and UDP services in the files in place, while nginx runs.
+    pub fn stream_ports(&mut self) -> BTreeSet<Port> {
+        let runs = self.host.master().is_ok();
+        let files = self.generations.current().filter(|_| runs);
+        files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| stream_port(path)).collect()
+    }
+
+    /// Whether the files in place make nginx listen on the internal addresses of TLS passthrough.
+    pub fn has_passthrough(&mut self, port: u16) -> bool {
+        let path = passthrough_file(port);
+        self.host.master().is_ok() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
+    }
+
+    /// How often connections of clients were counted anew, by the files in place.
+    pub fn recounts(&self) -> u32 {
+        let files = self.generations.current();
+        let recounts = files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| recounts(path));
+        recounts.max().unwrap_or_default()
+    }
+
+    /// Whether old workers are ended before the next reload, because there are too many.
+    pub fn ends_workers(&mut self) -> bool {
+        let table = self.host.master().ok().and_then(|master| self.host.table(master));
+        table.is_some_and(|table| !surplus(&table, self.options.most_draining).is_empty())
+    }
+
+    /// Sets the group that the workers run as: the next files are written for it, even when their
+    /// contents are the same.
+    pub fn set_workers_group(&mut self, group: Option<u32>) {
+        self.generations.set_workers_group(group);
+    }
+
+    /// What the generation serves that nginx was last seen to run; `None` when it was not
+    /// recorded.
+    pub fn contents(&self) -> Option<Arc<Contents>> {
+        self.generations.confirmed().and_then(|generation| self.generations.contents(generation))
+    }
+
+    /// Sets what the next files serve; it is recorded with their generation.
+    pub fn set_contents(&mut self, contents: Arc<Contents>) {
+        self.accompanying.contents = contents;
+    }
+
+    /// Sets what changed in the cluster since the last files that got into place: the cause of the
+    /// next generation.
+    pub fn set_changes(&mut self, changes: Vec<(Arc<ObjectId>, Change)>) {
+        self.accompanying.changes = changes;
+    }
+
+    /// Why the generation in place was made; `None` when an earlier run of the daemon made it.
+    pub fn cause(&self) -> Option<&Cause> {
+        self.generations.cause()
+    }
+
+    /// Reports each step to an observer, for tests.
+    pub fn with_steps(self, steps: Steps) -> Self {
+        Applier { steps, ..self }
+    }
+
+    /// The host, for questions that are not about applying.
+    pub fn host(&mut self) -> &mut H {
+        &mut self.host
+    }
+
+    /// The symbolic link through which nginx's configuration must include our files.
+    pub fn link(&self) -> PathBuf {
+        self.generations.link()
+    }
+
+    /// Brings the files into service. Blocks until nginx is confirmed to run them, or until that
+    /// has failed.
+    pub fn apply(&mut self, files: &FileSet) -> Outcome {
+        let _turn = self.turn();
+        self.try_apply(files).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
+    }
+
+    /// What nginx's test says about these files, which are not applied; `None` when only applying
+    /// them could tell.
+    ///
+    /// # Errors
+    ///
+    /// When files cannot be written, or nginx cannot be run.
+    pub fn try_out(&mut self, files: &FileSet) -> Result<Option<Vec<Complaint>>, ApplyError> {
+        let _turn = self.turn();
+        let Some(context) = self.context() else { return Ok(None) };
+        let staged = self.generations.stage(files, &self.accompanying, &mut self.steps)?;
+        let judged = self.test(files, staged.manifest.generation, &context);
+        self.generations.discard(&staged);
+        Ok(match judged? {
+            ScratchResult::Accepted => Some(Vec::new()),
+            ScratchResult::Refused(complaints) => Some(complaints),
+            ScratchResult::HostRefused(_) | ScratchResult::TooMuch(_) => None,
+        })
+    }
+
+    /// Looks whether nginx was started, stopped or restarted since the last look; `None` when
+    /// nothing changed.
+    pub fn recheck(&mut self) -> Option<Outcome> {
+        // While another instance has nginx reload nothing can be judged; the next look comes soon.
+        let path = self.options.nginx_configuration.as_deref().unwrap_or(std::path::Path::new(""));
+        let _turn = match File::open(path).map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock)) {
+            Ok(Err((_, Errno::EWOULDBLOCK))) => return None,
+            Ok(turn) => turn.ok(),
+            Err(_) => None,
+        };
+        let generation = self.generations.current()?.generation;
+        let master = match self.host.master() {
+            Ok(master) => master,
+            Err(why) => return self.running.take().map(|_| Outcome::Ready { generation, why }),
+        };
+        if self.running == Some(master) {
+            return None;
+        }
+        let table = self.host.table(master)?;
+        let served = self.host.served();
+        let verdict = at_rest(&table, generation, served);
+        if served.is_some() {
+            self.silent = None;
+        }
+        let outcome = match verdict {
+            Verdict::Confirmed => self.record(Attempt::none(generation), master, Duration::ZERO),
+            Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Attempt::none(generation)),
+            Verdict::Pending(Pending::Serves(None)) => {
+                if self.has_been_silent(master) {
+                    // The next look sees the effect. When the signal cannot be sent, there is
+                    // nothing else to try.
+                    let _ = self.host.hang_up(master);
+                }
+                return None;
+            }
+            _ => return None,
+        };
+        Some(outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() }))
+    }
+
+    /// Whether this master has reported nothing for so long that it gets a SIGHUP, which happens
+    /// once: it may have read its configuration right before our files existed.
+    fn has_been_silent(&mut self, master: Process) -> bool {
+        let looks = self.silent.filter(|(known, _)| *known == master).map_or(0, |(_, looks)| looks);
+        self.silent = Some((master, looks.saturating_add(1)));
+        looks + 1 == SILENT_LOOKS
+    }
+
+    /// The state of nginx now.
+    pub fn status(&mut self) -> NginxState {
+        let master = self.host.master();
+        let table = master.as_ref().ok().and_then(|master| self.host.table(*master));
+        let count = |role| table.as_ref().map_or(0, |table| table.in_role(role).count());
+        NginxState {
+            workers: count(Role::Worker),
+            crowd: Crowd::of(count(Role::Draining), count(Role::Worker), self.options.most_draining),
+            ended: self.ended,
+            on_disk: self.generations.current().map(|manifest| manifest.generation),
+            // A host that is stalled for half a second must not make the node unready: ask once
+            // more.
+            served: master.as_ref().ok().and_then(|_| self.host.served().or_else(|| self.host.served())),
+            confirmed: self.generations.confirmed(),
+            master: master.map(|process| process.pid),
+        }
+    }
+
+    /// Deletes old generations, to save space only. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be listed or removed.
+    pub fn sweep(&self) -> Result<usize, ApplyError> {
+        self.generations.sweep()
+    }
+
+    /// Takes the lock that instances share: a reload for one instance must not be taken for that
+    /// of another, and some files may be written by one at a time only. Without the lock the work
+    /// goes on; nginx is asked before anything is switched.
+    fn turn(&self) -> Option<Flock<File>> {
+        let file = File::open(self.options.nginx_configuration.as_deref()?).ok()?;
+        Flock::lock(file, FlockArg::LockExclusive).ok()
+    }
+
+    fn try_apply(&mut self, files: &FileSet) -> Result<Outcome, ApplyError> {
+        if self.pinned.is_some() {
+            return self.stay(files);
+        }
+        // After nginx was killed, its next start reads the configuration that it is known to have
+        // memory for, not an untried one.
+        self.killed &= self.host.master().is_err();
+        if self.killed {
+            let generation = self.generations.current().map(|manifest| manifest.generation);
+            return Ok(Outcome::Killed { generation, why: KILLED.to_owned(), read: false });
+        }
+        let current = self.generations.current().map(|manifest| (manifest.generation, manifest.digest));
+        if let Some((generation, Some(digest))) = current
+            && digest == files.digest()
+            && self.generations.is_for_workers()
+        {
+            return self.same_again(generation);
+        }
+        let staged = self.generations.stage(files, &self.accompanying, &mut self.steps)?;
+        let begun = Instant::now();
+        let context = self.context();
+        let mut whole = self.weighs || context.is_none();
+        let judged = match &context {
+            Some(context) => self.test(files, staged.manifest.generation, context),
+            None => Ok(ScratchResult::Accepted),
+        };
+        let test = begun.elapsed();
+        match judged {
+            Ok(ScratchResult::Accepted) => {}
+            Ok(ScratchResult::Refused(complaints)) => {
+                self.generations.discard(&staged);
+                return Ok(Outcome::Refused { complaints, test });
+            }
+            Ok(ScratchResult::TooMuch(words)) => {
+                self.generations.discard(&staged);
+                return Ok(self.untaken(format!("nginx cannot take it as a whole: {words}"), weighing::short(&words)));
+            }
+            Err(ApplyError::Slow { program, seconds }) => {
+                self.generations.discard(&staged);
+                return Ok(self.untaken(ApplyError::Slow { program, seconds }.to_string(), self.slow()));
+            }
+            // Either the host's own configuration is broken, or a scratch configuration lacks a
+            // part of it: a test of the whole configuration decides.
+            Ok(ScratchResult::HostRefused(words)) => {
+                tracing::warn!(%words, "changed files cannot be tested by themselves");
+                whole = true;
+            }
+            Err(error) => {
+                self.generations.discard(&staged);
+                return Err(error);
+            }
+        }
+        self.steps.reached(Step::Tested);
+        let effort =
+            Attempt { generation: staged.manifest.generation, files: Some(files), test, written: staged.written };
+        self.running = None;
+        whole |= self.host.master().is_err();
+        self.generations.switch(staged.manifest, &mut self.steps)?;
+        // The configuration that nginx will read at its start has to be tested as a whole.
+        match if whole { self.host.test(None) } else { return self.activate(effort) } {
+            Ok(tested) if tested.accepted => self.activate(effort),
+            Ok(tested) => self.refused(&effort, &tested.words, false),
+            Err(error @ ApplyError::Slow { .. }) => self.roll_back(error.to_string(), Some(self.slow()), false),
+            Err(error) => self.roll_back(error.to_string(), None, false),
+        }
+    }
+
+    /// The wanted files are already on disk: this finds out whether nginx runs them.
+    fn same_again(&mut self, generation: u64) -> Result<Outcome, ApplyError> {
+        let master = match self.host.master() {
+            Ok(master) => master,
+            Err(why) => {
+                self.running = None;
+                return Ok(Outcome::Ready { generation, why });
+            }
+        };
+        // The generation may run without being recorded, when the journal could not be written.
+        let known = self.generations.is_confirmed(generation);
+        if known && self.running == Some(master) {
+            return Ok(Outcome::Unchanged { generation });
+        }
+        let begun = Instant::now();
+        match Confirm::of(&self.options, generation).at_rest(&mut self.host, master) {
+            true if known => {
+                self.running = Some(master);
+                Ok(Outcome::Unchanged { generation })
+            }
+            true => self.record(Attempt::none(generation), master, begun.elapsed()),
+            false => self.activate(Attempt::none(generation)),
+        }
+    }
+
+    /// Tests the files that differ from the last confirmed generation.
+    fn test(&mut self, files: &FileSet, generation: u64, context: &Context) -> Result<ScratchResult, ApplyError> {
+        let current = self.generations.current();
+        let changed = changed_files(files, |path| {
+            let known = current.and_then(|manifest| manifest.entries.get(path));
+            known.is_none_or(|entry| entry.digest != files.files[path].digest)
+        });
+        let scratch = Scratch {
+            folder: self.options.state.join("scratch"),
+            staged: self.generations.folder(generation),
+            link: self.generations.link(),
+            confirmed: self.generations.confirmed().map(|number| self.generations.folder(number)),
+            files,
+            context,
+            limit: self.options.culprits.max(1),
+        };
+        scratch.test(changed, &mut self.host)
+    }
+
+    /// The parts of the host's configuration that a scratch test needs; without them only the
+    /// whole configuration can be tested.
+    fn context(&self) -> Option<Context> {
+        let tree = Tree::read(self.options.nginx_configuration.as_deref()?, &self.options.root);
+        let tree = tree.inspect_err(|error| tracing::warn!("changed files are not tested by themselves: {error}"));
+        tree.ok().map(|tree| Context::of(&tree.expanded()))
+    }
+
+    /// Rolls back because nginx refuses the whole configuration, although it accepted the changed
+    /// files alone.
+    fn refused(&mut self, effort: &Attempt<'_>, printed: &str, read: bool) -> Result<Outcome, ApplyError> {
+        let places = GenerationFolders {
+            link: self.generations.link(),
+            copies: vec![self.generations.folder(effort.generation)],
+        };
+        let failure = places.failure(printed);
+        let words = failure.words.clone();
+        if failure.scope != Scope::Writing {
+            return self.roll_back(hosts_fault(&words), Some(weighing::short(&words)), read);
+        }
+        let culprit = failure.place.as_ref().map(|(path, _)| path.clone());
+        let before = self.generations.confirmed().map(|number| self.generations.folder(number));
+        let complaint = match (culprit, effort.files) {
+            (Some(culprit), Some(files)) if files.files.contains_key(&culprit) => {
+                Some(complaint(failure, &culprit, files, before.as_deref()))
+            }
+            _ => None,
+        };
+        let outcome = self.roll_back(hosts_fault(&words), None, read)?;
+        Ok(match complaint {
+            Some(complaint) => Outcome::Refused { complaints: vec![complaint], test: effort.test },
+            None => outcome,
+        })
+    }
+
+    /// Lets nginx read the current generation and waits for confirmation.
+    fn activate(&mut self, effort: Attempt<'_>) -> Result<Outcome, ApplyError> {
+        let generation = effort.generation;
+        let confirm = Confirm::of(&self.options, generation);
+        match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
+            Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
+            // No object is to blame when nginx is killed although it runs what it ran before.
+            Ok(Confirmation::Killed(why)) if !self.generations.is_confirmed(generation) => {
+                let generation = self.generations.switch_back(&mut self.steps)?;
+                self.killed = true;
+                Ok(Outcome::Killed { generation, why, read: true })
+            }
+            Ok(Confirmation::Down(why) | Confirmation::Killed(why)) => Ok(Outcome::Ready { generation, why }),
+            Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed, false),
+            Ok(Confirmation::Late { why, too_much }) => {
+                let too_much = too_much.then(|| self.late(&why));
+                self.roll_back(format!("generation {generation} was not confirmed: {why}"), too_much, true)
+            }
+            Err(error) => self.roll_back(error.to_string(), None, false),
+        }
+    }
+
+    fn record(&mut self, effort: Attempt<'_>, master: Process, reload: Duration) -> Result<Outcome, ApplyError> {
+        let Attempt { generation, test, written, .. } = effort;
+        self.steps.reached(Step::Confirmed);
+        self.running = Some(master);
+        self.generations.confirm(generation)?;
+        self.steps.reached(Step::Recorded);
+        Ok(Outcome::Confirmed { generation, test, reload, written })
+    }
+
+    /// Puts the last confirmed generation into place again; nginx must reload when it may have
+    /// read the other one. When nginx does not take even the confirmed one, the other is not
+    /// blamed as `too_much`.
+    fn roll_back(&mut self, why: String, too_much: Option<String>, read: bool) -> Result<Outcome, ApplyError> {
+        let abandoned = self.generations.current().map(|manifest| manifest.generation);
+        let generation = self.generations.switch_back(&mut self.steps)?;
+        let outcome = |why, too_much| Outcome::RolledBack { generation, why, too_much };
+        let master = self.host.master();
+        let Some(target) = generation else {
+            // No confirmed generation is left: nginx only has to unload what it may have read.
+            if let (true, Ok(master)) = (read, master) {
+                self.host.hang_up(master)?;
+            }
+            return Ok(outcome(why, too_much));
+        };
+        if !read || abandoned == generation {
+            self.running = master.ok().filter(|_| self.host.served() == generation);
+            return Ok(outcome(why, too_much));
+        }
+        let confirm = Confirm::of(&self.options, target).again();
+        Ok(match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
+            Ok(Confirmation::Confirmed { master, .. }) => {
+                self.running = Some(master);
+                outcome(why, too_much)
+            }
+            Ok(
+                Confirmation::Down(also)
+                | Confirmation::Killed(also)
+                | Confirmation::Refused(also)
+                | Confirmation::Late { why: also, .. },
+            ) => outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"), None),
+            Err(error) => outcome(format!("{why}; generation {target} is in place again, but {error}"), None),
+        })
+    }
+}
+
+impl Attempt<'_> {
+    /// Nothing was written or tested for this generation now.
+    fn none(generation: u64) -> Self {
+        Attempt { generation, files: None, test: Duration::ZERO, written: 0 }
+    }
+}
+
+fn hosts_fault(words: &str) -> String {
+    format!(
+        "nginx refuses the configuration of this node, and not because of a file of ingressd: {words}; correct it \
+            until nginx -t succeeds"
+    )
+}

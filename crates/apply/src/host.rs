@@ -1,0 +1,459 @@
+//! The one place that spawns processes and sends signals: to nginx's binary and its master; it
+//! also asks nginx's status address.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{OnceLock, mpsc};
+use std::time::Duration;
+
+use rayon::prelude::*;
+
+use super::error::ApplyError;
+use super::process::{self, Process, Role, Table};
+
+/// How many of the last lines of a program's output are kept.
+const LINES: usize = 64;
+
+/// How long one exchange with the status address may take.
+const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The host as seen by an apply: nginx's processes, tests and status. Files are not part of it.
+pub trait Host {
+    /// The running master, or the reason why none is considered to be running.
+    fn master(&mut self) -> Result<Process, String>;
+
+    /// The master's children now; `None` when the master is gone.
+    fn table(&mut self, master: Process) -> Option<Table>;
+
+    /// Whether a master that is gone was killed, rather than stopped deliberately.
+    fn was_killed(&mut self, master: Process) -> bool;
+
+    /// Tells the master to reload its configuration (SIGHUP).
+    fn hang_up(&mut self, master: Process) -> Result<(), ApplyError>;
+
+    /// Tells a worker to accept no new connections and to end after its last one, as its master
+    /// does after a reload.
+    fn retire(&mut self, worker: Process) -> Result<(), ApplyError>;
+
+    /// Ends a worker, and with it its connections.
+    fn end(&mut self, worker: Process) -> Result<(), ApplyError>;
+
+    /// Has nginx test the host's own configuration, or this one instead.
+    fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError>;
+
+    /// Limits the duration of each test from now on; `None` restores the limit of the options.
+    fn limit_tests(&mut self, limit: Option<Duration>);
+
+    /// Has nginx test these configurations, in parallel where that is possible. The results are in
+    /// the order of the configurations.
+    fn test_each(&mut self, configurations: &[PathBuf]) -> Result<Vec<Tested>, ApplyError> {
+        configurations.iter().map(|configuration| self.test(Some(configuration))).collect()
+    }
+
+    /// The generation that the status address reports.
+    fn served(&mut self) -> Option<u64>;
+}
+
+/// The result of a configuration test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tested {
+    /// Whether nginx accepts it.
+    pub accepted: bool,
+    /// The last lines of what it printed.
+    pub words: String,
+}
+
+/// The paths and addresses of this host's nginx.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemOptions {
+    /// The path of nginx's binary.
+    pub binary: PathBuf,
+    /// Its configuration file, when not the built-in one.
+    pub configuration: Option<PathBuf>,
+    /// Its prefix, when not the built-in one.
+    pub prefix: Option<PathBuf>,
+    /// The file with the master's PID.
+    pub pid_file: PathBuf,
+    /// The systemd unit that runs nginx; it is asked when the PID file does not help.
+    pub unit: Option<String>,
+    /// The address that reports the generation.
+    pub status: SocketAddr,
+    /// The path of the request to it.
+    pub status_path: String,
+    /// How long a test may take.
+    pub test_timeout: Duration,
+}
+
+impl SystemOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        SystemOptions {
+            binary: PathBuf::new(),
+            configuration: None,
+            prefix: None,
+            pid_file: PathBuf::new(),
+            unit: None,
+            status: SocketAddr::from(([127, 0, 0, 1], 0)),
+            status_path: "/generation".to_owned(),
+            test_timeout: Duration::ZERO,
+        }
+    }
+}
+
+/// The real host.
+#[derive(Debug)]
+pub struct System {
+    options: SystemOptions,
+    /// Whether the binary knows `-e` (since 1.19.5), once a test has asked: without it a test also
+    /// opens the built-in log file.
+    knows_error_option: OnceLock<bool>,
+    /// How long a test may take at present.
+    limit: Duration,
+}
+
+impl System {
+    /// The nginx of these options; it is asked for its version before its first test.
+    pub fn new(options: SystemOptions) -> System {
+        System { limit: options.test_timeout, options, knows_error_option: OnceLock::new() }
+    }
+
+    /// Where this nginx is.
+    pub fn options(&self) -> &SystemOptions {
+        &self.options
+    }
+
+    fn judge(&self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
+        let knows_error_option = match self.knows_error_option.get() {
+            Some(knows) => *knows,
+            None => {
+                let knows = knows_error_option(&build_information(&self.options.binary)?);
+                *self.knows_error_option.get_or_init(|| knows)
+            }
+        };
+        let mut arguments = vec![OsString::from("-t"), "-q".into()];
+        let mut add = |name: &str, value: Option<&Path>| {
+            arguments.extend(value.iter().flat_map(|value| [name.into(), value.as_os_str().to_owned()]));
+        };
+        add("-p", self.options.prefix.as_deref());
+        add("-c", instead.or(self.options.configuration.as_deref()));
+        add("-e", knows_error_option.then_some(Path::new("stderr")));
+        run(&self.options.binary, &arguments, self.limit)
+    }
+
+    /// The process with this PID, provided that it is a master of our binary.
+    fn proven(&self, pid: u32) -> Result<Process, String> {
+        let stat = process::stat(pid).ok_or_else(|| format!("no process {pid} runs"))?;
+        self.check_binary(pid)?;
+        let process = Process { pid, started: stat.starttime };
+        let table = Table::read(process);
+        let leads = table.is_some_and(|table| table.children.iter().any(|(_, role)| *role != Role::Other));
+        match leads || process::title(pid).starts_with("nginx: master process") {
+            true => Ok(process),
+            false => Err(format!("process {pid} is no nginx master: it has no workers")),
+        }
+    }
+
+    /// Whether the process runs our binary, as far as the kernel says.
+    fn check_binary(&self, pid: u32) -> Result<(), String> {
+        let link = PathBuf::from(format!("/proc/{pid}/exe"));
+        let runs = match fs::read_link(&link) {
+            Ok(runs) => runs,
+            // Reading the link needs the right to look into any process (CAP_SYS_PTRACE), which
+            // the unit does not have. Processes of root have to be trusted then: set-uid programs
+            // that others start keep their real user ID.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_root(pid) => return Ok(()),
+            Err(error) => return Err(format!("cannot read {}: {error}", link.display())),
+        };
+        let wanted = fs::canonicalize(&self.options.binary).unwrap_or_else(|_| self.options.binary.clone());
+        // After an upgrade of the package the old binary still runs, without a name in the file
+        // system.
+        let name = runs.to_string_lossy();
+        match Path::new(name.strip_suffix(" (deleted)").unwrap_or(&name)) == wanted {
+            true => Ok(()),
+            false => Err(format!("process {pid} is {name}, not {}", wanted.display())),
+        }
+    }
+
+    fn told_by_pid_file(&self) -> Result<Process, String> {
+        let path = &self.options.pid_file;
+        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no {}", path.display()),
+            _ => format!("cannot read {}: {error}", path.display()),
+        })?;
+        let pid = text.trim().parse().map_err(|_| format!("{} does not hold a process number", path.display()))?;
+        self.proven(pid)
+    }
+
+    fn told_by_systemd(&self, unit: &str) -> Result<Process, String> {
+        let told = property(unit, "MainPID").map_err(|error| error.to_string())?;
+        match told.parse() {
+            Ok(0) => Err(format!("{unit} is not running")),
+            Ok(pid) => self.proven(pid),
+            Err(_) => Err(format!("systemd does not tell the main process of {unit}")),
+        }
+    }
+}
+
+impl Host for System {
+    fn master(&mut self) -> Result<Process, String> {
+        // The PID file costs nothing to read and follows an upgrade of the binary; systemd is
+        // asked when it does not help.
+        self.told_by_pid_file().or_else(|why| match &self.options.unit {
+            Some(unit) => self.told_by_systemd(unit).map_err(|also| format!("{why}; {also}")),
+            None => Err(why),
+        })
+    }
+
+    fn table(&mut self, master: Process) -> Option<Table> {
+        Table::read(master)
+    }
+
+    fn was_killed(&mut self, master: Process) -> bool {
+        let result = self.options.unit.as_deref().and_then(|unit| property(unit, "Result").ok());
+        was_killed(master, result.as_deref(), fs::read_to_string(&self.options.pid_file).ok().as_deref())
+    }
+
+    fn hang_up(&mut self, master: Process) -> Result<(), ApplyError> {
+        send(master, rustix::process::Signal::HUP)
+    }
+
+    fn retire(&mut self, worker: Process) -> Result<(), ApplyError> {
+        send(worker, rustix::process::Signal::QUIT)
+    }
+
+    fn end(&mut self, worker: Process) -> Result<(), ApplyError> {
+        send(worker, rustix::process::Signal::TERM)
+    }
+
+    fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
+        self.judge(instead)
+    }
+
+    fn limit_tests(&mut self, limit: Option<Duration>) {
+        let longest = self.options.test_timeout;
+        self.limit = limit.map_or(longest, |limit| limit.min(longest));
+    }
+
+    fn test_each(&mut self, configurations: &[PathBuf]) -> Result<Vec<Tested>, ApplyError> {
+        configurations.par_iter().map(|configuration| self.judge(Some(configuration))).collect()
+    }
+
+    fn served(&mut self) -> Option<u64> {
+        let mut stream = TcpStream::connect_timeout(&self.options.status, STATUS_TIMEOUT).ok()?;
+        stream.set_read_timeout(Some(STATUS_TIMEOUT)).ok()?;
+        stream.set_write_timeout(Some(STATUS_TIMEOUT)).ok()?;
+        let SystemOptions { status, status_path, .. } = &self.options;
+        write!(stream, "GET {status_path} HTTP/1.0\r\nHost: {status}\r\nConnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.take(4096).read_to_string(&mut answer).ok()?;
+        parse_served(&answer)
+    }
+}
+
+/// A property of a unit, as systemd reports it.
+fn property(unit: &str, name: &str) -> Result<String, ApplyError> {
+    let arguments = ["show", "-p", name, "--value", "--", unit].map(OsString::from);
+    run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map(|told| told.words.trim().to_owned())
+}
+
+/// Whether a master was killed, judged from the result of its unit and from the PID file.
+fn was_killed(master: Process, result: Option<&str>, pid_file: Option<&str>) -> bool {
+    match result {
+        // systemd removes the file when it knows how the master ended.
+        Some("oom-kill" | "signal") => true,
+        // A master that ends normally removes its PID file first. Without a unit nothing else is
+        // known.
+        None | Some("success" | "") => pid_file.is_some_and(|text| text.trim().parse() == Ok(master.pid)),
+        // It was stopped and then killed because it did not end in time, or it crashed.
+        Some(_) => false,
+    }
+}
+
+/// Whether systemd is shutting down the whole host, rather than our unit alone.
+pub fn host_stops() -> bool {
+    let asked = || run(Path::new("systemctl"), &["is-system-running".into()], Duration::from_secs(10));
+    sd_notify::booted().unwrap_or(false) && asked().is_ok_and(|told| told.words.trim() == "stopping")
+}
+
+/// Whether a process belongs to root by its real, effective and saved user ID. The owner of its
+/// folder in `/proc` is no proof, because a process can change it.
+fn is_root(pid: u32) -> bool {
+    let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
+    let status = process.and_then(|process| process.status().ok());
+    status.is_some_and(|status| [status.ruid, status.euid, status.suid] == [0; 3])
+}
+
+/// Sends a signal to this process, and to no other that got its PID meanwhile.
+fn send(process: Process, signal: rustix::process::Signal) -> Result<(), ApplyError> {
+    let failed = |source| ApplyError::Signal { pid: process.pid, source };
+    let same = || process::stat(process.pid).is_some_and(|stat| stat.starttime == process.started);
+    let gone = || failed(rustix::io::Errno::SRCH.into());
+    let pid = i32::try_from(process.pid).ok().and_then(rustix::process::Pid::from_raw).ok_or_else(gone)?;
+    // The handle is opened before the check, so the signal cannot reach another process that got
+    // the PID later.
+    let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
+    if !same() {
+        return Err(gone());
+    }
+    match handle {
+        Ok(handle) => rustix::process::pidfd_send_signal(handle, signal),
+        // Kernels before 5.3 have no process handles.
+        Err(_) => rustix::process::kill_process(pid, signal),
+    }
+    .map_err(|error| failed(error.into()))
+}
+
+/// What `nginx -V` prints.
+pub fn build_information(binary: &Path) -> Result<String, ApplyError> {
+    run(binary, &["-V".into()], Duration::from_secs(10)).map(|tested| tested.words)
+}
+
+/// The generation's number in the body of a successful response.
+fn parse_served(answer: &str) -> Option<u64> {
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let good = head.split(' ').nth(1) == Some("200");
+    body.trim().parse().ok().filter(|_| good)
+}
+
+/// Whether a version as in `nginx version: nginx/1.22.1` has the option `-e`.
+fn knows_error_option(build_information: &str) -> bool {
+    let version = build_information.lines().find_map(|line| line.split_once("nginx version: ")?.1.split('/').nth(1));
+    let numbers: Vec<u32> = version
+        .and_then(|version| version.split_whitespace().next())
+        .map(|version| version.split('.').map_while(|number| number.parse().ok()).collect())
+        .unwrap_or_default();
+    numbers.as_slice() >= [1, 19, 5].as_slice()
+}
+
+/// Runs a program until it ends or the limit passes, and keeps the last lines of its output.
+fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested, ApplyError> {
+    let failed = |source| ApplyError::Program { program: program.display().to_string(), source };
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
+    // Messages in English; and no sockets inherited from the process that started us.
+    command.env("LC_ALL", "C").env_remove("NGINX").env_remove("NGINX_BPF_MAPS");
+    let mut child = command.spawn().map_err(failed)?;
+    // The command holds the writing end of the pipe: without this the reader would not see its
+    // end.
+    drop(command);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut last = VecDeque::with_capacity(LINES);
+        let mut reader = BufReader::new(reader);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            if last.len() == LINES {
+                last.pop_front();
+            }
+            last.push_back(String::from_utf8_lossy(&line).into_owned());
+            line.clear();
+        }
+        // The receiver is gone when the limit has passed.
+        let _ = sender.send(String::from_iter(last));
+    });
+    match receiver.recv_timeout(limit) {
+        Ok(mut words) => {
+            let status = child.wait().map_err(failed)?;
+            if let Some(signal) = status.signal() {
+                // A program that is ended by a signal cannot report it; the kernel does so to a
+                // process when memory runs out.
+                words.push_str(&format!("nginx: [emerg] nginx was ended by signal {signal}\n"));
+            }
+            Ok(Tested { accepted: status.success(), words })
+        }
+        Err(_) => {
+            child.kill().map_err(failed)?;
+            child.wait().map_err(failed)?;
+            let program = format!("{} {}", program.display(), arguments.join(" ".as_ref()).display());
+            Err(ApplyError::Slow { program, seconds: limit.as_secs() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Path, Process, is_root, knows_error_option, parse_served, run, was_killed};
+    use crate::ApplyError;
+
+    #[test]
+    fn only_a_good_answer_with_a_number_counts() {
+        for (answer, expected) in [
+            ("HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\n42\n", Some(42)),
+            ("HTTP/1.1 200 OK\r\n\r\n", None),
+            ("HTTP/1.1 404 Not Found\r\n\r\n42", None),
+            ("HTTP/1.1 200 OK\r\n\r\nforty", None),
+            ("42", None),
+        ] {
+            assert_eq!(parse_served(answer), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn the_option_for_the_log_is_used_where_it_exists() {
+        for (version, expected) in [
+            ("nginx version: nginx/1.18.0 (Ubuntu)\nbuilt with", false),
+            ("nginx version: nginx/1.19.4", false),
+            ("nginx version: nginx/1.19.5", true),
+            ("nginx version: openresty/1.31.0.1", true),
+            ("", false),
+        ] {
+            assert_eq!(knows_error_option(version), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn processes_of_root_are_known_by_their_users() {
+        use std::os::unix::process::CommandExt as _;
+        let ours = nix::unistd::getresuid().unwrap();
+        let is_ours = [ours.real, ours.effective, ours.saved].iter().all(|user| user.is_root());
+        assert_eq!(is_root(std::process::id()), is_ours);
+        // Root without the right to change its user cannot start such a process.
+        if let Ok(mut other) = std::process::Command::new("/bin/sleep").arg("60").uid(65_534).spawn() {
+            let found = is_root(other.id());
+            other.kill().unwrap();
+            other.wait().unwrap();
+            assert!(!found);
+        }
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_or_crashed_was_not_killed() {
+        let master = Process { pid: 7, started: 1 };
+        for (result, pid_file, expected) in [
+            (Some("oom-kill"), None, true),
+            (Some("signal"), None, true),
+            (Some("success"), Some("7\n"), true),
+            (None, Some("7\n"), true),
+            // It ended by itself, for example because it was stopped, or because another one runs
+            // already.
+            (Some("success"), None, false),
+            (None, None, false),
+            (None, Some("8\n"), false),
+            // It was stopped and had not finished reading its configuration when its time was
+            // over.
+            (Some("timeout"), Some("7\n"), false),
+            (Some("core-dump"), Some("7\n"), false),
+        ] {
+            assert_eq!(was_killed(master, result, pid_file), expected, "{result:?} {pid_file:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_run_to_its_end_or_stopped() {
+        let tested = run(Path::new("/bin/cat"), &["/nowhere".into()], Duration::from_secs(60)).unwrap();
+        assert!(!tested.accepted && tested.words.contains("No such file"), "{tested:?}");
+        let slow = run(Path::new("/bin/sleep"), &["60".into()], Duration::from_millis(20));
+        assert!(matches!(slow, Err(ApplyError::Slow { .. })), "{slow:?}");
+        let killed = run(Path::new("/bin/sh"), &["-c".into(), "kill -9 $$".into()], Duration::from_secs(60)).unwrap();
+        assert!(!killed.accepted && killed.words.contains("ended by signal 9"), "{killed:?}");
+        let missing = run(Path::new("/nowhere/nginx"), &[], Duration::from_secs(60));
+        assert!(matches!(missing, Err(ApplyError::Program { .. })), "{missing:?}");
+    }
+}

@@ -1,0 +1,199 @@
+//! Writes the folder of one generation: hard-links files that stay, writes those that change.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::Write as _;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::Mode;
+use nix::unistd::{Gid, fchown, linkat, syncfs};
+
+use super::error::ApplyError;
+use super::manifest::{Entry, MANIFEST, Manifest, Traits};
+use super::record::Segment;
+use super::steps::{Step, Steps};
+use ingressd_model::Instance;
+use ingressd_nginx::render::{Content, Digest, FilePath, FileSet, Part};
+
+/// The file with the generation's number. It is written here and not by `render`, because rendered
+/// files must not depend on the number.
+pub const NUMBER_FILE: &str = "http/generation.conf";
+
+/// The folders of a generation with their modes: nginx's workers may enter some of them.
+const FOLDERS: [(&str, u32); 5] =
+    [("http", 0o755), ("stream", 0o755), ("certs", 0o700), ("auth", 0o700), ("empty", 0o755)];
+
+/// From this many files on, one flush of the whole file system is cheaper than one for each file.
+const FLUSH_TOGETHER: usize = 64;
+
+/// Where to write a generation, and from what to link.
+#[derive(Debug)]
+pub struct Staging<'a> {
+    /// The folder to make; it must not exist.
+    pub folder: PathBuf,
+    /// The number to write.
+    pub generation: u64,
+    /// The folder and manifest of the generation that unchanged files are linked from.
+    pub base: Option<(PathBuf, &'a Manifest)>,
+    /// The group of nginx's workers.
+    pub workers_group: Option<u32>,
+    /// Which of several instances this is: the name of its variable is in the file.
+    pub instance: &'a Instance,
+    /// The segment that is added to the record.
+    pub segment: Segment,
+}
+
+/// The content of the file with the number.
+fn number_file(generation: u64, instance: &Instance) -> Vec<u8> {
+    let variable = instance.generation_variable();
+    format!("geo ${variable} {{\n    default {generation};\n}}\n").into_bytes()
+}
+
+/// Splits a path into folder and name. A generation has no deeper folders, and a name cannot lead
+/// out of it.
+fn split(path: &str) -> Result<(usize, &str), ApplyError> {
+    let (folder, name) = path.split_once('/').ok_or_else(|| ApplyError::Path(path.to_owned()))?;
+    let index = FOLDERS.iter().position(|(known, _)| *known == folder);
+    let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0', '\n']) && path != NUMBER_FILE;
+    index.filter(|_| plain).map(|index| (index, name)).ok_or_else(|| ApplyError::Path(path.to_owned()))
+}
+
+impl Staging<'_> {
+    /// Writes and flushes everything. Returns the manifest and how many files were written rather
+    /// than linked.
+    pub fn write(&self, files: &FileSet, steps: &mut Steps) -> Result<(Manifest, usize), ApplyError> {
+        let targets = self.make_folders()?;
+        let recorded = self.segment.write(&self.folder, self.generation)?;
+        steps.reached(Step::FolderMade);
+        let sources: Option<Vec<_>> =
+            self.base.as_ref().map(|(base, _)| FOLDERS.iter().map(|(name, _)| open_folder(base, name).ok()).collect());
+        let (mut entries, mut written) = (BTreeMap::new(), Vec::new());
+        for (path, file) in &files.files {
+            let (folder, name) = split(path)?;
+            let linked = sources.as_ref().and_then(|from| {
+                let entry = self.reusable(path, file.digest)?;
+                linkat(from[folder].as_ref()?, name, &targets[folder], name, AtFlags::empty()).ok().map(|()| entry)
+            });
+            let entry = match linked {
+                Some(entry) => entry,
+                None => {
+                    let (entry, handle) = self.write_file(path, &targets[folder], name, file.digest, &file.content)?;
+                    // Handles are kept only as long as each file is flushed by itself.
+                    written.push((written.len() < FLUSH_TOGETHER).then_some((Arc::clone(path), handle)));
+                    steps.reached(Step::FileWritten);
+                    entry
+                }
+            };
+            entries.insert(Arc::clone(path), entry);
+        }
+        let content = Content::plain([Part::Bytes(number_file(self.generation, self.instance).into())]);
+        let number: FilePath = NUMBER_FILE.into();
+        let (entry, handle) =
+            self.write_file(&number, &targets[0], "generation.conf", Digest::of(&content.bytes()), &content)?;
+        entries.insert(Arc::clone(&number), entry);
+        steps.reached(Step::FilesComplete);
+        let manifest = Manifest { generation: self.generation, digest: Some(files.digest()), entries };
+        let list = self.write_manifest(&manifest)?;
+        let count = written.len();
+        let flush = || -> std::io::Result<()> {
+            if count > FLUSH_TOGETHER {
+                return Ok(syncfs(&list)?);
+            }
+            written.iter().flatten().try_for_each(|(_, file)| file.sync_data())?;
+            handle.sync_data()?;
+            list.sync_data()?;
+            recorded.iter().try_for_each(File::sync_all)?;
+            targets.into_iter().try_for_each(|folder| File::from(folder).sync_all())?;
+            File::open(&self.folder)?.sync_all()
+        };
+        flush().map_err(ApplyError::files("flush", &self.folder))?;
+        steps.reached(Step::ManifestWritten);
+        Ok((manifest, count))
+    }
+
+    /// The base's entry for a file that can be hard-linked: same content, mode and group.
+    fn reusable(&self, path: &FilePath, digest: Digest) -> Option<Entry> {
+        let entry = self.base.as_ref()?.1.entries.get(path).filter(|entry| entry.digest == digest)?;
+        let group = self.workers_group.filter(|_| path.starts_with("auth/"));
+        group.is_none_or(|group| group == entry.traits.group).then_some(*entry)
+    }
+
+    fn make_folders(&self) -> Result<Vec<OwnedFd>, ApplyError> {
+        let make = |path: &Path, mode| {
+            DirBuilder::new().mode(mode).create(path).map_err(ApplyError::files("create folder", path))
+        };
+        make(&self.folder, 0o755)?;
+        // Whatever the umask is, workers must be able to reach the password files.
+        fs::set_permissions(&self.folder, Permissions::from_mode(0o755))
+            .map_err(ApplyError::files("change mode of", &self.folder))?;
+        for (name, mode) in FOLDERS {
+            make(&self.folder.join(name), mode)?;
+        }
+        if let Some(group) = self.workers_group {
+            let path = self.folder.join("auth");
+            std::os::unix::fs::chown(&path, None, Some(group)).map_err(ApplyError::files("change group of", &path))?;
+            fs::set_permissions(&path, Permissions::from_mode(0o750))
+                .map_err(ApplyError::files("change mode of", &path))?;
+        }
+        FOLDERS.iter().map(|(name, _)| open_folder(&self.folder, name)).collect()
+    }
+
+    fn write_file(
+        &self,
+        path: &FilePath,
+        folder: &OwnedFd,
+        name: &str,
+        digest: Digest,
+        content: &Content,
+    ) -> Result<(Entry, File), ApplyError> {
+        let mode = Mode::from_bits_truncate(if content.secret { 0o600 } else { 0o644 });
+        let write = || -> std::io::Result<(Entry, File)> {
+            let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+            let mut file = File::from(openat(folder.as_fd(), name, flags, mode)?);
+            file.write_all(&content.bytes())?;
+            // Workers open password files themselves, at each request, as their own user.
+            if let Some(group) = self.workers_group.filter(|_| path.starts_with("auth/")) {
+                fchown(&file, None, Some(Gid::from_raw(group)))?;
+                file.set_permissions(Permissions::from_mode(0o640))?;
+            }
+            Ok((Entry { digest, traits: Traits::of(&file.metadata()?) }, file))
+        };
+        write().map_err(ApplyError::files("write", self.folder.join(&**path)))
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> Result<File, ApplyError> {
+        let path = self.folder.join(MANIFEST);
+        let write = || {
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path)?;
+            file.write_all(manifest.text().as_bytes()).map(|()| file)
+        };
+        write().map_err(ApplyError::files("write", &path))
+    }
+}
+
+/// A handle of a folder of a generation. One that an older version wrote may lack some.
+fn open_folder(generation: &Path, name: &str) -> Result<OwnedFd, ApplyError> {
+    let path = generation.join(name);
+    File::open(&path).map(OwnedFd::from).map_err(ApplyError::files("open folder", &path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn paths_cannot_leave_the_generation() {
+        for path in ["http/a.conf", "certs/a.pem", "auth/x", "stream/-", "empty/x"] {
+            assert!(split(path).is_ok(), "{path}");
+        }
+        for path in
+            ["a", "http", "http/", "http/../x", "http/a/b", "other/a", "/http/a", "http/.a", "http/generation.conf"]
+        {
+            assert!(split(path).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Gathers everything about this host's nginx that has to be known before anything is applied.
+
+use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::error::ApplyError;
+use super::host::build_information;
+use super::tree::{Tree, built_in, workers_group};
+use ingressd_model::Instance;
+use ingressd_nginx::render::Digest;
+use ingressd_nginx::{Capabilities, GateOptions, OtherSites, RuleFiles};
+
+/// What this host's nginx is, and what its own configuration says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// The main configuration file.
+    pub configuration: PathBuf,
+    /// The file with the master's PID.
+    pub pid_file: PathBuf,
+    /// The group ID of the workers, when they run as another user than we.
+    pub workers_group: Option<u32>,
+    /// Version and modules.
+    pub capabilities: Capabilities,
+    /// A digest that identifies the program: another build of nginx, or another file of any
+    /// module, has another one.
+    pub fingerprint: String,
+    /// What other sites claim.
+    pub other_sites: OtherSites,
+    /// Whether the configuration includes files of the current generation: otherwise nginx never
+    /// reads them.
+    pub includes_ours: bool,
+}
+
+impl Survey {
+    /// Asks the binary and reads the configuration, without files below `own`, for this instance.
+    ///
+    /// # Errors
+    ///
+    /// When the binary cannot be run or is no nginx, and when the main file cannot be read.
+    pub fn of(
+        binary: &Path,
+        configuration: Option<&Path>,
+        prefix: Option<&Path>,
+        own: &Path,
+        instance: &Instance,
+    ) -> Result<Survey, ApplyError> {
+        let build = build_information(binary)?;
+        let flag = |flag| built_in(&build, flag);
+        let prefix =
+            prefix.map(Path::to_owned).or_else(|| flag("--prefix=")).unwrap_or_else(|| "/usr/local/nginx".into());
+        let configuration = configuration
+            .map(Path::to_owned)
+            .or_else(|| flag("--conf-path="))
+            .unwrap_or_else(|| "conf/nginx.conf".into());
+        let configuration = prefix.join(configuration);
+        let host = Tree::read(&configuration, own)?.survey(instance);
+        let pid_file = host.pid.map(PathBuf::from).or_else(|| flag("--pid-path="));
+        let capabilities = Capabilities::parse(&build, &host.load_modules)
+            .map_err(|error| ApplyError::Damaged { path: binary.to_owned(), what: error.to_string() })?;
+        let modules = host.load_modules.iter().map(|file| prefix.join(file));
+        let fingerprint = fingerprint(&build, modules.chain([binary.to_owned()]));
+        Ok(Survey {
+            fingerprint,
+            pid_file: prefix.join(pid_file.unwrap_or_else(|| "logs/nginx.pid".into())),
+            workers_group: workers_group(host.user.as_ref(), &build),
+            configuration,
+            capabilities,
+            other_sites: host.other_sites,
+            includes_ours: host.includes_ours,
+        })
+    }
+
+    /// Adds which of the files that the settings name are missing. Whether nginx can read the
+    /// existing ones, its test says.
+    #[must_use]
+    pub fn with_files(mut self, GateOptions { firewall, geo, .. }: &GateOptions) -> Survey {
+        let is_there =
+            |files: &RuleFiles| glob::glob(files.as_str()).is_ok_and(|mut found| found.any(|path| path.is_ok()));
+        let missing = firewall.files().filter(|files| !is_there(files)).cloned();
+        self.other_sites.missing_rules = missing.collect();
+        let databases = geo.files.iter().map(|file| &file.path);
+        self.other_sites.missing_databases = databases.filter(|path| !path.is_file()).cloned().collect();
+        self
+    }
+}
+
+/// A digest that stays the same across restarts, as long as the program reports the same and none
+/// of its files is replaced.
+fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
+    let mut text = build.to_owned();
+    for file in files {
+        let metadata = file.metadata().ok();
+        let state = metadata.map(|metadata| (metadata.len(), metadata.mtime(), metadata.mtime_nsec()));
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{} {state:?}", file.display());
+    }
+    Digest::of(text.as_bytes()).hexadecimal(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ingressd_model::catalogue::Version;
+    use ingressd_nginx::{FirewallOptions, GeoFile, GeoOptions};
+
+    #[test]
+    fn rules_that_are_not_there_are_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("rules")).unwrap();
+        for name in ["base.conf", "rules/one.conf"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let files = |names: &[&str]| -> Vec<RuleFiles> {
+            names.iter().map(|name| folder.path().join(name).to_str().unwrap().parse().unwrap()).collect()
+        };
+        let firewall = FirewallOptions {
+            rules: files(&["base.conf", "other.conf"]),
+            core_rules: files(&["rules/*.conf", "rules/*.data"]),
+            shared: false,
+        };
+        let survey = Survey {
+            configuration: PathBuf::new(),
+            pid_file: PathBuf::new(),
+            workers_group: None,
+            capabilities: Capabilities::profile(Version(1, 22, 1)),
+            fingerprint: String::new(),
+            other_sites: OtherSites::default(),
+            includes_ours: true,
+        };
+        let database = |name: &str| GeoFile::of(&folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join("GeoLite2-City.mmdb"), "").unwrap();
+        let databases = vec![database("GeoLite2-City.mmdb"), database("GeoLite2-ASN.mmdb")];
+        let geo = GeoOptions { files: databases, ..GeoOptions::empty() };
+        let missing = survey.with_files(&GateOptions { firewall, geo, ..GateOptions::empty() }).other_sites;
+        assert_eq!(Vec::from_iter(missing.missing_rules), files(&["other.conf", "rules/*.data"]));
+        assert_eq!(Vec::from_iter(missing.missing_databases), [folder.path().join("GeoLite2-ASN.mmdb")]);
+    }
+
+    #[test]
+    fn another_build_and_another_file_of_any_module_have_another_fingerprint() {
+        let folder = tempfile::tempdir().unwrap();
+        let module = |name: &str| folder.path().join(name);
+        std::fs::write(module("known.so"), "1").unwrap();
+        let of = |build: &str, files: &[&str]| fingerprint(build, files.iter().map(|name| module(name)));
+        let build = "nginx version: nginx/1.22.1\nconfigure arguments: --with-http_v2_module";
+        let before = of(build, &["known.so"]);
+        assert_eq!(of(build, &["known.so"]), before);
+        for (what, found) in [
+            ("a module that nobody knows", of(&format!("{build} --add-module=/src/headers-more"), &["known.so"])),
+            ("another library", of(&build.replace("1\n", "1\nbuilt with OpenSSL 3.0.20\n"), &["known.so"])),
+            ("one more module", of(build, &["known.so", "none.so"])),
+            ("one less", of(build, &[])),
+        ] {
+            assert_ne!(found, before, "{what}");
+        }
+        std::fs::write(module("known.so"), "22").unwrap();
+        assert_ne!(of(build, &["known.so"]), before, "an upgrade of a module");
+    }
+}

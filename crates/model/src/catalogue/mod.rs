@@ -1,0 +1,454 @@
+//! The catalogue of nginx directives: contexts, first version, module, form of arguments, and what
+//! happens when the host's `http` level sets them. It must not know who asks for one.
+//!
+//! Gate, rendering, scratch tests, doctor, documentation and tests use these rows. A feature that
+//! needs more than one directive is a structured part of [`Behaviour`](super::Behaviour) instead.
+
+mod access;
+mod client;
+mod context;
+mod fastcgi;
+mod foreign;
+mod form;
+mod grpc;
+mod main;
+mod proxy;
+mod response;
+mod routing;
+mod stream;
+mod tls;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
+
+pub use access::*;
+pub use client::*;
+pub use context::{Context, Contexts};
+pub use foreign::*;
+pub use form::Form;
+pub use grpc::*;
+pub use main::EVENTS;
+pub use proxy::*;
+pub use response::*;
+pub use routing::*;
+pub use tls::*;
+
+use super::{ByteSize, Ciphers, Origin, Text};
+
+/// A version of nginx.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(pub u16, pub u16, pub u16);
+
+impl fmt::Display for Version {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+/// The oldest supported version.
+pub const OLDEST: Version = Version(1, 18, 0);
+
+/// Modules of nginx that a build may lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Module {
+    /// `ngx_http_proxy_module`.
+    Proxy,
+    /// `ngx_http_grpc_module`.
+    Grpc,
+    /// `ngx_http_fastcgi_module`.
+    FastCgi,
+    /// `ngx_http_access_module`.
+    Access,
+    /// `ngx_http_auth_basic_module`.
+    AuthBasic,
+    /// `ngx_http_auth_request_module`.
+    AuthRequest,
+    /// `ngx_http_limit_req_module`.
+    LimitReq,
+    /// `ngx_http_limit_conn_module`.
+    LimitConn,
+    /// `ngx_http_geo_module`.
+    Geo,
+    /// `ngx_http_map_module`.
+    Map,
+    /// `ngx_http_split_clients_module`.
+    SplitClients,
+    /// `ngx_http_rewrite_module`.
+    Rewrite,
+    /// `ngx_http_realip_module`.
+    RealIp,
+    /// `ngx_http_ssl_module`.
+    Ssl,
+    /// `ngx_http_v2_module`.
+    Http2,
+    /// `ngx_http_stub_status_module`.
+    StubStatus,
+    /// `ngx_http_upstream_hash_module`.
+    UpstreamHash,
+    /// `ngx_http_upstream_least_conn_module`.
+    UpstreamLeastConn,
+    /// `ngx_http_upstream_random_module`.
+    UpstreamRandom,
+    /// `ngx_http_upstream_keepalive_module`.
+    UpstreamKeepalive,
+    /// `ngx_http_mirror_module`.
+    Mirror,
+    /// `ngx_http_sub_module`.
+    Sub,
+    /// `ngx_http_gunzip_module`.
+    Gunzip,
+    /// `ngx_http_headers_more_filter_module`, a third-party module.
+    HeadersMore,
+    /// `ngx_http_brotli_filter_module`, a third-party module.
+    Brotli,
+    /// `ngx_http_modsecurity_module`, a third-party module.
+    ModSecurity,
+    /// `ngx_http_geoip2_module`, which is not either.
+    GeoIp2,
+    /// Threads beside the workers, by which files are read and written.
+    Threads,
+    /// `ngx_stream_module`: TCP and UDP.
+    Stream,
+    /// `ngx_stream_realip_module`.
+    StreamRealIp,
+    /// `ngx_stream_ssl_preread_module`.
+    StreamSslPreread,
+    /// `ngx_stream_map_module`.
+    StreamMap,
+    /// `ngx_stream_geo_module`.
+    StreamGeo,
+}
+
+/// Whether an annotation, or a key of a ConfigMap, can set the directive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedFor {
+    /// It cannot.
+    Never,
+    /// For whole servers.
+    ByServer,
+    /// For single routes.
+    ByRoute,
+}
+
+/// When the server template writes the directive without being asked by an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InTemplate {
+    /// Never, or only when something asks for it.
+    Never,
+    /// In every server.
+    Always,
+    /// Where a route speaks gRPC.
+    Grpc,
+    /// When the host uses the detailed headers of the ingress-nginx dialect.
+    Detailed,
+}
+
+/// What happens when the host's `http` level sets the directive, which servers would inherit.
+#[derive(Debug, Clone, Copy)]
+pub enum Inherited {
+    /// It is inherited: it describes the host, or does not matter to our servers, or they always
+    /// set it themselves.
+    Stays,
+    /// It is inherited, because a server cannot override it.
+    Permanent,
+    /// Our servers override it.
+    TakenBack(Instead),
+}
+
+/// How a server overrides a directive of the `http` level.
+#[derive(Debug, Clone, Copy)]
+pub struct Instead {
+    /// The overriding directive, when it is another one.
+    pub by: Option<&'static DirectiveRow>,
+    /// Its arguments, as they are written. The name of the instance is inserted behind `ingressd`.
+    pub arguments: &'static str,
+    /// Whether the host protects its sites by the directive, and may believe that ours are
+    /// protected too.
+    pub protects: bool,
+    /// Whether it is overridden only in servers that request client certificates: inherited it
+    /// would let other clients in, or none.
+    pub of_client_certificates: bool,
+}
+
+/// Whether a scratch test of some of our files takes it from the host's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InTests {
+    /// As a directive that is not in the catalogue: from the `http` level, unless nginx refuses
+    /// that.
+    AsUsual,
+    /// Always: without it a test could not read our files, or would use folders that are not its
+    /// own.
+    Always,
+    /// Never: it belongs to the host's sites and logs.
+    Never,
+}
+
+/// A directive of nginx, in the contexts where it has one meaning.
+#[derive(Debug, Clone, Copy)]
+pub struct DirectiveRow {
+    pub name: &'static str,
+    /// Where it may stand.
+    pub contexts: Contexts,
+    /// How it is written.
+    pub form: Form,
+    /// The first version that has it.
+    pub since: Version,
+    /// Its module; `None` for the core.
+    pub module: Option<Module>,
+    /// nginx's default, as it would be written; empty where it cannot be written.
+    pub default: &'static str,
+    /// Its counterpart for gRPC backends, if there is one.
+    pub grpc: Option<&'static str>,
+    /// Its counterpart for FastCGI, if there is one.
+    pub fastcgi: Option<&'static str>,
+    /// Whether leaving it out would remove a protection: the gate closes the route instead.
+    pub security: bool,
+    /// Whether an annotation or key can set it.
+    pub asked_for: AskedFor,
+    /// Whether a server may set it for all of its locations: it depends on no other directive, and
+    /// the server template does not write it.
+    pub is_shared: bool,
+    /// Directives that it must not contradict, or nginx refuses it.
+    pub contradicts: &'static [&'static str],
+    /// When the server template writes it.
+    pub in_template: InTemplate,
+    /// What happens when the host's `http` level sets it.
+    pub inherited: Inherited,
+    /// Whether a scratch test of some of our files takes it from the host's configuration.
+    pub in_tests: InTests,
+}
+
+impl DirectiveRow {
+    /// Its name for the module that passes requests to a backend; `None` where it has no meaning
+    /// for that.
+    pub fn name_by(&self, module: Option<Module>) -> Option<&'static str> {
+        match module {
+            Some(Module::Grpc) if self.module == Some(Module::Proxy) => self.grpc,
+            Some(Module::FastCgi) if self.module == Some(Module::Proxy) => self.fastcgi,
+            _ => Some(self.name),
+        }
+    }
+
+    const fn new(name: &'static str, contexts: Contexts, form: Form) -> Self {
+        DirectiveRow {
+            name,
+            contexts,
+            form,
+            since: OLDEST,
+            module: None,
+            default: "",
+            grpc: None,
+            fastcgi: None,
+            security: false,
+            asked_for: AskedFor::Never,
+            is_shared: false,
+            contradicts: &[],
+            in_template: InTemplate::Never,
+            inherited: Inherited::Stays,
+            in_tests: InTests::AsUsual,
+        }
+    }
+
+    const fn of(self, module: Module) -> Self {
+        DirectiveRow { module: Some(module), ..self }
+    }
+
+    const fn since(self, since: Version) -> Self {
+        DirectiveRow { since, ..self }
+    }
+
+    const fn default(self, default: &'static str) -> Self {
+        DirectiveRow { default, ..self }
+    }
+
+    const fn twin(self, name: &'static str) -> Self {
+        DirectiveRow { grpc: Some(name), ..self }
+    }
+
+    const fn fastcgi(self, name: &'static str) -> Self {
+        DirectiveRow { fastcgi: Some(name), ..self }
+    }
+
+    const fn by_route(self) -> Self {
+        DirectiveRow { asked_for: AskedFor::ByRoute, ..self }
+    }
+
+    const fn by_server(self) -> Self {
+        DirectiveRow { asked_for: AskedFor::ByServer, ..self }
+    }
+
+    const fn shared(self) -> Self {
+        DirectiveRow { is_shared: true, ..self }
+    }
+
+    const fn contradicts(self, contradicts: &'static [&'static str]) -> Self {
+        DirectiveRow { contradicts, ..self }
+    }
+
+    const fn in_template(self, in_template: InTemplate) -> Self {
+        DirectiveRow { in_template, ..self }
+    }
+
+    const fn tests(self, in_tests: InTests) -> Self {
+        DirectiveRow { in_tests, ..self }
+    }
+
+    const fn permanent(self) -> Self {
+        DirectiveRow { inherited: Inherited::Permanent, ..self }
+    }
+
+    /// Servers set its default where the host sets something else.
+    const fn reset(self) -> Self {
+        self.reset_to(self.default)
+    }
+
+    const fn reset_to(self, arguments: &'static str) -> Self {
+        let reset = Instead { by: None, arguments, protects: false, of_client_certificates: false };
+        DirectiveRow { inherited: Inherited::TakenBack(reset), ..self }
+    }
+
+    /// The same for a directive that protects sites.
+    const fn protection(self, by: Option<&'static DirectiveRow>, arguments: &'static str) -> Self {
+        let reset = Instead { by, arguments, protects: true, of_client_certificates: false };
+        DirectiveRow { inherited: Inherited::TakenBack(reset), ..self }
+    }
+
+    /// The same for a directive that matters only where client certificates are requested.
+    const fn reset_of_client_certificates(self, arguments: &'static str) -> Self {
+        let reset = Instead { by: None, arguments, protects: false, of_client_certificates: true };
+        DirectiveRow { inherited: Inherited::TakenBack(reset), ..self }
+    }
+}
+
+/// There is one row for each name in a context.
+impl PartialEq for DirectiveRow {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.contexts == other.contexts
+    }
+}
+
+impl Eq for DirectiveRow {}
+
+impl Hash for DirectiveRow {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+/// Declares rows, each as a constant and in the list of the file.
+macro_rules! rows {
+    ($($(#[$documentation:meta])* $visibility:vis $name:ident = $row:expr;)*) => {
+        $($(#[$documentation])* $visibility static $name: DirectiveRow = $row;)*
+
+        pub(super) static ROWS: &[&DirectiveRow] = &[$(&$name),*];
+    };
+}
+use rows;
+
+/// Every row, grouped by subject.
+pub fn all() -> impl Iterator<Item = &'static DirectiveRow> {
+    let files = [
+        access::ROWS,
+        client::ROWS,
+        tls::ROWS,
+        response::ROWS,
+        proxy::ROWS,
+        grpc::ROWS,
+        fastcgi::ROWS,
+        routing::ROWS,
+        foreign::ROWS,
+        main::ROWS,
+        stream::ROWS,
+    ];
+    files.into_iter().flatten().copied()
+}
+
+/// The row of a directive in a context, if it is known and may stand there.
+pub fn find(name: &str, context: Context) -> Option<&'static DirectiveRow> {
+    all().find(|row| row.name == name && row.contexts.hold(context))
+}
+
+/// The directives that can be set in this way.
+pub fn asked_for(by: AskedFor) -> impl Iterator<Item = &'static DirectiveRow> {
+    all().filter(move |row| row.asked_for == by)
+}
+
+/// One argument of a directive.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Argument {
+    /// A keyword of nginx.
+    Word(&'static str),
+    Number(u64),
+    Size(ByteSize),
+    Time(Duration),
+    /// `on` or `off`.
+    Switch(bool),
+    Ciphers(Ciphers),
+    /// Text of users.
+    Text(Text),
+}
+
+/// A directive with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Directive {
+    /// Which one.
+    pub row: &'static DirectiveRow,
+    pub arguments: Vec<Argument>,
+    /// The field that asked for it.
+    pub origin: Origin,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_row_in_each_context() {
+        for context in Context::ALL {
+            let mut seen = BTreeSet::new();
+            for row in all().filter(|row| row.contexts.hold(context)) {
+                assert!(seen.insert(row.name), "{} is there twice in {context:?}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_refer_to_rows_and_hold_words_of_their_form() {
+        for row in all() {
+            let is_known = |name: &&str| all().any(|other| other.name == *name);
+            assert!(row.grpc.iter().chain(&row.fastcgi).chain(row.contradicts).all(is_known), "{}", row.name);
+            assert!(row.contexts != Contexts::NONE && row.since >= OLDEST, "{}", row.name);
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert!(row.default.is_empty() || row.form.fits(&words(row.default), false), "{}", row.name);
+            if let Inherited::TakenBack(reset) = row.inherited {
+                assert!(row.contexts.hold(Context::Http) && row.contexts.hold(Context::Server), "{}", row.name);
+                assert!(!reset.arguments.is_empty(), "{}", row.name);
+                let by = reset.by.unwrap_or(row);
+                assert!(by.form.fits(&words(reset.arguments), false), "{}: {}", row.name, reset.arguments);
+            }
+            for other in row.contradicts {
+                let other = all().find(|row| row.name == *other).unwrap();
+                assert!(other.contradicts.contains(&row.name), "{} and {}", row.name, other.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_has_a_default_and_stands_in_servers() {
+        assert!(asked_for(AskedFor::ByRoute).count() > 10 && asked_for(AskedFor::ByServer).count() > 5);
+        for row in all().filter(|row| row.asked_for != AskedFor::Never) {
+            assert!(!row.default.is_empty(), "{}", row.name);
+            assert!(row.contexts.hold(Context::Server), "{}", row.name);
+            let in_locations = row.contexts.hold(Context::Location);
+            assert!(in_locations || row.asked_for == AskedFor::ByServer, "{}", row.name);
+            assert!(
+                !row.is_shared || (row.in_template == InTemplate::Never && row.contradicts.is_empty()),
+                "{}",
+                row.name
+            );
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Estimates the cost of a whole model by namespace, including what several namespaces share.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::{
+    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, Cost, EXPRESSION, HASHED, NAMED, NAMED_ENDPOINT, NOTHING,
+    PASSTHROUGH, SESSION, SPLIT, STREAM, TLS_HOST, bytes, target_length,
+};
+use crate::catalogue::Module;
+use crate::{
+    Action, Behaviour, Certificate, CertificateId, ClientCertificates, Cors, ListMark, Model, PathMatch,
+    RewritePattern, Route, Server, SessionCookie, Split, TlsTermination, UpstreamId, Variables,
+};
+
+/// The cost of each namespace, sorted by name. The cost of what belongs to no namespace, such as
+/// the settings, has an empty name. What several namespaces share is counted for the first.
+pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
+    let mut costs = Costs::default();
+    let certificates: BTreeMap<&CertificateId, &Certificate> =
+        model.certificates.iter().map(|certificate| (&certificate.id, &**certificate)).collect();
+    for server in &model.servers {
+        costs.add_server(server, &certificates);
+    }
+    for upstream in &model.upstreams {
+        let namespace = &upstream.id.namespace;
+        let files = u64::from(upstream.endpoints.is_empty());
+        costs.add(namespace, Cost { files, ..NOTHING });
+        costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
+        if let Some(balance) = &upstream.id.balance {
+            costs.named.entry(Arc::clone(namespace)).or_default().of_balance(balance);
+            let weights = upstream.endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
+            costs.add(namespace, HASHED * weights.sum::<u64>());
+        }
+        if upstream.id.naming_cookie().is_some() {
+            costs.add(namespace, NAMED);
+            costs.add(namespace, NAMED_ENDPOINT * bytes(upstream.endpoints.len()));
+        }
+    }
+    for stream in &model.streams {
+        costs.add(&stream.origin.object.namespace, STREAM);
+    }
+    for passthrough in &model.passthroughs.hosts {
+        costs.add(&passthrough.origin.object.namespace, PASSTHROUGH);
+    }
+    for upstream in &model.stream_upstreams {
+        costs.add(&upstream.id.namespace, Cost::of_upstream(upstream.endpoints.len()));
+    }
+    for certificate in &model.certificates {
+        let namespace = &certificate.origin.object.namespace;
+        costs.add(namespace, CERTIFICATE);
+    }
+    for authority in &model.authorities {
+        let files = 1 + u64::from(authority.revoked.is_some());
+        costs.add(&authority.origin.object.namespace, Cost { files, ..NOTHING });
+    }
+    for file in &model.password_files {
+        costs.add(&file.origin.object.namespace, Cost { files: 1, ..NOTHING });
+    }
+    for (namespace, named) in std::mem::take(&mut costs.named) {
+        costs.add(&namespace, Cost::of_variables(named.names().count()));
+    }
+    for (namespace, cost) in &mut costs.all {
+        cost.zone_bytes = cost.zones * model.zone_size(namespace).0;
+    }
+    costs.all.into_iter().collect()
+}
+
+/// The costs while they are summed up.
+#[derive(Debug, Default)]
+struct Costs<'m> {
+    all: BTreeMap<Arc<str>, Cost>,
+    /// Limits that are counted already, by their address in memory, because all routes of an
+    /// object share them; lists and sets of origins, which may be equal in any objects.
+    limits: HashSet<usize>,
+    lists: HashSet<ListMark>,
+    origins: HashSet<&'m Cors>,
+    /// Where a cookie names endpoints, each upstream has one of its own.
+    sessions: HashSet<(&'m SessionCookie, Option<&'m UpstreamId>)>,
+    splits: HashSet<(&'m Split, &'m UpstreamId)>,
+    /// The variables in the texts of each namespace.
+    named: BTreeMap<Arc<str>, Variables>,
+}
+
+impl<'m> Costs<'m> {
+    fn add(&mut self, namespace: &Arc<str>, cost: Cost) {
+        match self.all.get_mut(namespace) {
+            Some(sum) => *sum += cost,
+            None => {
+                self.all.insert(Arc::clone(namespace), cost);
+            }
+        }
+    }
+
+    fn add_server(&mut self, server: &'m Server, certificates: &BTreeMap<&CertificateId, &Certificate>) {
+        let namespace = &server.origin.object.namespace;
+        self.add(namespace, Cost::of_host());
+        if let TlsTermination::Own(id) = &server.tls {
+            let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
+            self.add(namespace, TLS_HOST);
+            self.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
+        }
+        let asked = server.client_certificates.as_deref();
+        if let Some(asked) = asked {
+            self.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
+        }
+        self.add(namespace, Cost::of_host_directives(&server.directives));
+        let guarded = server.all_routes();
+        let guarded = guarded.filter_map(|route| Some((&route.origin, route.behaviour.firewall.as_deref()?)));
+        if let Some((origin, firewall)) = guarded.max_by_key(|(_, firewall)| firewall.core_rules) {
+            self.add(&origin.object.namespace, Cost::of_firewall(firewall));
+        }
+        let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
+        let strict = server.strict_paths();
+        for route in server.all_routes() {
+            self.add_route(route, has_tls);
+            let namespace = &route.origin.object.namespace;
+            let locations = locations(route);
+            if route.action.module() == Some(Module::FastCgi) {
+                self.add(namespace, Cost::of_fastcgi(route.behaviour.fastcgi.as_deref()));
+            }
+            if let Some(asked) = asked {
+                self.add(namespace, Cost::of_guarded_path(asked) * locations);
+            }
+            if strict.concern(route) {
+                self.add(namespace, Cost::of_strict_path() * locations);
+            }
+        }
+        self.add_subrequests(server);
+    }
+
+    /// Adds the requests that nginx makes to authentication services and mirrors. Routes with the
+    /// same ones share the internal locations.
+    fn add_subrequests(&mut self, server: &'m Server) {
+        let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
+        for route in server.all_routes() {
+            let namespace = &route.origin.object.namespace;
+            let named = self.named.entry(Arc::clone(namespace)).or_default();
+            named.of_behaviour(&route.behaviour);
+            let external = route.behaviour.external_authentication.as_deref();
+            let mirror = route.behaviour.mirror.as_deref();
+            mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
+            if let Some(external) = external {
+                named.of_question(&external.policy);
+                self.add(namespace, Cost::of_asking(&external.policy) * locations(route));
+                if questions.insert((&external.service, &external.policy)) {
+                    self.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
+                }
+            }
+            if let Some(mirror) = mirror {
+                self.add(namespace, Cost::of_copying() * locations(route));
+                let told = external.map_or(&[][..], |external| &external.policy.response_headers[..]);
+                if copies.insert((&mirror.service, &mirror.policy, told)) {
+                    self.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, told.len()));
+                }
+            }
+        }
+    }
+
+    fn add_route(&mut self, route: &'m Route, has_tls: bool) {
+        let namespace = &route.origin.object.namespace;
+        let behaviour: &'m Behaviour = &route.behaviour;
+        let (path, mut texts, expression) = match &route.path {
+            PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => (path.as_str().len(), 0, false),
+            PathMatch::Regex(pattern) => (pattern.as_str().len(), 0, true),
+        };
+        if let Action::Redirect { location, .. } = &route.action {
+            texts += location.as_str().len();
+        }
+        if let Some(rewrite) = &behaviour.rewrite {
+            texts += target_length(rewrite.target.parts());
+            texts += match &rewrite.pattern {
+                RewritePattern::Unanchored(pattern) | RewritePattern::Anchored(pattern) => pattern.as_str().len(),
+                RewritePattern::Whole => 0,
+            };
+        }
+        let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
+        cost = Cost { routes: cost.routes, ..cost * locations(route) };
+        cost += Cost::of_stand_in() * u64::from(route.has_stand_in());
+        if expression {
+            cost += EXPRESSION;
+        }
+        if route.action.upstream().is_some_and(|upstream| upstream.tls.is_some()) {
+            cost += BACKEND_TLS;
+        }
+        if let Some(list) = behaviour.access.as_deref()
+            && let Some(mark) = behaviour.referred_list()
+            && self.lists.insert(mark)
+        {
+            cost += Cost::of_list(list);
+        }
+        if let Some(cors) = behaviour.cors.as_deref()
+            && self.origins.insert(cors)
+        {
+            cost += Cost::of_cors(cors);
+        }
+        if let Some(session) = &behaviour.session {
+            let named = route.action.upstream().filter(|upstream| upstream.naming_cookie().is_some());
+            let others = named.and(route.action.split()).into_iter().flat_map(Split::upstreams).map(Some);
+            for upstream in [named].into_iter().chain(others) {
+                if self.sessions.insert((&session.cookie, upstream)) {
+                    cost += SESSION;
+                }
+            }
+        }
+        if let Some(limits) = &behaviour.limits
+            && self.limits.insert(Arc::as_ptr(limits).addr())
+        {
+            cost += Cost::of_limits(limits);
+        }
+        if let Action::Proxy { upstream, split: Some(split) } = &route.action
+            && self.splits.insert((split, upstream))
+        {
+            self.add(&split.origin.object.namespace, SPLIT);
+        }
+        self.add(namespace, cost);
+    }
+}
+
+/// How many locations a route has: one more for another backend that stands in.
+fn locations(route: &Route) -> u64 {
+    1 + u64::from(route.has_stand_in())
+}

@@ -1,0 +1,189 @@
+//! The origin of a part of the model: the object and the field.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+macro_rules! kinds {
+    ($($(#[$meaning:meta])* $kind:ident),* $(,)?) => {
+        /// The kinds of things that can cause configuration or a finding.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $($(#[$meaning])* $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind, in order.
+            pub const ALL: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
+
+            /// The name of the kind in Kubernetes.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => stringify!($kind),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// `networking.k8s.io/v1` Ingress.
+    Ingress,
+    /// `networking.k8s.io/v1` IngressClass.
+    IngressClass,
+    /// `v1` Service.
+    Service,
+    /// `discovery.k8s.io/v1` EndpointSlice.
+    EndpointSlice,
+    /// `v1` Secret.
+    Secret,
+    /// `v1` ConfigMap.
+    ConfigMap,
+    /// `v1` Node.
+    Node,
+    /// `v1` Namespace.
+    Namespace,
+    /// A manifest file, when its content could not be decoded into an object; the name is its
+    /// path.
+    File,
+    /// The administrator's settings; the name is the key.
+    Settings,
+    /// The nginx of this host and the sites that others configured in it; the name is a file or
+    /// `nginx`.
+    Host,
+}
+
+/// The identity of an object: kind, namespace and name. The namespace is empty for cluster-scoped
+/// objects.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its namespace; empty when it has none.
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+}
+
+impl ObjectId {
+    /// The identity with these parts.
+    pub fn new(kind: Kind, namespace: &str, name: &str) -> Self {
+        ObjectId { kind, namespace: shared_namespace(namespace), name: name.into() }
+    }
+}
+
+/// The namespaces of objects, and some of objects that are gone.
+static NAMESPACES: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);
+
+/// The name of a namespace as one string in memory for all its objects, of which there may be
+/// thousands.
+pub fn shared_namespace(name: &str) -> Arc<str> {
+    let mut known = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(name) {
+        return Arc::clone(known);
+    }
+    // Before the set grows, it forgets namespaces that have no object any more.
+    if known.len() == known.capacity() {
+        known.retain(|name| Arc::strong_count(name) > 1);
+        let live = known.len();
+        known.reserve(live.max(16));
+    }
+    let name: Arc<str> = name.into();
+    known.insert(Arc::clone(&name));
+    name
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Names come from outside, so characters that could forge a line in a log are escaped.
+        match self.namespace.is_empty() {
+            true => write!(formatter, "{} {}", self.kind.name(), self.name.escape_debug()),
+            false => {
+                let (namespace, name) = (self.namespace.escape_debug(), self.name.escape_debug());
+                write!(formatter, "{} {namespace}/{name}", self.kind.name())
+            }
+        }
+    }
+}
+
+/// A place within an object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// The object as a whole.
+    Object,
+    /// `metadata.annotations[KEY]`; the key with its prefix.
+    Annotation(Cow<'static, str>),
+    /// `spec.rules[N]`.
+    Rule(u16),
+    /// `spec.rules[N].http.paths[M]`, and the field in it: empty, or for example
+    /// `backend.service.name`.
+    Path(u16, u16, &'static str),
+    /// `spec.tls[N]`.
+    Tls(u16),
+    /// `spec.defaultBackend`.
+    DefaultBackend,
+    /// `data[KEY]` of a Secret or ConfigMap.
+    Data(Cow<'static, str>),
+    /// A line of a manifest file, from 1.
+    Line(u32),
+    /// Any other field, in the notation of `kubectl explain`.
+    Other(Cow<'static, str>),
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Field::Object => Ok(()),
+            Field::Annotation(key) => write!(formatter, "metadata.annotations[{}]", key.escape_debug()),
+            Field::Rule(rule) => write!(formatter, "spec.rules[{rule}]"),
+            Field::Path(rule, path, "") => write!(formatter, "spec.rules[{rule}].http.paths[{path}]"),
+            Field::Path(rule, path, part) => write!(formatter, "spec.rules[{rule}].http.paths[{path}].{part}"),
+            Field::Tls(entry) => write!(formatter, "spec.tls[{entry}]"),
+            Field::DefaultBackend => formatter.write_str("spec.defaultBackend"),
+            Field::Data(key) => write!(formatter, "data[{}]", key.escape_debug()),
+            Field::Line(line) => write!(formatter, "line {line}"),
+            Field::Other(path) => write!(formatter, "{}", path.escape_debug()),
+        }
+    }
+}
+
+/// The object and the field that caused something.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    pub object: Arc<ObjectId>,
+    pub field: Field,
+}
+
+impl Origin {
+    /// The object as a whole.
+    pub fn object(object: &Arc<ObjectId>) -> Self {
+        Origin { object: Arc::clone(object), field: Field::Object }
+    }
+
+    /// A field of the object.
+    pub fn field(object: &Arc<ObjectId>, field: Field) -> Self {
+        Origin { object: Arc::clone(object), field }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field {
+            Field::Object => write!(formatter, "{}", self.object),
+            _ => write!(formatter, "{}: {}", self.object, self.field),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_in_memory_once_and_not_for_ever() {
+        let of = |kind| ObjectId::new(kind, "a-shop", "cart").namespace;
+        assert!(Arc::ptr_eq(&of(Kind::Ingress), &of(Kind::Service)));
+        (0..20_000).for_each(|number| drop(shared_namespace(&number.to_string())));
+        assert!(NAMESPACES.lock().unwrap().len() < 10_000);
+    }
+}

@@ -1,0 +1,328 @@
+//! A server: a host name with its routes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::catalogue::Module;
+use super::{
+    Action, CertificateId, ClientCertificates, Directive, Field, HostExpression, HostName, Kind, ObjectId, Origin,
+    PathMatch, Route, UrlPath,
+};
+
+/// The number of routes of an object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RouteCount {
+    /// Those that are served.
+    pub open: u32,
+    /// Those that answer 503 because a fault of the object closes them.
+    pub closed: u32,
+}
+
+/// The hosts that a server matches.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ServerName {
+    /// Hosts that no other server matches.
+    CatchAll,
+    /// Exactly this host.
+    Exact(HostName),
+    /// Hosts with exactly one more label in front of this name: `*.example.com` is stored as
+    /// `example.com`.
+    Wildcard(HostName),
+    /// Hosts that match this expression and no server of another kind.
+    Expression(HostExpression),
+}
+
+/// How a server terminates TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TlsTermination {
+    /// No certificate is requested for the host: the default one is used, and plain requests are
+    /// not redirected.
+    Default,
+    /// The host is listed under `spec.tls` but has no usable certificate: the default one is used,
+    /// and plain requests are redirected.
+    DefaultDeclared,
+    /// The host has a certificate of its own.
+    Own(CertificateId),
+}
+
+/// Which headers backends get where no route says otherwise. It is the same for a whole host,
+/// because nginx keeps headers as one list that a differing location would have to repeat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum HeaderSet {
+    /// The usual headers of proxies, and nginx's default buffers.
+    #[default]
+    Usual,
+    /// Also the headers that backends expect from ingress-nginx; responses are passed on
+    /// unbuffered.
+    Detailed,
+}
+
+/// One host with its routes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// The hosts that it matches.
+    pub name: ServerName,
+    /// When several expressions match a host, the one with the lowest number wins; 0 for other
+    /// names.
+    pub order: u64,
+    /// Hosts that are reserved and not served now: the catch-all server lists them, so that no
+    /// expression matches them.
+    pub reserved: Vec<ServerName>,
+    /// The oldest object that defines this host; the comments of the rendered file name it.
+    pub origin: Origin,
+    /// How TLS is terminated.
+    pub tls: TlsTermination,
+    /// What it requires of client certificates.
+    pub client_certificates: Option<Arc<ClientCertificates>>,
+    /// Directives of objects for the whole host, which override those of every server; sorted by
+    /// name, without duplicates.
+    pub directives: Vec<Directive>,
+    /// The HSTS policy, sent in responses by TLS; `None` sends none.
+    pub hsts: Option<Hsts>,
+    /// Which headers the backends of its routes get.
+    pub header_set: HeaderSet,
+    /// Routes in order of precedence: exact paths, then regular expressions in the order in which
+    /// they are tried, then prefixes from the longest to the shortest.
+    pub routes: Vec<Route>,
+    /// The route for all other requests.
+    pub fallback: Route,
+}
+
+/// An HSTS policy, RFC 6797.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hsts {
+    /// `max-age` in seconds.
+    pub max_age: u64,
+    /// `includeSubDomains`.
+    pub include_subdomains: bool,
+    pub preload: bool,
+}
+
+/// For which routes of a server paths are refused that nginx and a backend may read differently.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StrictPaths<'a> {
+    /// For none.
+    Nowhere,
+    /// For all.
+    Everywhere,
+    /// For the routes of these namespaces.
+    Of(BTreeSet<&'a str>),
+}
+
+impl StrictPaths<'_> {
+    /// Whether this route has to check its paths itself, because not all routes do.
+    pub fn concern(&self, route: &Route) -> bool {
+        matches!(self, StrictPaths::Of(namespaces) if namespaces_of(route).any(|name| namespaces.contains(name)))
+    }
+}
+
+/// The namespace of a route and that of its backend: they differ when the administrator's default
+/// backend is used.
+fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
+    let own: &str = &route.origin.object.namespace;
+    let other = route.action.upstream().map(|upstream| &*upstream.namespace).filter(|other| *other != own);
+    [own].into_iter().chain(other)
+}
+
+impl Server {
+    /// The default catch-all server: it answers 404, and 200 for `/healthz`, which load balancers
+    /// in front of ingress-nginx request.
+    pub fn of_unknown_hosts() -> Option<Self> {
+        let object = Arc::new(ObjectId::new(Kind::Settings, "", "unknown-hosts"));
+        let origin = Origin { object, field: Field::Object };
+        let answer = |path, status| {
+            let action = Action::Respond { status };
+            Route { origin: origin.clone(), path, action, behaviour: Arc::default(), errors: None }
+        };
+        let root = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
+        let health = PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false };
+        let server = Server::usual(ServerName::CatchAll, answer(root, 404));
+        Some(Server { routes: vec![answer(health, 200)], ..server })
+    }
+
+    /// A host that one route answers, without options of its own. It belongs to the object of the
+    /// route.
+    pub fn usual(name: ServerName, fallback: Route) -> Self {
+        Server {
+            name,
+            order: 0,
+            reserved: Vec::new(),
+            origin: fallback.origin.clone(),
+            tls: TlsTermination::Default,
+            client_certificates: None,
+            directives: Vec::new(),
+            hsts: None,
+            header_set: HeaderSet::Usual,
+            routes: Vec::new(),
+            fallback,
+        }
+    }
+
+    /// Whether its TLS handshakes differ from those of other hosts. nginx only respects that for a
+    /// server that names a certificate.
+    pub fn has_own_handshake(&self) -> bool {
+        let is_tls = |directive: &Directive| directive.row.module == Some(Module::Ssl);
+        self.client_certificates.is_some() || self.directives.iter().any(is_tls)
+    }
+
+    /// The routes in order, and the fallback.
+    pub fn all_routes(&self) -> impl Iterator<Item = &Route> + Clone {
+        self.routes.iter().chain([&self.fallback])
+    }
+
+    /// The routes for which an ambiguous path could bypass access control: a route of a namespace
+    /// is protected, and another one that leads to its backends is not protected in the same way.
+    /// Routes of other namespaces do not matter, because they do not lead to its backends.
+    pub fn strict_paths(&self) -> StrictPaths<'_> {
+        if !self.all_routes().any(|route| route.behaviour.strict_paths) {
+            return StrictPaths::Nowhere;
+        }
+        let mut routes: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
+        for route in self.all_routes() {
+            namespaces_of(route).for_each(|namespace| routes.entry(namespace).or_default().push(route));
+        }
+        routes.retain(|namespace, routes| are_protected_differently(namespace, routes));
+        let strict = StrictPaths::Of(routes.into_keys().collect());
+        match self.all_routes().filter(|route| strict.concern(route)).count() {
+            0 => StrictPaths::Nowhere,
+            count if count > self.routes.len() => StrictPaths::Everywhere,
+            _ => strict,
+        }
+    }
+
+    /// The number of routes that each object owns. A fallback counts when the object defines it.
+    pub fn routes_by_object<'a>(
+        servers: impl ExactSizeIterator<Item = &'a Server>,
+    ) -> HashMap<&'a ObjectId, RouteCount> {
+        let mut routes = HashMap::<_, RouteCount>::with_capacity(servers.len());
+        for server in servers {
+            let own = (server.fallback.origin.field == Field::DefaultBackend).then_some(&server.fallback);
+            // Routes of one object are mostly adjacent.
+            let of_objects = server.routes.chunk_by(|one, other| Arc::ptr_eq(&one.origin.object, &other.origin.object));
+            for of_object in of_objects.chain(own.map(std::slice::from_ref)) {
+                let count = routes.entry(&*of_object[0].origin.object).or_default();
+                let closed = of_object.iter().filter(|route| route.action == Action::Closed).count();
+                count.closed += number(closed);
+                count.open += number(of_object.len() - closed);
+            }
+        }
+        routes
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Whether a route of a namespace asks for strict paths, and another one that leads to a backend
+/// of it is not protected in the same way.
+fn are_protected_differently(namespace: &str, routes: &[&Route]) -> bool {
+    let asks = |route: &&&Route| route.behaviour.strict_paths && *route.origin.object.namespace == *namespace;
+    let mut strict = routes.iter().filter(asks);
+    let mut proxied = routes.iter().filter(|route| matches!(route.action, Action::Proxy { .. })).peekable();
+    // It is enough to compare all routes with the first one.
+    let Some(first) = strict.next() else { return false };
+    let differs = |route: &&Route| !first.behaviour.protects_like(&route.behaviour);
+    proxied.peek().is_some() && (strict.any(differs) || proxied.any(differs))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{AccessList, Behaviour, Kind, PathMatch, UpstreamId, UrlPath};
+
+    /// A route of a namespace that leads to a backend of a namespace, or to none.
+    fn route(namespace: &str, protection: &str, backend: &str) -> Route {
+        let upstream = UpstreamId::usual(backend, "b", "80");
+        let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "b")));
+        let list = |text: &str| Arc::new(AccessList::new(origin.clone(), Vec::new(), networks(text)));
+        let strict_paths = protection.starts_with("strict ") || protection == "closed";
+        let access = protection.split(' ').nth(1).map(list);
+        let action = match backend {
+            "" => Action::Respond { status: 503 },
+            _ => Action::Proxy { upstream, split: None },
+        };
+        let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
+        let behaviour = Arc::new(Behaviour { access, strict_paths, ..Behaviour::default() });
+        Route { origin, path, action, behaviour, errors: None }
+    }
+
+    fn server(routes: Vec<Route>, fallback: Route) -> Server {
+        Server { routes, ..Server::usual(ServerName::CatchAll, fallback) }
+    }
+
+    const ONE: &str = "strict 10.0.0.0/8";
+    const OTHER: &str = "strict 192.0.2.0/24";
+
+    #[test]
+    fn paths_have_to_be_strict_where_protections_differ() {
+        let rows: &[(&[(&str, bool)], bool)] = &[
+            (&[], false),
+            (&[("open", true)], false),
+            (&[(ONE, true)], false),
+            (&[(ONE, true), (ONE, true)], false),
+            (&[(ONE, true), ("open", false)], false),
+            (&[(ONE, true), ("open", true)], true),
+            (&[("open", true), (ONE, true)], true),
+            (&[(ONE, true), (OTHER, true)], true),
+            (&[(ONE, false), (OTHER, true)], true),
+            (&[(ONE, true), (OTHER, false)], true),
+            (&[(ONE, false), (OTHER, false)], false),
+            (&[("closed", false), ("open", true)], true),
+            (&[("closed", false)], false),
+            // No route asks for it.
+            (&[("loose 10.0.0.0/8", true), ("open", true)], false),
+            (&[("loose 10.0.0.0/8", true), (ONE, true)], true),
+        ];
+        for (routes, expected) in rows {
+            let backend = |is_proxied: &bool| if *is_proxied { "a" } else { "" };
+            let routes = routes.iter().map(|(protection, is_proxied)| route("a", protection, backend(is_proxied)));
+            let server = server(routes.collect(), route("a", "open", ""));
+            let expected = if *expected { StrictPaths::Everywhere } else { StrictPaths::Nowhere };
+            assert_eq!(server.strict_paths(), expected, "{:?}", server.routes);
+        }
+    }
+
+    #[test]
+    fn paths_of_other_namespaces_have_not_to_be_strict() {
+        // Routes with their namespace, protection and the namespace of their backend, the fallback
+        // last; and the indices of those that have to be strict.
+        type Row<'r> = (&'r [(&'r str, &'r str, &'r str)], &'r [usize]);
+        let rows: &[Row<'_>] = &[
+            (&[("a", ONE, "a"), ("a", "open", "a"), ("b", "open", "b"), ("b", "open", "")], &[0, 1]),
+            (&[("a", ONE, "a"), ("a", "open", "a"), ("b", "open", "b"), ("a", "open", "")], &[0, 1, 3]),
+            (&[("a", ONE, "a"), ("b", "open", "b"), ("b", "open", "")], &[]),
+            (&[("a", ONE, "a"), ("b", OTHER, "b"), ("b", "open", "")], &[]),
+            (&[("a", "closed", ""), ("b", "open", "b"), ("b", "open", "")], &[]),
+            (&[("a", "closed", ""), ("a", "open", "a"), ("b", "open", "b"), ("b", "open", "")], &[0, 1]),
+            (
+                &[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("b", "open", "b"), ("b", "open", "")],
+                &[0, 1, 2, 3, 4],
+            ),
+            (&[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("c", "open", "")], &[0, 1]),
+            // Other namespaces do not ask for it.
+            (&[("a", ONE, "a"), ("b", "loose 10.0.0.0/8", "b"), ("b", "open", "b"), ("b", "open", "")], &[]),
+            // The administrator's default backend gets the requests that no path matches, in hosts
+            // of all namespaces.
+            (&[("d", ONE, "d"), ("b", "open", "b"), ("b", "open", "d")], &[0, 2]),
+            (&[("d", "open", "d"), ("b", "open", "b"), ("b", ONE, "d")], &[1, 2]),
+            (&[("d", "open", "d"), ("b", ONE, "d")], &[]),
+        ];
+        for (routes, expected) in rows {
+            let mut routes: Vec<_> =
+                routes.iter().map(|(namespace, protection, backend)| route(namespace, protection, backend)).collect();
+            let fallback = routes.pop().unwrap();
+            let server = server(routes, fallback);
+            let all: Vec<_> = server.all_routes().collect();
+            let strict: Vec<_> = match server.strict_paths() {
+                StrictPaths::Nowhere => Vec::new(),
+                StrictPaths::Everywhere => (0..all.len()).collect(),
+                strict @ StrictPaths::Of(_) => (0..all.len()).filter(|index| strict.concern(all[*index])).collect(),
+            };
+            assert_eq!(strict, *expected, "{all:?}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Whether this nginx can pass TLS of some hosts through, and on which sockets it listens then. It
+//! must not know how server names are told apart.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::{Capabilities, ConnectedBy, GateOptions, Inside, Listen, OtherSites, Preread};
+use ingressd_model::catalogue::Module;
+use ingressd_model::finding::{Finding, Reason, count};
+use ingressd_model::{Model, Serves, Transport};
+
+use super::sockets::Sockets;
+use super::{host, routes, streams};
+
+/// Why TLS passthrough is impossible.
+type Obstacle = (Reason, String);
+
+/// Puts a stream server in front of a listener for TLS passthrough where some host needs it;
+/// without such a host nothing changes. Where it is impossible, those hosts are closed, and all
+/// others are served as before.
+pub fn fit(
+    model: &mut Model,
+    sockets: &mut Sockets,
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> Option<Preread> {
+    let served: BTreeSet<_> = model.servers.iter().map(|server| &server.name).collect();
+    model.passthroughs.hosts.retain(|host| served.contains(&host.name));
+    let trusts_proxies = !model.forwarded.trusted.is_empty();
+    let inside = inside(trusts_proxies, options);
+    if model.passthroughs.hosts.is_empty() {
+        stay(inside, sockets, capabilities, options);
+        return None;
+    }
+    let listeners = model.listeners.iter().filter(|listener| listener.serves == Serves::Passthrough);
+    let (mut outside, mut proxy_protocol) = (Vec::new(), false);
+    for listener in listeners {
+        proxy_protocol |= listener.proxy_protocol;
+        let has = |address: &SocketAddr| sockets.listens.iter().any(|listen| listen.address == *address);
+        outside.extend(listener.sockets().filter(has));
+    }
+    let obstacle =
+        lacking(model, capabilities, other_sites, options).or_else(|| occupied(&outside, other_sites, options));
+    if let Some((reason, words)) = obstacle {
+        close(model, reason, &words, findings);
+        stay(inside, sockets, capabilities, options);
+        return None;
+    }
+    sockets.listens.retain(|listen| !outside.contains(&listen.address));
+    sockets.listens.extend(inside);
+    let is_set = |name: &str| other_sites.stream_directives.contains(name);
+    Some(Preread {
+        listens: outside,
+        proxy_protocol,
+        port: options.passthrough_port,
+        sizes_tables: !is_set("map_hash_max_size") && !is_set("map_hash_bucket_size"),
+    })
+}
+
+/// The sockets on which TLS is terminated that comes through the stream server.
+fn inside(trusts_proxies: bool, options: &GateOptions) -> Vec<Listen> {
+    let listen = |address, connected_by| Listen {
+        address: SocketAddr::new(address, options.passthrough_port),
+        ssl: true,
+        proxy_protocol: true,
+        default_server: true,
+        connected_by,
+    };
+    let clients = listen(Inside::HTTPS, ConnectedBy::Inside);
+    [clients].into_iter().chain(trusts_proxies.then(|| listen(Inside::TRUSTED, ConnectedBy::InsideTrusted))).collect()
+}
+
+/// Keeps listening inside for one more generation: workers of the current one have accepted
+/// connections that they have yet to pass on.
+fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities, options: &GateOptions) {
+    let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
+    if options.has_passthrough && has_tls && capabilities.has(Module::RealIp) {
+        sockets.listens.extend(inside);
+    }
+}
+
+/// What nginx lacks for passthrough.
+fn lacking(
+    model: &Model,
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+) -> Option<Obstacle> {
+    if let Some(words) = streams::impossible(capabilities, other_sites, options) {
+        return Some((Reason::MissingCapability, words));
+    }
+    // Without the last ones the addresses of clients would be unknown, and address lists would let
+    // in whom they should not.
+    let needed = [
+        (true, Module::StreamSslPreread),
+        (true, Module::StreamMap),
+        (!model.forwarded.trusted.is_empty(), Module::StreamGeo),
+        (true, Module::RealIp),
+        (model.has_proxy_protocol(), Module::StreamRealIp),
+    ];
+    let missing = needed.into_iter().find(|(is_needed, module)| *is_needed && !capabilities.has(*module));
+    let words = |module| {
+        format!(
+            "this nginx has no {}; install a build with it, as all distributions have it",
+            Capabilities::name(module)
+        )
+    };
+    missing.map(|(_, module)| (Reason::MissingCapability, words(module)))
+}
+
+/// Who uses an address that is needed: nginx gives it to `http` or to `stream`, never to both.
+fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOptions) -> Option<Obstacle> {
+    let conflict = |words: String| Some((Reason::HostConflict, words));
+    if outside.is_empty() {
+        return conflict("nginx serves no TLS here".to_owned());
+    }
+    let site = other_sites.listens.iter().find(|site| outside.iter().any(|own| streams::meet(*own, site.address)));
+    if let Some(site) = site {
+        return conflict(format!(
+            "{} listens on {} and would lose its connections; give that site another address or port",
+            site.place, site.address
+        ));
+    }
+    let port = options.passthrough_port;
+    let is_inside = |address: SocketAddr| {
+        Inside::ALL.into_iter().any(|inside| streams::overlap(inside, address.ip())) && address.port() == port
+    };
+    let sites = other_sites.listens.iter().map(|site| (site.place.as_str(), site.address));
+    let streams = other_sites.stream_listens.iter().filter(|other| other.transport == Transport::Tcp);
+    let streams = streams.map(|other| (other.place.as_str(), other.address));
+    let programs = other_sites.occupied.iter().filter(|(transport, _)| *transport == Transport::Tcp);
+    let programs = programs.map(|(_, address)| ("another program of this host", *address));
+    let mut all = sites.chain(streams).chain(programs);
+    let (who, address) = all.find(|(_, address)| is_inside(*address))?;
+    conflict(format!(
+        "{who} uses {address}, which nginx needs for passthrough; set listen.passthrough-port to another \
+                      port"
+    ))
+}
+
+/// Closes the hosts: to terminate TLS that should be passed through would be something else than
+/// what the object asks for.
+fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Finding>) {
+    let passthroughs = std::mem::take(&mut model.passthroughs.hosts);
+    let hosts = count(passthroughs.len(), "host", "hosts");
+    let told = format!("TLS of {hosts} cannot be passed through, so that the answer is 503: {words}");
+    findings.push(Finding::new(reason, host(), told));
+    for passthrough in &passthroughs {
+        let note = format!("TLS of the host cannot be passed through, so it answers 503: {words}");
+        findings.push(Finding::new(Reason::ClosedRoute, passthrough.origin.clone(), note));
+    }
+    let closed: BTreeSet<_> = passthroughs.iter().map(|passthrough| &passthrough.name).collect();
+    for server in model.servers.iter_mut().filter(|server| closed.contains(&server.name)) {
+        *server = Arc::new(routes::closed(server));
+    }
+}

@@ -1,0 +1,35 @@
+//! What this host's nginx is and can do, and the gate that fits a model to it. It must not know
+//! Kubernetes types, templates or files.
+
+pub mod access_log;
+mod capabilities;
+pub mod complaint;
+mod everywhere;
+mod firewall;
+mod gate;
+pub mod geoip;
+mod host_lines;
+mod other_sites;
+mod plan;
+pub mod render;
+mod sites_beside;
+mod stream_log;
+#[cfg(test)]
+mod usual;
+
+pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
+pub use capabilities::{Capabilities, UnknownBuild};
+pub use everywhere::{
+    Everywhere, HeaderTest, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Uncompressed,
+};
+pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
+pub use gate::{gate, wanted};
+pub use geoip::{Geo, GeoFile, GeoOptions};
+pub use host_lines::{HostBlock, HostLine};
+pub use ingressd_model::language::{lexer, syntax};
+pub use other_sites::{
+    HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,
+};
+pub use plan::{ConnectedBy, Decisions, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};
+pub use sites_beside::{SiteTaking, SitesBeside};
+pub use stream_log::{StreamLog, StreamLogOptions};

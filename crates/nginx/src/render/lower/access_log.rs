@@ -1,0 +1,207 @@
+//! Access logs: the log format with its variables, and the directives of servers and locations.
+
+use std::sync::Arc;
+
+use crate::render::names;
+use crate::render::token::{Literal, Path, Text, Word, Words};
+use crate::render::view::{Block, Tables};
+use crate::{AccessLog, Buffering, LogPlace, LogTarget, Logs, Plan};
+use ingressd_model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
+use ingressd_model::catalogue::Module;
+use ingressd_model::expression::{LIMITS, anywhere};
+use ingressd_model::{Action, HeaderSet, Kind, LogVariable, Refused, Server, ServerName, Unlogged, UpstreamId};
+
+use super::head::{Head, HeadSlots};
+use super::location::Scene;
+use super::slots::{Slot, Slots, text};
+use super::tables::Files;
+
+/// The variable that says whether a request is logged.
+const LOGGED: &str = "logged";
+/// Variables that are derived from the name of the request's upstream.
+const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
+const FORMAT: &str = "ingressd_line";
+
+/// The file that servers require which use a log format or conditions of ours.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    let log = &plan.decisions.access_log;
+    // Unknown hosts have a server also where the model has none.
+    let unknown = Server::of_unknown_hosts();
+    if plan.model.servers.iter().map(Arc::as_ref).chain(&unknown).any(|server| is_needed(log, server)) {
+        let geo = plan.decisions.geo.is_asked().then(names::geo_file);
+        files.add(names::access_log_file(), None, geo, |tables| say(log, tables));
+    }
+}
+
+/// Whether a server uses anything of that file.
+pub fn is_needed(log: &AccessLog, server: &Server) -> bool {
+    let has_line = || log.line(server.header_set == HeaderSet::Detailed).is_some();
+    matches!(log.logs, Logs::To(_)) && (!log.unlogged.is_empty() || has_line())
+}
+
+/// Variables of the line that are derived from the name of the upstream: the variable, the
+/// expression that extracts it, and what it contains.
+const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
+    (
+        Namespace,
+        "$ingressd_log_namespace",
+        r#""~^[0-9a-f]+\.ingressd[^.]*\.(?<ingressd_log_a>[^.]+)\.[^.]+\.[^.]+""#,
+        "$ingressd_log_a",
+    ),
+    (
+        ServiceName,
+        "$ingressd_log_service",
+        r#""~^[0-9a-f]+\.ingressd[^.]*\.[^.]+\.(?<ingressd_log_b>[^.]+)\.[^.]+""#,
+        "$ingressd_log_b",
+    ),
+    (
+        ServicePort,
+        "$ingressd_log_port",
+        r#""~^[0-9a-f]+\.ingressd[^.]*\.[^.]+\.[^.]+\.(?<ingressd_log_c>[^.]+)""#,
+        "$ingressd_log_c",
+    ),
+];
+
+fn say(log: &AccessLog, tables: &mut Tables) -> Result<(), Refused> {
+    let tells = |variable| log.line.as_deref().is_some_and(|line| line.tells(variable));
+    if OF_BACKENDS.into_iter().any(tells) {
+        tables.block(Block::map("1", "$ingressd_log_handed").row("default", "$proxy_host"));
+        tables.block(Block::new("geo $ingressd_log_main").row("default", r#""""#));
+    }
+    for (_, variable, pattern, value) in FROM_NAMES.into_iter().filter(|(variable, ..)| tells(*variable)) {
+        tables.block(Block::map("$ingressd_log_handed", variable).row("default", "-").row(pattern, value));
+    }
+    if tells(Upstream) {
+        tables.block(
+            Block::map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_upstream").row("default", "-").row(
+                r#""~^:?[0-9a-f]+\.ingressd[^.]*\.(?<ingressd_log_d>[^.]+)\.(?<ingressd_log_e>[^.]+)\.(?<ingressd_log_f>[^.:]+)""#,
+                "$ingressd_log_d-$ingressd_log_e-$ingressd_log_f",
+            ),
+        );
+    }
+    if tells(Alternative) {
+        tables.block(
+            Block::map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_alternative")
+                .row("default", r#""""#)
+                .row(r#""~^([^:]+):\1$""#, r#""""#)
+                .row(
+                    r#""~^[^:]+:[0-9a-f]+\.ingressd[^.]*\.(?<ingressd_log_g>[^.]+)\.(?<ingressd_log_h>[^.]+)\.(?<ingressd_log_i>[^.:]+)""#,
+                    "$ingressd_log_g-$ingressd_log_h-$ingressd_log_i",
+                ),
+        );
+    }
+    if tells(IngressName) {
+        tables.block(Block::new("geo $ingressd_log_ingress").row("default", "-"));
+    }
+    if tells(RequestId) {
+        let map = Block::map("$http_x_request_id", "$ingressd_log_request_id");
+        tables.block(map.row("default", "$http_x_request_id").row(r#""""#, "$request_id"));
+    }
+    if !log.unlogged.is_empty() {
+        let requests = log.unlogged.iter().map(unlogged).collect::<Result<Vec<_>, _>>()?;
+        tables.block(Block::map("$request_uri", Word::variable(LOGGED)?).row("default", "1").rows(requests, "0"));
+    }
+    if let Some(line) = &log.line {
+        let escape = if log.json { "escape=json" } else { "escape=default" };
+        let format = [Word::own(FORMAT)?.into(), escape.into(), Text::log_line(line)?.into()];
+        tables.line(Words::line("log_format", Words::join::<Words>(format)));
+    }
+    Ok(())
+}
+
+fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
+    match request {
+        Unlogged::Exact(path) => Literal::new(path.as_str()),
+        Unlogged::Expression { pattern, case_sensitive: true } => {
+            Literal::new(&format!("~{LIMITS}{}", anywhere(pattern.as_str())))
+        }
+        Unlogged::Expression { pattern, case_sensitive: false } => {
+            Literal::new(&format!("~*{LIMITS}{}", anywhere(pattern.as_str())))
+        }
+    }
+}
+
+/// Writes the logs of a server.
+pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
+    let log = &head.facts.decisions.access_log;
+    let has_line = log.line(head.is_detailed()).is_some();
+    let mut routes = head.server.routes.iter().chain([&head.server.fallback]);
+    let is_unknown =
+        head.server.name == ServerName::CatchAll && routes.all(|route| route.origin.object.kind != Kind::Ingress);
+    if is_unknown && log.leaves_out_unknown_hosts {
+        slots.connection.push("access_log off".into());
+        return Ok(());
+    }
+    let targets = match &log.logs {
+        Logs::Inherited => return Ok(()),
+        Logs::Off => {
+            slots.connection.push("access_log off".into());
+            return Ok(());
+        }
+        Logs::To(targets) => targets,
+    };
+    for target in targets {
+        slots.connection.push(Words::line("access_log", words(target, has_line, !log.unlogged.is_empty())?));
+    }
+    Ok(())
+}
+
+fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refused> {
+    let place = match &target.place {
+        LogPlace::File(path) => Path::new(path)?.into(),
+        LogPlace::Syslog(address) => Word::syslog(*address).into(),
+        LogPlace::Host(place) => Literal::new(place)?.into(),
+    };
+    // nginx takes one condition for each log; ours replaces the host's.
+    let kept = target.parameters.iter().filter(|word| !(skips && word.starts_with("if=")));
+    let kept = kept.map(|word| Literal::new(word).map(Words::from)).collect::<Result<Vec<_>, _>>()?;
+    let condition = skips.then(|| Word::variable(LOGGED)).transpose()?.map(|word| Word::setting("if", &word));
+    let parameters: Vec<_> = buffering(target.buffering).chain(condition).map(Words::from).chain(kept).collect();
+    let format = match (&target.format, has_line) {
+        (_, true) => Some(Word::own(FORMAT)?.into()),
+        (Some(format), false) => Some(Literal::new(format)?.into()),
+        (None, false) => (!parameters.is_empty()).then(|| Word::fixed("combined").into()),
+    };
+    Ok(Words::join([place].into_iter().chain(format.into_iter().chain(parameters))))
+}
+
+/// How lines are gathered.
+pub fn buffering(Buffering { size, flush, gzip }: Buffering) -> impl Iterator<Item = Word> {
+    let own = [
+        size.map(|size| Word::setting("buffer", &Word::size(size))),
+        flush.map(|flush| Word::setting("flush", &Word::time(flush))),
+        gzip.map(|level| Word::setting("gzip", &Word::number(u64::from(level)))),
+    ];
+    own.into_iter().flatten()
+}
+
+/// Writes the variables that the log line needs into a location.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(line) = scene.surroundings.log_line else { return Ok(()) };
+    let mut set = |variable: &str, value: Words| {
+        slots.say(Slot::Variables, "set", Words::join([Words::from(Word::variable(variable)?), value]));
+        Ok(())
+    };
+    if line.tells(LogVariable::IngressName) {
+        set("log_ingress", text(&scene.route.origin.object.name)?)?;
+    }
+    let Action::Proxy { upstream, split } = &scene.route.action else { return Ok(()) };
+    let name = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
+    if split.is_some() && [LogVariable::Upstream, LogVariable::Alternative].iter().any(|one| line.tells(*one)) {
+        set("log_main", name(upstream)?.into())?;
+    }
+    // The location that led to this one may have said another.
+    if scene.place.is_named() && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
+        set("log_main", text("")?)?;
+        set("log_handed", name(upstream)?.into())?;
+    }
+    // nginx has no variable for the argument of `grpc_pass` or `fastcgi_pass`.
+    if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
+        let handed = match split {
+            Some(split) => Word::variable(&names::split(split, upstream))?,
+            None => name(upstream)?,
+        };
+        set("log_handed", handed.into())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Request headers that a route sets for its backend, in the place of the usual ones.
+
+use crate::render::token::{Text, Word, Words};
+use ingressd_model::{Refused, RewriteTarget, Route, RouteVariable, TargetPart};
+
+use super::location::Scene;
+use super::slots::{Header, Slots, text};
+
+/// The variable that keeps the captures of a rewrite: regular expressions of other variables would
+/// overwrite the captures before the header is made.
+const PREFIX: Word = Word::fixed("$ingressd\u{2}_prefix");
+
+/// Writes the headers.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let behaviour = &scene.route.behaviour;
+    let (Some(headers), true) = (behaviour.backend_headers.as_deref(), scene.route.action.upstream().is_some()) else {
+        return Ok(());
+    };
+    if let Some(host) = &headers.host {
+        slots.request_header(Header::fixed("Host", Text::of_parts(&resolved(host, scene.route)?)?));
+    }
+    if let Some(prefix) = headers.prefix.as_ref().filter(|_| behaviour.rewrite.is_some()) {
+        let value = match prefix.has_captures() {
+            true => Words::from(PREFIX),
+            false => Text::of_parts(prefix)?.into(),
+        };
+        slots.request_header(Header::fixed("X-Forwarded-Prefix", value));
+    }
+    if let Some(connection) = headers.connection {
+        slots.request_header(Header::fixed("Connection", text(connection.name())?));
+    }
+    Ok(())
+}
+
+/// The captures that a rewrite has to keep for a header, if any.
+pub fn kept_captures(route: &Route) -> Result<Option<Words>, Refused> {
+    let headers = route.behaviour.backend_headers.as_deref();
+    let prefix = headers.and_then(|headers| headers.prefix.as_ref()).filter(|prefix| prefix.has_captures());
+    prefix.map(|prefix| Ok(Words::join([Words::from(PREFIX), Text::of_parts(prefix)?.into()]))).transpose()
+}
+
+/// The text with the parts replaced that are known from the route.
+fn resolved(host: &RewriteTarget, route: &Route) -> Result<RewriteTarget, Refused> {
+    let known = |variable: RouteVariable| {
+        let upstream = route.action.upstream();
+        match variable {
+            RouteVariable::Namespace => Some(&route.origin.object.namespace),
+            RouteVariable::IngressName => Some(&route.origin.object.name),
+            RouteVariable::ServiceName => upstream.map(|upstream| &upstream.service),
+            RouteVariable::ServicePort => upstream.map(|upstream| &upstream.port),
+        }
+    };
+    let part = |part: &TargetPart| match part {
+        TargetPart::Variable(variable) => RouteVariable::named(variable.as_str())
+            .and_then(known)
+            .map_or_else(|| part.clone(), |text| TargetPart::Literal(text.clone())),
+        part => part.clone(),
+    };
+    RewriteTarget::new(host.parts().iter().map(part).collect())
+}

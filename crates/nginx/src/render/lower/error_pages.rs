@@ -1,0 +1,133 @@
+//! Error pages of another backend: the directives of a location, and the internal locations that
+//! request them.
+
+use std::collections::BTreeMap;
+
+use crate::Decisions;
+use crate::render::names;
+use crate::render::token::{Literal, Text, Word, Words};
+use crate::render::view::{self, Tables};
+use ingressd_model::{ErrorPages, Kind, Origin, Protocol, Refused, Route, Server, StandIn, UpstreamId};
+
+use super::limits;
+use super::location::{Location, Scene};
+use super::slots::{Family, Header, Slot, Slots, text};
+
+/// The headers that tell the other backend about the route, with the variables of their values.
+const TOLD: [(&str, &str); 4] = [
+    ("X-Namespace", "$ingressd\u{2}_error_namespace"),
+    ("X-Ingress-Name", "$ingressd\u{2}_error_ingress"),
+    ("X-Service-Name", "$ingressd\u{2}_error_service"),
+    ("X-Service-Port", "$ingressd\u{2}_error_port"),
+];
+
+/// Writes the directives.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(pages) = scene.route.errors.as_deref() else { return Ok(()) };
+    let values = values(scene.route, pages)?;
+    if pages.stand_in == StandIn::Always {
+        let told = TOLD.into_iter().zip(values).map(|((name, _), value)| Header::fixed(name, value));
+        told.chain(of_every_page(503)).for_each(|header| slots.request_header(header));
+        return Ok(());
+    }
+    if let Some(upstream) = scene.route.action.upstream().filter(|_| intercepts(pages)) {
+        slots.say(Slot::Backend, Family::of(upstream.protocol).intercept_errors(), Word::fixed("on"));
+    }
+    if scene.route.has_stand_in() {
+        // The request keeps the error pages of the location that it is handed to, such as that
+        // where clients sign in.
+        slots.say(Slot::Backend, "recursive_error_pages", "on");
+    }
+    let mut hand_over = |status: u16, place: &str| {
+        let arguments = [Word::number(u64::from(status)), Word::fixed("="), Word::own(place)?];
+        slots.say(Slot::Backend, "error_page", Words::join(arguments));
+        Ok(())
+    };
+    if scene.route.has_stand_in() {
+        hand_over(ErrorPages::WITHOUT_ENDPOINTS, &names::stand_in(scene.route))?;
+    }
+    pages.statuses.iter().try_for_each(|status| hand_over(*status, &place(&pages.upstream, *status)))?;
+    if !pages.statuses.is_empty() {
+        for ((_, variable), value) in TOLD.into_iter().zip(values) {
+            slots.say(Slot::Variables, "set", Words::join([Words::from(Word::fixed(variable)), value]));
+        }
+    }
+    Ok(())
+}
+
+/// Whether responses of the route's own backend are replaced.
+pub fn intercepts(pages: &ErrorPages) -> bool {
+    pages.intercepts && !pages.statuses.is_empty() && pages.stand_in != StandIn::Always
+}
+
+/// Writes that the location of the other backend takes the requests.
+pub fn take_over(tables: &mut Tables) {
+    tables.line(Words::line("return", Word::number(u64::from(ErrorPages::WITHOUT_ENDPOINTS))));
+}
+
+/// The routes of a server for requests to upstreams without endpoints, by the name of their
+/// location.
+pub fn stand_ins(server: &Server) -> BTreeMap<String, Route> {
+    let with_name = |route: &Route| route.stand_in().map(|stand_in| (names::stand_in(route), stand_in));
+    server.all_routes().filter_map(with_name).collect()
+}
+
+/// The internal locations of a server that request error pages, by name.
+pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> {
+    let pages = server.all_routes().filter_map(|route| route.errors.as_deref());
+    let pages = pages.filter(|pages| pages.stand_in != StandIn::Always);
+    let places = pages.flat_map(|pages| {
+        let of = |status: &u16| (place(&pages.upstream, *status), (&pages.upstream, *status, &pages.origin));
+        pages.statuses.iter().map(of)
+    });
+    places.collect()
+}
+
+/// An internal location for error pages, with the headers of its backend.
+pub fn location(
+    name: &str,
+    (upstream, status, origin): (&UpstreamId, u16, &Origin),
+    decisions: &Decisions,
+) -> Result<Location, Refused> {
+    let mut slots = Slots::default();
+    // What the administrator names for all of them is trusted.
+    if origin.object.kind == Kind::Ingress && origin.object.namespace == upstream.namespace {
+        limits::of_error_page(&upstream.namespace, decisions, &mut slots)?;
+    }
+    slots.say(
+        Slot::Rewrite,
+        "rewrite",
+        Words::join([Words::from(Literal::new("^")?), text("/")?, Word::fixed("break").into()]),
+    );
+    let secure = upstream.protocol == Protocol::Https;
+    let pass = view::Pass {
+        directive: Word::fixed(Family::Proxy.pass()),
+        scheme: Word::fixed(if secure { "https://" } else { "http://" }),
+        upstream: Word::own(&names::upstream(upstream))?,
+    };
+    let view = view::Location {
+        statements: slots.statements(&Default::default(), None),
+        pass: vec![pass],
+        ..view::Location::new(Word::own(name)?, Words::nothing())
+    };
+    let told = TOLD.into_iter().map(|(name, variable)| Header::fixed(name, Word::fixed(variable)));
+    Ok(Location::of_nginx(view, Some(told.chain(of_every_page(status)).collect())))
+}
+
+fn of_every_page(status: u16) -> [Header; 3] {
+    [
+        Header::fixed("X-Code", Word::number(u64::from(status))),
+        Header::fixed("X-Format", Word::fixed("$http_accept")),
+        Header::fixed("X-Original-URI", Word::fixed("$request_uri")),
+    ]
+}
+
+fn values(route: &Route, pages: &ErrorPages) -> Result<[Words; 4], Refused> {
+    let object = &route.origin.object;
+    let value = |text: &str| Text::new(text).map(Words::from);
+    Ok([value(&object.namespace)?, value(&object.name)?, value(&pages.service)?, value(&pages.port)?])
+}
+
+fn place(upstream: &UpstreamId, status: u16) -> String {
+    format!("@ingressd_error_{status}_{}", names::upstream_hash(upstream))
+}

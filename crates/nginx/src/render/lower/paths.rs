@@ -1,0 +1,182 @@
+//! Maps the paths of a server's routes to nginx locations.
+//!
+//! nginx tries exact locations first, then the longest prefix, and regular expressions before
+//! plain prefixes. As long as a server has no expressions, exact locations and prefixes give the
+//! order of the model. Otherwise all paths are written as expressions in the order of the model,
+//! because an exact location for the `/p` of a prefix would take precedence over an expression
+//! that comes before it.
+
+use std::collections::BTreeSet;
+
+use crate::render::token::{Literal, Text, Word, Words};
+use ingressd_model::expression::{LIMITS, literal};
+use ingressd_model::{Action, PathMatch, Pattern, Refused, Route, Server, UrlPath};
+
+/// The longest path of a plain location: some versions of nginx keep the length in one byte.
+const LONGEST_PLAIN: usize = 250;
+
+/// The first line of a location.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// `=`, `^~`, `~` or `~*`; or the name of an internal location.
+    pub modifier: Word,
+    /// The path or expression, before quoting; empty behind a name.
+    pub path: String,
+    /// The route that handles the requests.
+    pub route: &'a Route,
+    /// The target of the redirect for requests without the slash at the end of the route's path; a
+    /// plain location of nginx redirects by itself.
+    pub to_slash: Option<Text>,
+}
+
+const EXACT: Word = Word::fixed("=");
+const BELOW: Word = Word::fixed("^~");
+const CASED: Word = Word::fixed("~");
+const CASELESS: Word = Word::fixed("~*");
+
+/// The locations of a server without duplicates, the fallback last.
+pub fn places(server: &Server) -> Vec<Place<'_>> {
+    let plain = |route: &Route| match &route.path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().len() <= LONGEST_PLAIN,
+        PathMatch::Regex(_) => false,
+    };
+    match server.routes.iter().all(plain) {
+        true => plain_places(server),
+        false => expressions(server),
+    }
+}
+
+fn plain_places(server: &Server) -> Vec<Place<'_>> {
+    let mut places = Locations::default();
+    // The routes' own paths take precedence over derived ones: with `/a/` and `/a`, the latter
+    // handles `/a`.
+    for route in &server.routes {
+        match &route.path {
+            PathMatch::Exact { path, .. } => places.add(EXACT, path.as_str(), route),
+            PathMatch::Prefix { path, .. } if path.as_str().ends_with('/') => places.add(BELOW, path.as_str(), route),
+            PathMatch::Prefix { path, .. } => places.add(EXACT, path.as_str(), route),
+            PathMatch::Regex(_) => {}
+        }
+    }
+    for route in &server.routes {
+        match &route.path {
+            PathMatch::Prefix { path, redirect_to_slash } => match path.as_str().strip_suffix('/') {
+                None => places.add(BELOW, &format!("{path}/"), route),
+                Some(bare) if !bare.is_empty() && !redirect_to_slash => places.add(EXACT, bare, route),
+                Some(_) => {}
+            },
+            // nginx would redirect the same path without the slash by 301, whichever route it
+            // belongs to.
+            PathMatch::Exact { path, redirect_to_slash: false } => match path.as_str().strip_suffix('/') {
+                Some(bare) if !bare.is_empty() => places.add(EXACT, bare, taker(server, bare)),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    places.add(BELOW, "/", &server.fallback);
+    places.list
+}
+
+/// The route whose prefix matches a path that no route matches exactly.
+fn taker<'a>(server: &'a Server, wanted: &str) -> &'a Route {
+    let takes = |route: &&Route| match &route.path {
+        PathMatch::Prefix { path, redirect_to_slash } => {
+            let bare = path.as_str().trim_end_matches('/');
+            match wanted.strip_prefix(bare) {
+                Some("") => !(*redirect_to_slash && path.as_str().ends_with('/')),
+                Some(rest) => rest.starts_with('/'),
+                None => false,
+            }
+        }
+        _ => false,
+    };
+    server.routes.iter().find(takes).unwrap_or(&server.fallback)
+}
+
+fn expressions(server: &Server) -> Vec<Place<'_>> {
+    let mut places = Locations::default();
+    let named: BTreeSet<&str> = server
+        .routes
+        .iter()
+        .filter_map(|route| match &route.path {
+            PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => Some(path.as_str()),
+            PathMatch::Regex(_) => None,
+        })
+        .collect();
+    for route in &server.routes {
+        match &route.path {
+            PathMatch::Exact { path, redirect_to_slash } => {
+                places.add(CASED, &format!("^{}\\z", literal(path.as_str())), route);
+                places.redirect(path, *redirect_to_slash, route);
+            }
+            PathMatch::Prefix { path, redirect_to_slash } => {
+                let bare = path.as_str().strip_suffix('/');
+                let end = match bare {
+                    Some(bare) if bare.is_empty() || *redirect_to_slash || named.contains(bare) => "/",
+                    _ => "(?:/|\\z)",
+                };
+                places.add(CASED, &format!("^{}{end}", literal(bare.unwrap_or(path.as_str()))), route);
+                places.redirect(path, *redirect_to_slash, route);
+            }
+            PathMatch::Regex(pattern) => places.add(CASELESS, &format!("{LIMITS}{}", anchored(pattern)), route),
+        }
+    }
+    places.add(CASED, "^/", &server.fallback);
+    places.list
+}
+
+/// The expression, anchored at the start of the path; as a group when it has alternatives.
+pub fn anchored(pattern: &Pattern) -> String {
+    match pattern.as_str().contains('|') {
+        true => format!("^(?:{pattern})"),
+        false => format!("^{pattern}"),
+    }
+}
+
+#[derive(Default)]
+struct Locations<'a> {
+    list: Vec<Place<'a>>,
+    taken: BTreeSet<(bool, String)>,
+}
+
+impl<'a> Locations<'a> {
+    /// Adds a location unless it exists: nginx refuses a server with the same location twice.
+    fn add(&mut self, modifier: Word, path: &str, route: &'a Route) {
+        self.put(Place { modifier, path: path.to_owned(), route, to_slash: None });
+    }
+
+    /// Does what nginx does for a request that equals a plain location without its trailing slash,
+    /// and only where that location has a backend.
+    fn redirect(&mut self, path: &UrlPath, redirect_to_slash: bool, route: &'a Route) {
+        let bare = path.as_str().strip_suffix('/').filter(|_| redirect_to_slash);
+        // The encoded target may be too long: then the request is handled as without the redirect.
+        if let (Some(bare), Action::Proxy { .. }, Ok(target)) = (bare, &route.action, Text::redirection(path)) {
+            let path = format!("^{}\\z", literal(bare));
+            self.put(Place { modifier: CASED, path, route, to_slash: Some(target) });
+        }
+    }
+
+    fn put(&mut self, place: Place<'a>) {
+        if self.taken.insert((place.modifier == EXACT, place.path.clone())) {
+            self.list.push(place);
+        }
+    }
+}
+
+impl<'a> Place<'a> {
+    /// An internal location, by a name of ours.
+    pub fn named(name: &str, route: &'a Route) -> Result<Self, Refused> {
+        Ok(Place { modifier: Word::own(name)?, path: String::new(), route, to_slash: None })
+    }
+
+    /// Whether it is an internal location.
+    pub fn is_named(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// The path as a quoted word; nothing behind a name.
+    pub fn words(&self) -> Result<Words, Refused> {
+        if self.is_named() { Ok(Words::nothing()) } else { Ok(Literal::new(&self.path)?.into()) }
+    }
+}

@@ -1,0 +1,197 @@
+//! Traffic splits (canaries): the variables with the upstream of a request, or with a mark where
+//! it is answered.
+
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashSet};
+
+use crate::Plan;
+use crate::render::crowds::Crowds;
+use crate::render::names;
+use crate::render::token::{Literal, Word, Words};
+use crate::render::view::{self, Block};
+use ingressd_model::expression::{LIMITS, anywhere, literal};
+use ingressd_model::{Action, Branch, Choice, Refused, Share, Split, Test, Tested, UpstreamId};
+
+use super::answer::{redirected, with_name};
+use super::empty;
+use super::location::Scene;
+use super::shared::routes;
+use super::slots::{Slot, Slots};
+use super::tables::Files;
+use super::upstream::variables_of;
+
+/// A text that differs for each request, on any connection.
+pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
+
+/// One file for each distinct split, however many routes use it.
+pub fn tables(plan: &Plan, files: &mut Files<'_>) {
+    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
+    let empty = LazyCell::new(|| empty::empty(plan));
+    for route in routes(plan) {
+        let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
+        let name = names::split(split, upstream);
+        let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
+        let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
+        let variables = split.upstreams().chain([upstream]).flat_map(variables_of);
+        let requires = upstreams.chain(session).chain(variables);
+        files.add(names::split_file(&name), Some(&split.origin), requires, |tables| {
+            // A split that cannot be written sends all requests to the main upstream.
+            let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
+            blocks(split, upstream, &empty, &name)
+                .or_else(|_| blocks(&none, upstream, &empty, &name))
+                .map(|blocks| blocks.into_iter().for_each(|block| tables.block(block)))
+        });
+    }
+}
+
+/// A variable (`split_clients`) that takes each of these words for a share of the values of its
+/// key.
+pub fn shares(
+    key: Word,
+    variable: Word,
+    parts: impl IntoIterator<Item = (Word, Share)>,
+    rest: impl Into<Words>,
+) -> Block {
+    let block = Block::new(Words::join(["split_clients".into(), Words::from(key), variable.into()]));
+    parts.into_iter().fold(block, |block, (word, share)| block.row(Word::percent(share), word)).row("*", rest)
+}
+
+/// The last variable, which the route uses, is that of the tests that are tried first. What an
+/// upstream without endpoints would get, the main one gets.
+fn blocks(
+    split: &Split,
+    upstream: &UpstreamId,
+    empty: &HashSet<&UpstreamId>,
+    name: &str,
+) -> Result<Vec<Block>, Refused> {
+    let written =
+        |other: &UpstreamId| Word::own(&names::upstream(if empty.contains(other) { upstream } else { other }));
+    let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
+    let mut rest = written(upstream)?;
+    let variable = |stage: usize| match stage {
+        0 => Word::variable(name),
+        _ => Word::variable(&format!("{name}_{stage}")),
+    };
+    let mut blocks = Vec::new();
+    if !split.shares.is_empty() {
+        let part = |(upstream, share): &(UpstreamId, Share)| Ok((written(upstream)?, *share));
+        let parts = split.shares.iter().map(part).collect::<Result<Vec<_>, Refused>>()?;
+        let own = variable(runs.len())?;
+        let is_named = upstream.naming_cookie().is_some();
+        let key = match &split.session {
+            Some(cookie) if !is_named => Word::variable(&names::session(cookie))?,
+            _ => Word::fixed(EACH_REQUEST),
+        };
+        let main = std::mem::replace(&mut rest, own.clone());
+        match split.session.is_some() && is_named {
+            true => {
+                let new = variable(runs.len() + 1)?;
+                blocks.push(shares(key, new.clone(), parts, main));
+                let all = [upstream].into_iter().chain(split.shares.iter().map(|(upstream, _)| upstream));
+                blocks.push(sides(&all.collect::<Vec<_>>(), own, new)?);
+            }
+            false => blocks.push(shares(key, own, parts, main)),
+        }
+    }
+    for (stage, run) in runs.iter().enumerate().rev() {
+        let subject = match run.first().map(|branch| branch.test.tested()) {
+            Some(Tested::Header(name)) => Word::request_header(name)?,
+            Some(Tested::Query) => Word::fixed("$args"),
+            Some(Tested::Method) => Word::fixed("$request_method"),
+            // One header contains all cookies.
+            Some(Tested::Cookies) | None => Word::fixed("$http_cookie"),
+        };
+        let own = variable(stage)?;
+        let map = run.iter().try_fold(Block::map(subject, own.clone()), |map, branch| {
+            let value = match &branch.choice {
+                Choice::Forward(upstream) => written(upstream)?,
+                answer @ (Choice::Redirect(..) | Choice::Respond(_)) => mark(split, answer)?,
+            };
+            Ok::<_, Refused>(map.row(Literal::new(&pattern(&branch.test))?, value))
+        })?;
+        blocks.push(map.row("default", std::mem::replace(&mut rest, own)));
+    }
+    if blocks.is_empty() {
+        // The route uses the variable even when it has no test.
+        blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
+    }
+    Ok(blocks)
+}
+
+/// A variable with the upstream of which the client's cookie names an endpoint; with another
+/// variable where it names none.
+fn sides(upstreams: &[&UpstreamId], variable: Word, none: Word) -> Result<Block, Refused> {
+    let source = upstreams.iter().try_fold(Word::fixed(""), |before, id| {
+        let separator = Word::fixed(if before.as_str().is_empty() { "" } else { ":" });
+        Ok::<_, Refused>(Word::concat([before, separator, Word::variable(&names::named_endpoint(id))?]))
+    })?;
+    let map = Block::map(source, variable).row("default", none);
+    upstreams.iter().enumerate().try_fold(map, |map, (before, id)| {
+        let is_named = Literal::new(&format!("~^{}[^:]", "[^:]*:".repeat(before)))?;
+        Ok(map.row(is_named, Word::own(&names::upstream(id))?))
+    })
+}
+
+/// The value of the variable in place of an upstream where requests are answered: no upstream has
+/// such a name.
+fn mark(split: &Split, answer: &Choice) -> Result<Word, Refused> {
+    let number = split.branches.iter().position(|branch| branch.choice == *answer).unwrap_or_default();
+    Word::new(&format!("answer_{number}"))
+}
+
+/// Writes the responses of a location for requests that are answered before a backend is asked.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Action::Proxy { upstream, split: Some(split) } = &scene.route.action else { return Ok(()) };
+    let mut known = BTreeSet::new();
+    for Branch { choice, .. } in &split.branches {
+        let arguments = match choice {
+            Choice::Forward(_) => continue,
+            Choice::Redirect(status, location) => redirected(*status, location)?,
+            Choice::Respond(status) => with_name(*status)?,
+        };
+        let value = mark(split, choice)?;
+        if known.insert(value.as_str().to_owned()) {
+            let variable = Word::variable(&names::split(split, upstream))?;
+            let (operator, name) = (Word::fixed("="), Word::fixed("return"));
+            let value = value.into();
+            slots.say_compared(Slot::Answer, view::Comparison { variable, operator, value, name, arguments });
+        }
+    }
+    Ok(())
+}
+
+/// The key of `map` for a test, as a regular expression. Plain keys would ignore case, and long
+/// ones would not fit into nginx's table.
+fn pattern(test: &Test) -> String {
+    match test {
+        Test::Header(_, value) => format!("~^{}$", literal(value.as_str())),
+        Test::HeaderMatches(_, pattern) => format!("~{LIMITS}{}", anywhere(pattern.as_str())),
+        Test::Cookie(name, value) => {
+            format!("~(?:^|;) *{}={} *(?:;|$)", literal(name.as_str()), literal(value.as_str()))
+        }
+        Test::Query(name, value) => format!("~(?:^|&){}={}(?:&|$)", literal(name.as_str()), literal(value.as_str())),
+        Test::Method(name) => format!("~^{}$", literal(name.as_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ingressd_model::{HeaderName, HeaderValue, Pattern};
+
+    #[test]
+    fn each_test_is_an_expression_for_what_it_looks_at() {
+        let name = |text| HeaderName::new(text).unwrap();
+        let value = |text| HeaderValue::new(text).unwrap();
+        let rows = [
+            (Test::Header(name("X-A"), value("a.b")), "~^a\\.b$"),
+            (Test::HeaderMatches(name("X-A"), Pattern::new("^a+$").unwrap()), &*format!("~{LIMITS}^a+$")),
+            (Test::Cookie(name("c"), value("x|y")), "~(?:^|;) *c=x\\|y *(?:;|$)"),
+            (Test::Query(name("v"), value("2?")), "~(?:^|&)v=2\\?(?:&|$)"),
+            (Test::Method(name("PUT")), "~^PUT$"),
+        ];
+        for (test, expected) in rows {
+            assert_eq!(pattern(&test), expected, "{test:?}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Renders a plan to files, byte for byte. It must not know annotations, Kubernetes types, the
+//! file system or what is there already.
+
+mod blocks;
+mod content;
+mod crowds;
+mod engine;
+mod file_set;
+pub mod headers;
+mod lint;
+mod lower;
+mod memory;
+mod names;
+mod ring;
+mod shape;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod token;
+mod view;
+
+pub use content::{Content, Part};
+pub use engine::TemplateError;
+pub use file_set::{Digest, File, FilePath, FileSet, Owners};
+pub use lower::{Place, has_own_tls, places, to_https};
+pub use names::{passthrough_file, recounts, stream_port};
+pub use templates::Templates;
+
+use std::sync::Arc;
+
+use crate::{Decisions, Plan};
+use blocks::Blocks;
+use crowds::Crowds;
+use engine::Engine;
+use ingressd_model::{
+    AccessList, Authority, Certificate, CertificateId, Directive, Forwarded, Instance, PasswordFile, Server,
+    ServerName, Stream, StreamUpstream, TlsTermination, Upstream,
+};
+use lower::Facts;
+use memory::Files;
+
+/// Renders plans. Its cache saves time and never changes the result.
+#[derive(Debug)]
+pub struct Renderer {
+    engine: Engine,
+    /// The catch-all server where no Ingress defines one.
+    catch_all: Option<Arc<Server>>,
+    background: Option<Background>,
+    blocks: Blocks,
+    servers: Files<Server>,
+    upstreams: Files<Upstream>,
+    certificates: Files<Certificate>,
+    password_files: Files<PasswordFile>,
+    lists: Files<AccessList>,
+    streams: Files<Stream>,
+    stream_upstreams: Files<StreamUpstream>,
+}
+
+/// What every cached server was rendered with.
+#[derive(Debug, PartialEq, Eq)]
+struct Background {
+    decisions: Arc<Decisions>,
+    forwarded: Forwarded,
+    server_directives: Vec<Directive>,
+    default_certificate: Option<CertificateId>,
+    catch_all: Arc<[FilePath]>,
+    catch_all_is_own: bool,
+    has_request_ids: bool,
+    crowds: Crowds,
+}
+
+impl Default for Renderer {
+    fn default() -> Self {
+        Renderer::of(&Instance::default(), &Templates::default())
+    }
+}
+
+impl Renderer {
+    /// A renderer for an instance, with these templates in the place of the program's own.
+    pub fn of(instance: &Instance, templates: &Templates) -> Self {
+        Renderer {
+            // Replacements were checked when they were read; the names of another instance cannot
+            // make them fail.
+            engine: templates::load(instance, templates)
+                .expect("the program's own templates, loaded by a test of every build"),
+            catch_all: catch_all(),
+            background: None,
+            blocks: Blocks::default(),
+            servers: Files::default(),
+            upstreams: Files::default(),
+            certificates: Files::default(),
+            password_files: Files::default(),
+            lists: Files::default(),
+            streams: Files::default(),
+            stream_upstreams: Files::default(),
+        }
+    }
+}
+
+impl Renderer {
+    /// Renders the files of a plan.
+    pub fn render(&mut self, plan: &Plan) -> FileSet {
+        let Plan { model, decisions, .. } = plan;
+        if decisions.listens.is_empty() && decisions.status.is_none() {
+            return FileSet::default();
+        }
+        let mut servers = model.servers.clone();
+        if servers.first().is_none_or(|server| server.name != ServerName::CatchAll) {
+            servers.extend(self.catch_all.clone());
+            servers.rotate_right(1);
+        }
+        let reserved = reserved_wildcards(&mut servers);
+        let crowds = Crowds::of(&model.upstreams, &servers);
+        let facts = Facts {
+            decisions,
+            forwarded: &model.forwarded,
+            server_directives: &model.server_directives,
+            default_certificate: model.default_certificate.as_ref(),
+            catch_all: Arc::default(),
+            catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
+            has_request_ids: lower::has_request_ids(plan),
+            crowds: &crowds,
+        };
+        let required = servers.first().map(|server| lower::requires(server, &facts)).unwrap_or_default();
+        let facts = Facts { catch_all: required.into_iter().collect(), ..facts };
+        self.forget_unless(plan, &facts);
+
+        let engine = &self.engine;
+        let (features, lists) = rayon::join(|| lower::files(plan, engine), || lower::long_lists(plan));
+        let mut all = Vec::with_capacity(2 * servers.len());
+        let own = self.blocks.render(servers, &facts, &lower::empty(plan), engine, &mut all);
+        let path = |one: &Server| names::server_file(one, &crowds);
+        self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
+        all.extend(reserved.map(|one| (names::reserved_file(), Arc::new(lower::server(&one, &facts, engine)))));
+        let path = |one: &Upstream| names::upstream_file(&one.id, &crowds);
+        self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
+        let path = |one: &Certificate| names::certificate_file(&one.id);
+        let make = |one: &Certificate| {
+            let parts = [Part::Bytes(Arc::clone(&one.chain)), Part::Fixed("\n"), Part::Bytes(Arc::clone(&one.key.0))];
+            File::secret(parts, one.origin.clone())
+        };
+        self.certificates.render(&model.certificates, path, make, &mut all);
+        let path = |one: &PasswordFile| names::password_file(&one.id);
+        let make = |one: &PasswordFile| File::secret([Part::Bytes(Arc::clone(&one.content.0))], one.origin.clone());
+        self.password_files.render(&model.password_files, path, make, &mut all);
+        all.extend(model.authorities.iter().flat_map(|authority| authority_files(authority)));
+        let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
+        self.lists.render(&lists, path, |one| lower::list(one, engine), &mut all);
+        let trusted = plan.trusted();
+        let path = |one: &Stream| names::stream_file(one.listener.port);
+        self.streams.render(&model.streams, path, |one| lower::stream(one, decisions, trusted, engine), &mut all);
+        let path = |one: &StreamUpstream| names::stream_upstream_file(&one.id);
+        self.stream_upstreams.render(
+            &model.stream_upstreams,
+            path,
+            |one| lower::stream_upstream(one, decisions, engine),
+            &mut all,
+        );
+        all.extend(features);
+        FileSet { files: all.into_iter().collect() }
+    }
+
+    /// Drops servers and upstreams from the cache that were rendered with other facts.
+    fn forget_unless(&mut self, plan: &Plan, facts: &Facts<'_>) {
+        let background = Background {
+            decisions: Arc::clone(&plan.decisions),
+            forwarded: plan.model.forwarded.clone(),
+            server_directives: plan.model.server_directives.clone(),
+            default_certificate: plan.model.default_certificate.clone(),
+            catch_all: Arc::clone(&facts.catch_all),
+            catch_all_is_own: facts.catch_all_is_own,
+            has_request_ids: facts.has_request_ids,
+            crowds: facts.crowds.clone(),
+        };
+        if self.background.as_ref() != Some(&background) {
+            self.blocks = Blocks::default();
+            self.servers = Files::default();
+            self.upstreams = Files::default();
+            self.streams = Files::default();
+            self.stream_upstreams = Files::default();
+            self.background = Some(background);
+        }
+    }
+}
+
+fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc<File>)> {
+    let file = |bytes: &Arc<[u8]>| Arc::new(File::secret([Part::Bytes(Arc::clone(bytes))], authority.origin.clone()));
+    let revoked = authority.revoked.as_ref().map(|lists| (names::revoked_file(&authority.id), file(lists)));
+    [(names::authority_file(&authority.id), file(&authority.certificates))].into_iter().chain(revoked)
+}
+
+/// A second server with the content of the catch-all server, which takes over the wildcards among
+/// the names that it reserves. nginx tries wildcards one by one, and a namespace may have many
+/// that are not served: they must not be tried before those that are.
+fn reserved_wildcards(servers: &mut [Arc<Server>]) -> Option<Server> {
+    let first = servers.first_mut()?;
+    let is_wildcard = |name: &ServerName| matches!(name, ServerName::Wildcard(_));
+    if !first.reserved.iter().any(is_wildcard) {
+        return None;
+    }
+    let wildcards: Vec<_> = Arc::make_mut(first).reserved.extract_if(.., |name| is_wildcard(name)).collect();
+    let (name, reserved) = wildcards.split_first()?;
+    Some(Server { name: name.clone(), reserved: reserved.to_vec(), ..Server::clone(first) })
+}
+
+/// The server that answers requests for unknown hosts, instead of the first server that nginx
+/// reads.
+fn catch_all() -> Option<Arc<Server>> {
+    Server::of_unknown_hosts().map(Arc::new)
+}
