@@ -1,17 +1,14 @@
 //! `make cluster`: an API server, a node with nginx and ingressd, and backends, until Ctrl-C.
 #![expect(clippy::unwrap_used, reason = "what cannot be set up may panic")]
 
-#[path = "live/cluster/mod.rs"]
-mod cluster;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::json;
 
-use cluster::Cluster;
 use rig::ECHO_TLS;
+use rig::cluster::{self, Cluster};
 use rig::manifests::tls_secret;
 use rig::signals;
 

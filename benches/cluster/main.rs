@@ -3,8 +3,6 @@
 
 mod apart;
 mod churn;
-#[path = "../../tests/live/cluster/mod.rs"]
-mod cluster;
 #[expect(dead_code, reason = "a folder of manifests needs more")]
 #[path = "../common/mod.rs"]
 mod common;

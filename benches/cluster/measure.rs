@@ -4,8 +4,6 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::churn::Churn;
-use crate::cluster::objects::Objects;
-use crate::cluster::{self, Cluster};
 use crate::common::applications::Application;
 use crate::common::changes::Change;
 use crate::common::process::processor_time;
@@ -15,6 +13,8 @@ use crate::common::stage::stage;
 use crate::common::times::{percentiles, served};
 use crate::objects::{create, published, write};
 use crate::withdrawal::withdrawal;
+use rig::cluster::objects::Objects;
+use rig::cluster::{self, Cluster};
 use rig::signals;
 
 /// How long the control plane rests after everything was created.

@@ -6,9 +6,9 @@ use futures_util::{StreamExt as _, stream};
 use kube::api::{DynamicObject, WatchEvent, WatchParams};
 use serde_json::{Value, json};
 
-use crate::cluster::objects::Objects;
 use crate::common::applications::{Application, NAMESPACES};
 use crate::common::changes::Change;
+use rig::cluster::objects::Objects;
 
 /// Requests under way at once, where many objects are created.
 const AT_ONCE: usize = 16;

@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::cluster::control_plane;
 use super::machine::Disk;
 use super::node::Node;
 use super::pages::{self, Block, Page, Place, TRIED};
 use super::{packages, surroundings};
+use rig::cluster::control_plane;
 
 super::on_each_release!(what_they_say_works);
 

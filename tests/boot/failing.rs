@@ -1,9 +1,9 @@
 //! What a node does when its daemon, its nginx, its host or its cluster fails.
 
-use super::cluster::control_plane::API_SERVER;
 use super::machine::Machine;
 use super::node::Node;
 use rig::client::get;
+use rig::cluster::control_plane::API_SERVER;
 use rig::manifests::ingress;
 
 pub async fn comes_back_after_a_crash(node: &Node) {

@@ -5,8 +5,6 @@
 //! joined to that of a control plane, pods and clients.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "../live/cluster/mod.rs"]
-mod cluster;
 mod documents;
 mod erasing;
 mod failing;

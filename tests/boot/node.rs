@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
-use super::cluster::history::History;
 use super::machine::{Disk, Machine};
 use super::surroundings::{OtherNode, Surroundings};
 use rig::client::{Request, get};
+use rig::cluster::history::History;
 use rig::load::Load;
 use rig::manifests::{ingress, tls_secret};
 

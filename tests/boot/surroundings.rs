@@ -3,10 +3,10 @@
 
 use std::net::Ipv4Addr;
 
-use super::cluster::administrator;
-use super::cluster::control_plane::ControlPlane;
-use super::cluster::objects::Objects;
 use rig::backends::Backends;
+use rig::cluster::administrator;
+use rig::cluster::control_plane::ControlPlane;
+use rig::cluster::objects::Objects;
 use rig::daemon::{Daemon, Source};
 use rig::namespace::{self, Namespace, ip};
 use rig::nginx::Nginx;
@@ -50,7 +50,7 @@ impl Surroundings {
         let address = network.connect_to(&plane.namespace);
         network.within(|| {
             ip(&["route", "add", PODS, "via", &here.to_string()]);
-            ip(&["route", "add", "default", "via", &super::cluster::network::CONTROL_PLANE.to_string()]);
+            ip(&["route", "add", "default", "via", &rig::cluster::network::CONTROL_PLANE.to_string()]);
         });
         let objects = Objects::new(administrator(&plane).await, "default").await;
         objects.write_classes().await;

@@ -14,7 +14,7 @@ use rig::manifests::{in_namespace, ingress, secret, tls_secret};
 use rig::status::{notes, serving};
 use rig::{Rig, wait};
 
-const DH_PARAMETERS: &str = include_str!("../crates/rig/src/keys/dhparam.pem");
+const DH_PARAMETERS: &str = include_str!("../../crates/rig/src/keys/dhparam.pem");
 /// 80 bytes and 48 bytes.
 const KEY: &str =
     "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE=";
@@ -116,8 +116,8 @@ fn handshake(host: &str) -> String {
 
 #[test]
 fn a_handshake_with_a_cipher_of_diffie_and_hellman_has_the_parameters_of_the_secret() {
-    const RSA: &str = include_str!("../crates/rig/src/keys/rsa-pkcs8.pem");
-    const LARGER: &str = include_str!("../crates/rig/src/keys/dhparam-3072.pem");
+    const RSA: &str = include_str!("../../crates/rig/src/keys/rsa-pkcs8.pem");
+    const LARGER: &str = include_str!("../../crates/rig/src/keys/dhparam-3072.pem");
     rig::run(async |rig| {
         rig.daemon.set("ingress-nginx.configmap", "default/controller");
         let key = rcgen::KeyPair::from_pem(RSA).unwrap();

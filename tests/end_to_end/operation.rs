@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use tokio::net::UnixDatagram;
 
 use rig::client::get;
-use rig::manifests::{ingress, tls_secret};
+use rig::manifests::ingress;
 use rig::mount::Mount;
 use rig::status::tells;
 use rig::systemd::Systemd;

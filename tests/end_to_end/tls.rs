@@ -82,8 +82,8 @@ fn a_missing_certificate_still_redirects_and_serves() {
 #[test]
 fn keys_of_rsa_in_both_forms_and_elliptic_ones_are_served() {
     // The key was made for tests and protects nothing. Both files have the same key.
-    const RSA: &str = include_str!("../crates/rig/src/keys/rsa-pkcs8.pem");
-    const OLD_RSA: &str = include_str!("../crates/rig/src/keys/rsa-pkcs1.pem");
+    const RSA: &str = include_str!("../../crates/rig/src/keys/rsa-pkcs8.pem");
+    const OLD_RSA: &str = include_str!("../../crates/rig/src/keys/rsa-pkcs1.pem");
     let signed = |host: &str, key: &rcgen::KeyPair| {
         rcgen::CertificateParams::new(vec![host.to_owned()]).unwrap().self_signed(key).unwrap().pem()
     };

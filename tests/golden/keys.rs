@@ -124,7 +124,7 @@ fn snapshot(data: &[(&str, &str)], annotations: &[(&str, &str)]) -> Snapshot {
         ("headers", "kind: ConfigMap\ndata: {X-Site: edge}"),
         ("exchange", "kind: Secret\ntype: Opaque\nstringData:\n  dhparam.pem: |\n"),
     ] {
-        let pem = include_str!("../crates/rig/src/keys/dhparam.pem")
+        let pem = include_str!("../../crates/rig/src/keys/dhparam.pem")
             .lines()
             .map(|line| format!("    {line}\n"))
             .collect::<String>();

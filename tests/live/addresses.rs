@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::proxy::{Action, Call};
-use crate::cluster::{self, Cluster};
 use crate::nodes::{LONG, addresses};
 use rig::client::get;
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::proxy::{Action, Call};
+use rig::cluster::{self, Cluster};
 use rig::manifests::ingress;
 use rig::namespace::{self, ip};
 use rig::status::notes;

@@ -20,8 +20,8 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use crate::cluster::objects::Objects;
-use crate::cluster::{self, Cluster};
+use rig::cluster::objects::Objects;
+use rig::cluster::{self, Cluster};
 use rig::wait;
 
 /// The refusal of the API server because of a policy.

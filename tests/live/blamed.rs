@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster;
-use crate::cluster::objects::ADDRESS;
 use rig::ECHO;
 use rig::client::get;
+use rig::cluster;
+use rig::cluster::objects::ADDRESS;
 use rig::manifests::{Ingress, in_namespace, ingress, secret, service_at, tls_secret};
 use rig::wait;
 

@@ -13,12 +13,12 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config, Error};
 use serde_json::json;
 
-use crate::cluster::control_plane::API_SERVER;
-use crate::cluster::credentials::Credentials;
-use crate::cluster::objects::patiently;
-use crate::cluster::proxy::{Action, Call, status};
-use crate::cluster::{self, Cluster, rights};
 use rig::client::get;
+use rig::cluster::control_plane::API_SERVER;
+use rig::cluster::credentials::Credentials;
+use rig::cluster::objects::patiently;
+use rig::cluster::proxy::{Action, Call, status};
+use rig::cluster::{self, Cluster, rights};
 use rig::manifests::ingress;
 use rig::wait;
 

@@ -3,14 +3,14 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::{self, Cluster, rights};
 use crate::rights::until_denied;
 use rig::client::{Reply, get, post};
+use rig::cluster::{self, Cluster, rights};
 use rig::manifests::{Ingress, ingress, secret};
 use rig::status::{notes, tells, watch};
 use rig::wait;
 
-const DH_PARAMETERS: &str = include_str!("../crates/rig/src/keys/dhparam.pem");
+const DH_PARAMETERS: &str = include_str!("../../crates/rig/src/keys/dhparam.pem");
 const URL: &str = "http://web.example/";
 
 fn config_map(size: &str) -> Value {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::cluster::history::History;
-use crate::cluster::objects::{ADDRESS, Objects};
-use crate::cluster::{self, Cluster};
 use rig::client::get;
+use rig::cluster::history::History;
+use rig::cluster::objects::{ADDRESS, Objects};
+use rig::cluster::{self, Cluster};
 use rig::manifests::ingress;
 use rig::status::{notes, tells};
 use rig::wait;

@@ -5,8 +5,8 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::cluster::{self, Cluster, rights};
 use rig::clock::Clock;
+use rig::cluster::{self, Cluster, rights};
 use rig::namespace::ip;
 use rig::wait;
 

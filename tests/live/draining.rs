@@ -6,9 +6,9 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::cluster;
-use crate::cluster::node::Node;
 use crate::nodes::{LONG, expect_served, nodes};
+use rig::cluster;
+use rig::cluster::node::Node;
 use rig::wait;
 
 /// Runs a command beside the test, which goes on.

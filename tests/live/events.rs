@@ -8,9 +8,9 @@ use k8s_openapi::api::networking::v1::Ingress;
 use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
 
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::{self, Cluster};
 use crate::wrongs::{ELSEWHERE, good, write_wrongs, wrongs};
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::{self, Cluster};
 use rig::dns::Dns;
 use rig::manifests::ingress;
 use rig::wait;

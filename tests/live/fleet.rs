@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cluster;
-use crate::cluster::node::Node;
 use crate::nodes::{Setting, addresses, nodes};
 use rig::client::{Request, get};
+use rig::cluster;
+use rig::cluster::node::Node;
 use rig::load::{Load, Running};
 use rig::manifests::ingress;
 use rig::status::watch;

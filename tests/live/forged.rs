@@ -7,12 +7,12 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
-use crate::cluster::node::Node;
-use crate::cluster::objects::Objects;
-use crate::cluster::{self, Cluster};
 use crate::nodes::{SHORT, nodes};
 use rig::ECHO;
 use rig::client::get;
+use rig::cluster::node::Node;
+use rig::cluster::objects::Objects;
+use rig::cluster::{self, Cluster};
 use rig::manifests::{in_namespace, ingress, service_at};
 use rig::wait;
 

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::cluster;
-use crate::cluster::history::History;
-use crate::cluster::node::Node;
 use rig::client::get;
+use rig::cluster;
+use rig::cluster::history::History;
+use rig::cluster::node::Node;
 use rig::namespace::{Namespace, add_interface, has_users};
 use rig::open_to_all;
 use rig::wait;

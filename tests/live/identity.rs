@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::{self, Cluster, certificates};
 use rig::client::get;
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::{self, Cluster, certificates};
 use rig::status::watch;
 use rig::wait;
 

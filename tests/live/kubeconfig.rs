@@ -8,10 +8,10 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
-use crate::cluster::control_plane::binary;
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::{self, Cluster};
 use rig::client::get;
+use rig::cluster::control_plane::binary;
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::{self, Cluster};
 use rig::manifests::{ingress, tls_secret};
 use rig::wait;
 

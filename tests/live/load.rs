@@ -3,8 +3,8 @@
 
 use serde_json::json;
 
-use crate::cluster;
 use rig::client::get;
+use rig::cluster;
 use rig::manifests::ingress;
 use rig::minute::{self, Change};
 use rig::status::{quarantined, tells};

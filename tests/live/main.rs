@@ -5,7 +5,6 @@ mod addresses;
 mod admission;
 mod away;
 mod blamed;
-mod cluster;
 mod cluster_itself;
 mod config_map;
 mod contention;

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::cluster;
 use rig::client::{Reply, get};
+use rig::cluster;
 use rig::manifests::{endpoint_slice, in_namespace, ingress, secret, service, tls_secret};
 use rig::status::tells;
 use rig::{ECHO, manifests};

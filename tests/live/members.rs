@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::cluster;
-use crate::cluster::node::Node;
 use crate::nodes::nodes;
+use rig::cluster;
+use rig::cluster::node::Node;
 use rig::wait;
 
 /// `ingressd status --cluster` on this node: its exit code and what it prints.

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::cluster::control_plane::binary;
-use crate::cluster::{self, Cluster};
 use crate::take_over::administrators::{self, RIGHTS, Right};
+use rig::cluster::control_plane::binary;
+use rig::cluster::{self, Cluster};
 use rig::manifests::{ingress, tls_secret};
 use rig::wait;
 

@@ -4,12 +4,12 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::cluster::history::History;
-use crate::cluster::node::Node;
-use crate::cluster::{self, Cluster};
 use rig::ECHO;
 use rig::client::{Reply, get};
 use rig::clock::Clock;
+use rig::cluster::history::History;
+use rig::cluster::node::Node;
+use rig::cluster::{self, Cluster};
 use rig::manifests::{ingress, service_at};
 use rig::status::watch;
 use rig::wait;

@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use crate::cluster;
-use crate::cluster::node::Node;
 use crate::nodes::{LONG, expect_served, nodes};
 use rig::client::get;
+use rig::cluster;
+use rig::cluster::node::Node;
 use rig::manifests::ingress;
 
 /// Runs a command of the administrator on a node, in its network.

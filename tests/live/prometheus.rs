@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::cluster;
-use crate::cluster::objects::ADDRESS;
+use rig::cluster;
+use rig::cluster::objects::ADDRESS;
 use rig::manifests::{ingress, tls_secret};
 use rig::prometheus::Prometheus;
 use rig::wait;

@@ -3,9 +3,9 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::rights::shipped_for_leases;
-use crate::cluster::{self, Cluster};
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::rights::shipped_for_leases;
+use rig::cluster::{self, Cluster};
 use rig::manifests::ingress;
 use rig::status::notes;
 use rig::wait;

@@ -5,9 +5,9 @@ use http::StatusCode;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::cluster::proxy::{Action, Call, Proxy};
-use crate::cluster::{self, Cluster};
 use rig::client::get;
+use rig::cluster::proxy::{Action, Call, Proxy};
+use rig::cluster::{self, Cluster};
 use rig::manifests::ingress;
 use rig::status::notes;
 use rig::wait;

@@ -3,10 +3,10 @@
 use ingressd_echo::Echo;
 use serde_json::{Value, json};
 
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::proxy::Action;
-use crate::cluster::{self, Cluster, rights};
 use rig::client::{Reply, get};
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::proxy::Action;
+use rig::cluster::{self, Cluster, rights};
 use rig::manifests::{Ingress, ingress, tls_secret};
 use rig::status::{notes, tells, watch};
 use rig::wait;

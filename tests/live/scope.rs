@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::{self, Cluster, rights};
 use rig::ECHO;
 use rig::client::get;
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::{self, Cluster, rights};
 use rig::manifests::{in_namespace, ingress, service_at};
 use rig::status::watch;
 

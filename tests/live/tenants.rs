@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::history::History;
-use crate::cluster::node::Node;
-use crate::cluster::objects::{ADDRESS, Objects};
-use crate::cluster::{self, Cluster};
 use crate::nodes::{SHORT, nodes};
 use rig::ECHO;
 use rig::client::get;
+use rig::cluster::history::History;
+use rig::cluster::node::Node;
+use rig::cluster::objects::{ADDRESS, Objects};
+use rig::cluster::{self, Cluster};
 use rig::manifests::{Ingress, in_namespace, ingress, service_at};
 use rig::wait;
 

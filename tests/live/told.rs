@@ -1,7 +1,7 @@
 //! `ingressd status` and the metrics of a node in a cluster.
 
-use crate::cluster;
-use crate::cluster::objects::ADDRESS;
+use rig::cluster;
+use rig::cluster::objects::ADDRESS;
 use rig::manifests::ingress;
 use rig::wait;
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::proxy::{Action, Call, Proxy, status};
-use crate::cluster::{self, Cluster};
 use rig::ECHO;
 use rig::client::{Reply, get};
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::proxy::{Action, Call, Proxy, status};
+use rig::cluster::{self, Cluster};
 use rig::load::Load;
 use rig::manifests::{ingress, service_at, tls_secret};
 use rig::status::{tells, watch};

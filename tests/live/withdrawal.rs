@@ -4,10 +4,10 @@
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::cluster;
-use crate::cluster::node::Node;
 use crate::nodes::{LONG, expect_served, nodes};
 use rig::client::get;
+use rig::cluster;
+use rig::cluster::node::Node;
 use rig::manifests::ingress;
 
 /// Takes each of two nodes out and back in, the leader first; the addresses follow and nothing

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::cluster::Cluster;
-use crate::cluster::proxy::{Action, Proxy};
 use rig::ECHO;
+use rig::cluster::Cluster;
+use rig::cluster::proxy::{Action, Proxy};
 use rig::manifests::{Ingress, endpoint_slice, ingress, secret, service, tls_secret};
 
 /// The reasons that are not among [`wrongs`], and why.

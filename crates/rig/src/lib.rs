@@ -21,6 +21,7 @@ pub mod authority;
 pub mod backends;
 pub mod client;
 pub mod clock;
+pub mod cluster;
 pub mod daemon;
 pub mod dns;
 pub mod load;
@@ -57,6 +58,11 @@ pub fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let program = test.parent().and_then(Path::parent).map(|folder| folder.join("ingressd"));
     program.filter(|program| program.exists()).expect("the program is beside the folder of its tests")
+}
+
+/// Cargo's folder of what is built.
+pub fn target() -> PathBuf {
+    program().ancestors().nth(2).map(Path::to_owned).unwrap()
 }
 
 /// Everything that a test needs. What runs ends with it.

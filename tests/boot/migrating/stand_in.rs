@@ -9,10 +9,10 @@ use tokio::time::{Duration, sleep};
 
 use super::clients::Clients;
 use super::controller::{Controller, NAME};
-use crate::cluster::administrator;
-use crate::cluster::history::History;
-use crate::cluster::objects::Objects;
 use crate::surroundings::Surroundings;
+use rig::cluster::administrator;
+use rig::cluster::history::History;
+use rig::cluster::objects::Objects;
 use rig::daemon::{Daemon, Source};
 use rig::manifests::{Manifests, classes, in_namespace, ingress, secret, service_at, tls_secret};
 use rig::nginx::Nginx;

@@ -8,7 +8,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, url};
+use rig::cluster::{Cluster, url};
 use rig::wait;
 
 /// A right: verb, group and resource; of Leases in their namespace alone.

@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::interval;
 
-use crate::cluster::history::History;
 use rig::client::get;
+use rig::cluster::history::History;
 
 /// Time between two requests of one client.
 const PACE: Duration = Duration::from_millis(10);

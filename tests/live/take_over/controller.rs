@@ -9,8 +9,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::interval;
 
-use crate::cluster::history::addresses;
-use crate::cluster::objects::Objects;
+use rig::cluster::history::addresses;
+use rig::cluster::objects::Objects;
 
 /// The Deployment that it belongs to.
 pub const NAME: &str = "ingress-nginx-controller";

@@ -19,10 +19,10 @@ use super::{
     ADDRESS, CONTROLLER, OLD, TOKENS, administrators, command, expect_challenge, expect_published,
     expect_written_by_controller, migrate, order, prepare, record, report, write_solver,
 };
-use crate::cluster::Cluster;
-use crate::cluster::proxy::rules::Hold;
-use crate::cluster::proxy::{Action, Call, Proxy};
 use rig::client::get;
+use rig::cluster::Cluster;
+use rig::cluster::proxy::rules::Hold;
+use rig::cluster::proxy::{Action, Call, Proxy};
 use rig::manifests::ingress;
 use rig::wait;
 
@@ -233,7 +233,7 @@ impl Scene<'_> {
 
 #[test]
 fn a_command_that_is_killed_is_run_again_or_undone_and_nothing_is_lost() {
-    crate::cluster::run(async |cluster| {
+    rig::cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
         let old = prepare(cluster).await;
         let controller: Controller = end_writing(cluster, old).await;
@@ -267,7 +267,7 @@ fn a_command_that_is_killed_is_run_again_or_undone_and_nothing_is_lost() {
 /// one when it likes.
 #[test]
 fn solvers_that_come_and_go_while_statuses_are_put_back_are_no_hindrance() {
-    crate::cluster::run(async |cluster| {
+    rig::cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
         let old = prepare(cluster).await;
         let [first, second] = ["cm-acme-http-solver-1", "cm-acme-http-solver-2"];

@@ -19,11 +19,11 @@ use tokio::process::Command;
 
 use self::clients::Clients;
 use self::controller::{Controller, MANAGER, NAME};
-use crate::cluster::control_plane::binary;
-use crate::cluster::objects::ADDRESS;
-use crate::cluster::{self, Cluster};
 use rig::ECHO;
 use rig::client::get;
+use rig::cluster::control_plane::binary;
+use rig::cluster::objects::ADDRESS;
+use rig::cluster::{self, Cluster};
 use rig::manifests::{ingress, secret, tls_secret};
 
 /// The address that the controller publishes.

@@ -11,9 +11,9 @@ use super::{
     CONTROLLER, NAME, OLD, TOKENS, documented, expect_challenge_at, expect_published, kubectl, migrate_with, order,
     record, report, roll_out, tell_rollout, write_objects, write_settings, write_solver,
 };
-use crate::cluster::node::Node;
-use crate::cluster::{self, Cluster};
 use crate::nodes::addresses;
+use rig::cluster::node::Node;
+use rig::cluster::{self, Cluster};
 use rig::manifests::ingress;
 
 /// A node with the settings that take the place of the controller's flags, not started.

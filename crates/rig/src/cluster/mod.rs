@@ -15,7 +15,6 @@
 //! The control plane runs in a network namespace of its own. So does each test, with nginx,
 //! daemon, backends and clients, and there every pod address is local; a bridge connects them. A
 //! test waits for events, never for time to pass.
-#![expect(dead_code, reason = "the tests use what they need; others come")]
 
 pub mod certificates;
 pub mod control_plane;
@@ -36,16 +35,16 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
+use crate::backends::Backends;
+use crate::daemon::{Daemon, Source};
+use crate::namespace::{self, Namespace};
+use crate::nginx::Nginx;
+use crate::open_to_all;
 use control_plane::{ControlPlane, Turn};
 use credentials::Credentials;
 use network::CONTROL_PLANE;
 use objects::Objects;
 use proxy::Proxy;
-use rig::backends::Backends;
-use rig::daemon::{Daemon, Source};
-use rig::namespace::{self, Namespace};
-use rig::nginx::Nginx;
-use rig::open_to_all;
 
 /// Everything that a test needs. What runs ends with it, but for the control plane.
 pub struct Cluster {

@@ -7,9 +7,9 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 
 use super::objects::Objects;
-use rig::client::get;
-use rig::manifests::ingress;
-use rig::{ECHO, wait};
+use crate::client::get;
+use crate::manifests::ingress;
+use crate::{ECHO, wait};
 
 impl Objects {
     /// Writes a Service in front of ready pods at these addresses, and waits until its slices name

@@ -25,7 +25,7 @@ pub use rules::{Action, Rules, status};
 use streams::{Body, Streams};
 use tls::Ends;
 
-use rig::wait;
+use crate::wait;
 
 /// Port of the proxy, in the test's own namespace.
 const PORT: u16 = 6443;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::call::Call;
-use rig::wait;
+use crate::wait;
 
 /// What happens to a call.
 #[derive(Clone)]

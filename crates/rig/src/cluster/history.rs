@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::objects::Objects;
-use rig::wait;
+use crate::wait;
 
 /// The pause before a watch is tried again.
 const PAUSE: Duration = Duration::from_millis(50);

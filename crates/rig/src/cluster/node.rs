@@ -6,11 +6,11 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::Cluster;
-use rig::backends::Backends;
-use rig::daemon::{Daemon, Source};
-use rig::namespace::Namespace;
-use rig::nginx::Nginx;
-use rig::open_to_all;
+use crate::backends::Backends;
+use crate::daemon::{Daemon, Source};
+use crate::namespace::Namespace;
+use crate::nginx::Nginx;
+use crate::open_to_all;
 
 /// An edge node. What runs on it ends with it.
 pub struct Node {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// The manifests for the daemon.
-const SHIPPED: &str = include_str!("../../../packaging/rbac/ingressd.yaml");
+const SHIPPED: &str = include_str!("../../../../packaging/rbac/ingressd.yaml");
 
 /// The `rules` of the ClusterRole that the repository ships.
 pub fn shipped() -> Value {

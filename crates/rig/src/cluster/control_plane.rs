@@ -1,7 +1,7 @@
 //! The one control plane of a test run, as `tests/cluster` provides it.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread;
@@ -11,8 +11,8 @@ use tokio::net::UnixStream;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::network::CONTROL_PLANE;
-use rig::namespace::Namespace;
-use rig::wait;
+use crate::namespace::Namespace;
+use crate::wait;
 
 /// Port of the API server.
 pub const PORT: u16 = 6443;
@@ -30,7 +30,6 @@ pub struct ControlPlane {
 }
 
 /// The right to use the control plane together with other tests, or alone.
-#[expect(dead_code, reason = "held, not read")]
 pub enum Turn {
     /// Others use it too.
     Shared(RwLockReadGuard<'static, ()>),
@@ -62,7 +61,7 @@ impl Turn {
 
 /// The program that runs it, which is kubectl as well.
 pub fn binary() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cluster").join("cluster")
+    crate::target().join("cluster/cluster")
 }
 
 impl ControlPlane {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::history::addresses;
-use rig::wait;
+use crate::wait;
 
 /// The field manager for server-side apply.
 const WRITER: &str = "test";
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Objects of a test, in a namespace and with classes of its own.
 ///
 /// Tests write objects for namespace `default` and the classes `ingressd` and `nginx`, as
-/// [`rig::manifests`] makes them. These names are replaced by the test's own on the way.
+/// [`crate::manifests`] makes them. These names are replaced by the test's own on the way.
 pub struct Objects {
     client: Client,
     namespace: String,

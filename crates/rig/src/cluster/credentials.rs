@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::control_plane::ControlPlane;
 use super::objects::{Objects, patiently};
 use super::rights;
-use rig::wait;
+use crate::wait;
 
 /// A group of resources that no cluster has. Each version of a role allows another one of them, to
 /// be told from others.

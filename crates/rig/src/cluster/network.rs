@@ -7,7 +7,7 @@ use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
 
-use rig::namespace::{Namespace, ip};
+use crate::namespace::{Namespace, ip};
 
 /// The control plane's address, as every node sees it.
 pub const CONTROL_PLANE: Ipv4Addr = Ipv4Addr::new(10, 100, 0, 1);
