@@ -25,11 +25,11 @@ fn settings_sample() {
     check("etc/ingressd.toml", config::sample().as_bytes());
 }
 
-/// The table of bounds within the page about security: key, default and the first sentence about
-/// it.
+/// The table of bounds within the page for reviewers of security: key, default and the first
+/// sentence about it.
 #[test]
-fn bounds_on_the_page_about_security() {
-    let (path, begins, ends) = ("docs/security.md", "<!-- limits -->\n", "<!-- end of limits -->");
+fn bounds_on_the_page_for_reviewers_of_security() {
+    let (path, begins, ends) = ("docs/security-review.md", "<!-- limits -->\n", "<!-- end of limits -->");
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the page is there");
     let (before, rest) = page.split_once(begins).expect("the table begins somewhere");
     let (_, after) = rest.split_once(ends).expect("the table ends somewhere");

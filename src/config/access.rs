@@ -46,7 +46,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::Text,
         default: r#""dialect""#,
-        doc: "Whether nginx refuses with 400 requests whose path it and a backend may understand differently: with encoded slashes (`%2F`), backslashes, empty and dot segments (`//`, `/../`, `/%2e%2e/`), and `#`. It does so on all routes of a namespace on a host where one of them is protected (by addresses, a password or another service) and another one is not, or in another way; routes of other namespaces on the host are not affected. `on`, `off`, or `dialect` for what the dialect of the protected route's class does (the specification refuses them, ingress-nginx does not). docs/security.md lists them.",
+        doc: "Whether nginx refuses with 400 requests whose path it and a backend may understand differently: with encoded slashes (`%2F`), backslashes, empty and dot segments (`//`, `/../`, `/%2e%2e/`), and `#`. It does so on all routes of a namespace on a host where one of them is protected (by addresses, a password or another service) and another one is not, or in another way; routes of other namespaces on the host are not affected. `on`, `off`, or `dialect` for what the dialect of the protected route's class does (the specification refuses them, ingress-nginx does not). docs/security-review.md lists them.",
         set: |settings, value| {
             settings.translate.strict_paths = on_off_or_dialect(value)?;
             Ok(())
@@ -57,7 +57,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Proxies in front of this host whose `X-Forwarded` headers nginx trusts, and whose other headers about the client, such as `Forwarded` or `CF-Connecting-IP`, reach backends; docs/security.md lists them. With an empty list nginx trusts no proxy. With `listen.proxy-protocol` nginx trusts the header of that protocol from these addresses, and no header of a request.",
+        doc: "Proxies in front of this host whose `X-Forwarded` headers nginx trusts, and whose other headers about the client, such as `Forwarded` or `CF-Connecting-IP`, reach backends; docs/security-review.md lists them. With an empty list nginx trusts no proxy. With `listen.proxy-protocol` nginx trusts the header of that protocol from these addresses, and no header of a request.",
         set: |settings, value| put(&mut settings.translate.trusted_proxies, value),
     },
     Row {

@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Headers of all requests to backends, each as `Name: value`. The headers that every backend gets (docs/security.md) cannot be set.",
+        doc: "Headers of all requests to backends, each as `Name: value`. The headers that every backend gets (docs/security-review.md) cannot be set.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.request_headers, value)?;
             request_headers(&settings.gate.everywhere.request_headers)
@@ -196,7 +196,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Responders that nginx may ask for `tls.ocsp`, each as `name=address`: the host in the certificates, and the IP address where nginx asks it, each with a port where that is not 80, such as `ocsp.example.com=192.0.2.7`. The author of a certificate chooses the rest of the URL, of http only. nginx would look up a name whenever it starts, and wait for DNS. It sends the address as `Host`: where a responder needs its name there, list the address of a proxy that sends it (docs/security.md).",
+        doc: "Responders that nginx may ask for `tls.ocsp`, each as `name=address`: the host in the certificates, and the IP address where nginx asks it, each with a port where that is not 80, such as `ocsp.example.com=192.0.2.7`. The author of a certificate chooses the rest of the URL, of http only. nginx would look up a name whenever it starts, and wait for DNS. It sends the address as `Host`: where a responder needs its name there, list the address of a proxy that sends it (docs/security-review.md).",
         set: |settings, value| put(&mut settings.gate.everywhere.ocsp_responders, value),
     },
     Row {

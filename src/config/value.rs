@@ -404,7 +404,7 @@ pub(super) const CLASS: &[Column] = &[
     Column {
         key: "dialect",
         form: Form::Text,
-        doc: "`specification`: paths as the Ingress specification describes them. `ingress-nginx`: the semantics of that controller, peculiarities included, with the headers that it sends backends (docs/security.md) and without buffering of responses (`proxy-buffering`). Both read the same annotations.",
+        doc: "`specification`: paths as the Ingress specification describes them. `ingress-nginx`: the semantics of that controller, peculiarities included, with the headers that it sends backends (docs/security-review.md) and without buffering of responses (`proxy-buffering`). Both read the same annotations.",
         example: r#""specification""#,
     },
     Column {

@@ -35,7 +35,7 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
         Compared::Stricter(
             "The namespace that asked first gets it, whatever the age of the object, and a protected path loses no \
                 requests to other namespaces.",
-            "see [security.md](security.md)",
+            "see [security-review.md](security-review.md#hosts)",
         ),
     ),
     (

@@ -69,5 +69,5 @@ fn snippets_are_documented() {
 
 #[test]
 fn headers_are_documented() {
-    section("docs/security.md", "headers", &ingressd_nginx::render::headers::document());
+    section("docs/security-review.md", "headers", &ingressd_nginx::render::headers::document());
 }

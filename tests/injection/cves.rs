@@ -1,7 +1,7 @@
 //! The CVEs of ingress-nginx, number by number, each tried on a key that is served.
 //!
 //! A harmless value shows each time that the key has an effect: a row that passed because the key
-//! is not read would prove nothing. `docs/security.md` lists these tests;
+//! is not read would prove nothing. `docs/security-review.md` lists these tests;
 //! `tests/end_to_end/cves.rs` sends requests through what is left.
 
 use ingressd::translate::PREFIX;

@@ -251,7 +251,7 @@ impl Ledger {
         all.any(|(_, _, place)| place.starts_with(above) && below.starts_with(&**place))
     }
 
-    /// Whether the victim's path is refused according to docs/security.md: the path was the
+    /// Whether the victim's path is refused according to docs/security-review.md: the path was the
     /// attacker's before, or the host is reserved for it; or the path lies below one that the
     /// attacker protects, or between its paths.
     fn is_refused(&self, host: &'static str, place: &str) -> bool {
