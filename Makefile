@@ -18,7 +18,7 @@ IN_MEMORY := sh -c 'mount -t tmpfs -o mode=1777 tests /dev/shm && export TMPDIR=
 test: export RUST_TEST_THREADS ?= $(shell expr $$(nproc) + 4)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-check cluster test lint bench generate packages checksums reproducible
+.PHONY: help demo demo-check cluster test lint deny advisories rust-version bench generate packages checksums reproducible
 .PHONY: test-packages test-boot requirements
 
 help: ## list the targets
@@ -59,6 +59,16 @@ lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) clippy --locked --no-default-features --lib --bins -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee -a /dev/stderr)"
+
+deny: ## licences, versions and sources of crates (deny.toml)
+	tests/deny --locked check -D unmatched-skip bans licenses sources
+
+advisories: ## what is known against crates; it fetches the database of advisories
+	tests/deny --locked check advisories
+
+MINIMUM = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+rust-version: ## compile with the oldest Rust that Cargo.toml allows, which rustup has to have
+	RUSTUP_TOOLCHAIN=$(MINIMUM) $(CARGO) check --locked --workspace --all-targets
 
 BENCHES ?= pipeline cluster requests
 bench: requirements ## measure speed and memory, over a folder, at an API server and for each request; prints tables and JSON
