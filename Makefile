@@ -18,7 +18,8 @@ IN_MEMORY := sh -c 'mount -t tmpfs -o mode=1777 tests /dev/shm && export TMPDIR=
 test: export RUST_TEST_THREADS ?= $(shell expr $$(nproc) + 4)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-check cluster test lint bench generate packages test-packages test-boot requirements
+.PHONY: help demo demo-check cluster test lint deny advisories rust-version bench generate packages checksums reproducible
+.PHONY: test-packages test-boot requirements
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -59,6 +60,16 @@ lint: ## formatting, clippy and documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee -a /dev/stderr)"
 
+deny: ## licences, versions and sources of crates (deny.toml)
+	tests/deny --locked check -D unmatched-skip bans licenses sources
+
+advisories: ## what is known against crates; it fetches the database of advisories
+	tests/deny --locked check advisories
+
+MINIMUM = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+rust-version: ## compile with the oldest Rust that Cargo.toml allows, which rustup has to have
+	RUSTUP_TOOLCHAIN=$(MINIMUM) $(CARGO) check --locked --workspace --all-targets
+
 BENCHES ?= pipeline cluster requests
 bench: requirements ## measure speed and memory, over a folder, at an API server and for each request; prints tables and JSON
 	@tests/requirements namespaces
@@ -71,8 +82,14 @@ generate: ## write again what is generated: man pages, completions, settings sam
 
 packages: ## the .deb and the .rpm, in target/packages (PACKAGE_REPOSITORY, PACKAGE_CONTACT)
 	packaging/manifest >/dev/null
-	$(CARGO) build --locked --release --bin ingressd
+	CARGO=$(CARGO) packaging/compile
 	packaging/build release
+
+checksums: ## what a release has beside its packages: BUILD and SHA256SUMS
+	packaging/checksums
+
+reproducible: ## build the packages of the last commit twice, and compare them
+	packaging/reproducible
 
 # Packages of an unoptimised binary, in this version and in a higher one, and systems to install them on.
 BOOT_RELEASES ?= bookworm trixie forky

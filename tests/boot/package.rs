@@ -40,12 +40,15 @@ fn lintian_finds_no_error() {
 #[test]
 fn packages_name_who_made_them() {
     let of_deb = |field: &str| run("dpkg-deb", &["--field", path(&packages::deb()), field]);
-    let of_rpm = run("rpm", &["--query", "--package", "--queryformat", "%{URL}", path(&packages::rpm())]);
-    assert_eq!(of_deb("Maintainer").trim(), "Tests of packages <tests@packages.invalid>");
-    assert_eq!(
-        (of_deb("Homepage").trim(), &*of_rpm),
-        ("https://packages.invalid/ingressd", "https://packages.invalid/ingressd")
-    );
+    let of_rpm = |field: &str| {
+        run("rpm", &["--query", "--package", "--queryformat", &format!("%{{{field}}}"), path(&packages::rpm())])
+    };
+    for contact in [of_deb("Maintainer").trim(), &*of_rpm("VENDOR")] {
+        assert_eq!(contact, "Tests of packages <tests@packages.invalid>");
+    }
+    for homepage in [of_deb("Homepage").trim(), &*of_rpm("URL")] {
+        assert_eq!(homepage, "https://packages.invalid/ingressd");
+    }
 }
 
 #[test]
@@ -101,9 +104,21 @@ fn the_rpm_can_be_read_and_installed() {
 #[test]
 fn scripts_are_read_by_the_plainest_shell() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging");
-    let scripts = ["back-off", "before-removal", "build", "glibc", "manifest", "tools", "../src/setup/undo.sh"]
-        .map(|name| folder.join(name))
-        .into_iter();
+    let scripts = [
+        "back-off",
+        "before-removal",
+        "build",
+        "checksums",
+        "compile",
+        "glibc",
+        "manifest",
+        "reproducible",
+        "tools",
+        "../src/setup/undo.sh",
+        "../tests/deny",
+    ]
+    .map(|name| folder.join(name))
+    .into_iter();
     let maintainers = ["debian/postinst", "debian/prerm", "debian/postrm", "rpm/post", "rpm/preun", "rpm/postun"];
     for script in scripts.chain(maintainers.map(|name| folder.join(name))) {
         run("dash", &["-n", path(&script)]);
