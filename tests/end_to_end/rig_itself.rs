@@ -1,11 +1,13 @@
 //! The rig itself, tested with a hand-written nginx.conf.
 
 use http::Method;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 
 use rig::client::{self, Request, get, grpc_check, post};
 use rig::load::Load;
-use rig::{ECHO, ECHO_TLS, wait};
+use rig::manifests::ingress;
+use rig::namespace::Namespace;
+use rig::{ECHO, ECHO_TLS, nginx, wait};
 
 /// Sends everything to the echo backends: plain, gRPC and TLS by port.
 const SITE: &str = r"
@@ -130,5 +132,25 @@ fn load_counts_failures_and_only_failures() {
         let load = Load::new(&[get("http://a.example/?status=500")]).start();
         wait::until_right("bad requests", requests, |length| *length > 35_000).await;
         assert!(!load.stop().await.failures.is_empty());
+    });
+}
+
+#[test]
+fn requests_wait_for_workers_of_earlier_configurations() {
+    rig::run(async |rig| {
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.start().await;
+        let old = rig.nginx.settled_workers().await;
+        let changed =
+            async || futures_util::poll!(std::pin::pin!(nginx::changed(Namespace::current().number()))).is_ready();
+        assert!(changed().await, "nothing was changed");
+        kill(old[0], Signal::SIGSTOP).unwrap();
+        rig.nginx.signal(Signal::SIGHUP);
+        let others = async || rig.nginx.workers().iter().filter(|pid| !old.contains(pid)).count();
+        wait::until_right("new workers", others, |count| *count == 2).await;
+        assert!(!changed().await, "an old worker may take a connection");
+        kill(old[0], Signal::SIGCONT).unwrap();
+        assert_eq!(get("http://a.example/").send().await.status, 200);
+        assert!(changed().await, "they take none any more");
     });
 }

@@ -111,7 +111,7 @@ impl Load {
     }
 
     async fn reconnect(&self, request: &Request, connection: &mut Option<Connection>) -> Result<Reply, Failure> {
-        let open = connection.insert(request.connect().await?);
+        let open = connection.insert(request.connect_to_any().await?);
         open.send(request).await
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -49,6 +50,11 @@ impl Namespace {
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    }
+
+    /// The number that the kernel gives it while it exists.
+    pub fn number(&self) -> u64 {
+        self.0.metadata().unwrap().ino()
     }
 
     /// Where it can be found in `/proc`.

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -43,6 +44,37 @@ http {
 }
 "#;
 
+/// Each nginx that tests of this process have, by its network.
+static ALL: Mutex<Vec<(u64, PathBuf)>> = Mutex::new(Vec::new());
+
+/// Waits until no nginx of this network has a worker of an earlier configuration that may take a
+/// connection. After a reload the kernel gives a connection to any of them for a moment, although
+/// another one had an answer of the new configuration already.
+pub async fn changed(network: u64) {
+    let all = || Vec::from(&**ALL.lock().unwrap_or_else(PoisonError::into_inner));
+    for (_, prefix) in all().into_iter().filter(|(of, _)| *of == network) {
+        let taking = || taking_workers(&prefix);
+        if taking() > usual_workers(&prefix) {
+            let what = "the workers of earlier configurations to take no more connections";
+            wait::until_right(what, async || taking(), |taking| *taking <= usual_workers(&prefix)).await;
+        }
+    }
+}
+
+/// How many workers take connections: nginx says in its title when one does no longer.
+fn taking_workers(prefix: &Path) -> usize {
+    let workers = master(&prefix.join("nginx.pid")).map(workers_of).unwrap_or_default();
+    let title = |pid: &Pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    workers.iter().filter(|pid| title(pid).trim_end_matches(['\0', ' ']) == "nginx: worker process").count()
+}
+
+/// How many there are without a reload, by the configuration.
+fn usual_workers(prefix: &Path) -> usize {
+    let text = fs::read_to_string(prefix.join("nginx.conf")).unwrap_or_default();
+    let count = text.lines().find_map(|line| line.trim().strip_prefix("worker_processes")?.trim().strip_suffix(';'));
+    count.and_then(|count| count.parse().ok()).unwrap_or(usize::MAX)
+}
+
 /// An nginx of the test's own.
 pub struct Nginx {
     prefix: PathBuf,
@@ -69,6 +101,7 @@ impl Nginx {
         };
         let text = CONFIGURATION.replace("{prefix}", prefix.to_str().unwrap()).replace("{user}", user);
         fs::write(nginx.configuration(), text).unwrap();
+        ALL.lock().unwrap_or_else(PoisonError::into_inner).push((nginx.namespace.number(), nginx.prefix.clone()));
         nginx
     }
 
@@ -162,16 +195,12 @@ impl Nginx {
 
     /// The master's process, when the pid file names one that lives.
     pub fn master(&self) -> Option<Pid> {
-        let pid = Pid::from_raw(fs::read_to_string(self.pid_file()).ok()?.trim().parse().ok()?);
-        is_alive(pid).then_some(pid)
+        master(&self.pid_file())
     }
 
     /// The workers, old ones too, by the kernel's list of the master's children.
     pub fn workers(&self) -> Vec<Pid> {
-        let Some(master) = self.master() else { return Vec::new() };
-        let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
-        let children = children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()));
-        children.filter(|pid| is_alive(*pid)).collect()
+        self.master().map(workers_of).unwrap_or_default()
     }
 
     /// The workers, when those of earlier configurations have ended.
@@ -224,6 +253,17 @@ impl Nginx {
     }
 }
 
+fn master(pid_file: &Path) -> Option<Pid> {
+    let pid = Pid::from_raw(fs::read_to_string(pid_file).ok()?.trim().parse().ok()?);
+    is_alive(pid).then_some(pid)
+}
+
+fn workers_of(master: Pid) -> Vec<Pid> {
+    let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
+    let children = children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()));
+    children.filter(|pid| is_alive(*pid)).collect()
+}
+
 /// Whether a process exists and has not ended; one that its parent has not waited for yet has
 /// ended.
 pub fn is_alive(pid: Pid) -> bool {
@@ -237,6 +277,7 @@ fn is_nginx(pid: Pid) -> bool {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
+        ALL.lock().unwrap_or_else(PoisonError::into_inner).retain(|(_, prefix)| *prefix != self.prefix);
         let workers = self.workers().into_iter().chain(self.orphans.take().into_iter().filter(|pid| is_nginx(*pid)));
         let workers: Vec<_> = workers.collect();
         if let Some(master) = self.master() {

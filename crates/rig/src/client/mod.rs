@@ -23,7 +23,7 @@ pub use websocket::WebSocket;
 
 use super::authority::Signed;
 use super::namespace::Namespace;
-use super::wait;
+use super::{nginx, wait};
 
 /// A request in the making. The URL decides scheme, port and Host; the connection goes to
 /// 127.0.0.1 unless told otherwise.
@@ -146,40 +146,52 @@ impl Request {
         self
     }
 
-    /// Sends it on a connection of its own.
+    /// Sends it on a connection of its own, once no worker of an earlier configuration can take
+    /// it: an answer is one of the configuration whose effect the test has seen.
     ///
     /// # Panics
     ///
     /// When there is no answer.
     pub async fn send(self) -> Reply {
+        nginx::changed(self.network()).await;
         let url = self.uri.clone();
         self.try_send().await.unwrap_or_else(|failure| panic!("{url}: {failure}"))
     }
 
-    /// Sends it on a connection of its own.
+    /// Sends it on a connection of its own, whoever takes it, as clients do.
     pub async fn try_send(self) -> Result<Reply, Failure> {
-        let answer = async { self.connect().await?.send(&self).await };
+        let answer = async { self.connect_to_any().await?.send(&self).await };
         tokio::time::timeout(wait::LIMIT, answer).await.map_err(|_| Failure::Late)?
     }
 
-    /// Asks again until the answer is as it should be. The next request may still meet a worker of
-    /// the generation before: [`Daemon::confirmed`](super::daemon::Daemon::confirmed) waits for
-    /// the last of them.
+    /// Asks again until the answer is as it should be.
     pub async fn send_until(self, what: &str, right: impl Fn(&Reply) -> bool) -> Reply {
         let ask = async || self.clone().try_send().await;
         let right = |answer: &Result<Reply, Failure>| answer.as_ref().is_ok_and(&right);
         wait::until_right(what, ask, right).await.unwrap()
     }
 
-    /// Opens a WebSocket.
+    /// Opens a WebSocket, under the condition of [`Request::send`].
     pub async fn open_websocket(self) -> Result<WebSocket, Failure> {
+        nginx::changed(self.network()).await;
         websocket::open(self).await
     }
 
-    /// Opens the connection that this request would use; others to the same host may use it too.
+    /// Opens the connection that this request would use, under the condition of
+    /// [`Request::send`]; others to the same host may use it too.
     pub async fn connect(&self) -> Result<Connection, Failure> {
+        nginx::changed(self.network()).await;
+        self.connect_to_any().await
+    }
+
+    /// The same, whoever takes it, as clients do.
+    pub async fn connect_to_any(&self) -> Result<Connection, Failure> {
         let tls = self.is_tls().then_some((self.sni.as_deref(), self.shows.as_ref()));
         Connection::open(self.address(), &self.from, tls, self.version).await
+    }
+
+    fn network(&self) -> u64 {
+        self.from.namespace.as_ref().map_or_else(|| Namespace::current().number(), Namespace::number)
     }
 
     fn is_tls(&self) -> bool {

@@ -6,7 +6,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::connection::{Start, Version, tcp};
 use super::peer;
-use crate::wait;
+use crate::namespace::Namespace;
+use crate::{nginx, wait};
 
 /// Sends bytes and returns everything that comes back until the other end closes.
 ///
@@ -14,6 +15,7 @@ use crate::wait;
 ///
 /// When it does not close in time.
 pub async fn raw(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    nginx::changed(Namespace::current().number()).await;
     let exchange = async {
         let mut stream = tcp(to, &Start::default()).await.unwrap();
         stream.write_all(bytes).await.unwrap();
@@ -32,6 +34,7 @@ pub async fn raw(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 ///
 /// When it is not in time.
 pub async fn raw_http2(to: SocketAddr, sni: &str, bytes: &[u8], enough: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    nginx::changed(Namespace::current().number()).await;
     let exchange = async {
         let stream = tcp(to, &Start::default()).await.unwrap();
         let mut stream = peer::handshake(stream, Some(sni), None, Version::Http2).await.unwrap();

@@ -101,7 +101,10 @@ impl Proxy {
     /// Comes back.
     pub async fn come_back(&mut self) {
         self.go_away().await;
-        let listener = TcpListener::bind(("127.0.0.1", PORT)).await.unwrap();
+        // A process that another test starts at this moment has the socket of before until it is
+        // another program.
+        let bind = async || TcpListener::bind(("127.0.0.1", PORT)).await.ok();
+        let listener = wait::until("the port of the proxy", bind).await;
         self.running = Some(tokio::spawn(listen(listener, Arc::clone(&self.line))));
     }
 
