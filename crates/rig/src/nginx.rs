@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tokio::time::{Instant, sleep};
 
 use super::namespace::{Namespace, has_users};
 use super::wait;
@@ -53,10 +55,15 @@ static ALL: Mutex<Vec<(u64, PathBuf)>> = Mutex::new(Vec::new());
 pub async fn changed(network: u64) {
     let all = || Vec::from(&**ALL.lock().unwrap_or_else(PoisonError::into_inner));
     for (_, prefix) in all().into_iter().filter(|(of, _)| *of == network) {
-        let taking = || taking_workers(&prefix);
-        if taking() > usual_workers(&prefix) {
-            let what = "the workers of earlier configurations to take no more connections";
-            wait::until_right(what, async || taking(), |taking| *taking <= usual_workers(&prefix)).await;
+        // Spelled out: a closure here would keep the future from moving between threads.
+        let end = Instant::now() + wait::LIMIT;
+        while taking_workers(&prefix) > usual_workers(&prefix) {
+            assert!(
+                Instant::now() < end,
+                "workers of an earlier configuration of {} take connections",
+                prefix.display()
+            );
+            sleep(Duration::from_millis(5)).await;
         }
     }
 }
