@@ -26,8 +26,8 @@ fn found(path: &str, expression: &str) -> String {
 /// All packages of Cargo.lock, ours and others.
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--locked", "--offline", "--format-version", "1", "--manifest-path"])
-        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .args(["metadata", "--locked", "--offline", "--format-version", "1"])
+        .args(["--filter-platform", "x86_64-unknown-linux-gnu", "--manifest-path"])
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
         .output()
         .unwrap();

@@ -68,11 +68,13 @@ pub async fn changed(network: u64) {
     }
 }
 
-/// How many workers take connections: nginx says in its title when one does no longer.
+/// How many workers may take a connection: nginx says in the title of a process when it does no
+/// longer, or never does. A worker that was just made has the title of the master.
 fn taking_workers(prefix: &Path) -> usize {
     let workers = master(&prefix.join("nginx.pid")).map(workers_of).unwrap_or_default();
     let title = |pid: &Pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    workers.iter().filter(|pid| title(pid).trim_end_matches(['\0', ' ']) == "nginx: worker process").count()
+    let takes_none = |title: String| title.contains("is shutting down") || title.contains("nginx: cache");
+    workers.iter().filter(|pid| !takes_none(title(pid))).count()
 }
 
 /// How many there are without a reload, by the configuration.
