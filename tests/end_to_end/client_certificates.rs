@@ -278,7 +278,6 @@ fn what_is_broken_closes_the_host_and_what_is_mended_opens_it() {
             .showing(&good)
             .send_until("the authority is known", |reply| reply.status == 200)
             .await;
-        rig.nginx.settled_workers().await;
         assert_eq!(get("https://missing.test/beside").send().await.status, 400);
         // Another authority takes its place, and from then on other clients are admitted.
         rig.manifests.write("authority.yaml", &[of(&other)]);

@@ -183,7 +183,6 @@ fn tls_is_spoken_as_it_says_and_ciphers_that_do_not_exist_harm_nobody() {
         // served.
         says(rig, &[("ssl-ciphers", "NO-SUCH-CIPHER"), ("proxy-body-size", "1k")]);
         told(rig, &["Quarantined"]).await;
-        rig.nginx.settled_workers().await;
         assert_eq!(version().await.as_deref(), Some("TLSv1_2"));
         assert_eq!(status_of("http://plain.test/", 2048).await, 200);
         rig.manifests.write("later.yaml", &[ingress("later").class("nginx").host("later.test", "web").build()]);
@@ -208,7 +207,6 @@ fn a_real_address_counts_and_nothing_else_unless_headers_are_trusted() {
         assert_eq!(told("http://secure.test/").send().await.status, 308, "nobody says that it came by https");
         says(rig, &[("use-forwarded-headers", "true"), ("enable-real-ip", "true"), proxies]);
         told("http://secure.test/").send_until("headers to be trusted", |reply| reply.status == 200).await;
-        rig.nginx.settled_workers().await;
         let reply = told("http://plain.test/").send().await;
         assert_eq!(seen(&reply), ["192.0.2.7", "192.0.2.7", "other.test", "https", "8443"]);
     });

@@ -68,7 +68,6 @@ fn headers_of_config_maps_reach_clients_and_backends() {
         get("http://plain.test/").send_until("the new header", new).await;
         says(rig, &[("add-headers", "default/nothing"), ("proxy-set-headers", "other/requests")]);
         told(rig, &["CrossNamespace", "MissingConfigMap"]).await;
-        rig.nginx.settled_workers().await;
         let reply = get("http://plain.test/").send().await;
         assert_eq!((reply.status, reply.header("x-frame-options")), (200, None));
     });

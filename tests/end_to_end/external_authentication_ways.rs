@@ -69,7 +69,6 @@ fn services_with_names_and_tls_are_asked_for_every_protocol() {
             let request = want(get(&format!("http://{host}.test/")), 403);
             request.send_until("a name that is known", |reply| reply.status == 403).await;
         }
-        rig.nginx.settled_workers().await;
         let (_, _) = (plain.asked(), secure.asked());
         for (host, service, told, name) in [
             ("name", &plain, "auth.backend.test:18081", None),

@@ -150,7 +150,6 @@ fn load_balancers_are_answered_for_every_host_that_they_name() {
         rig.manifests.write("rest.yaml", &[rest.clone().build()]);
         get("http://unknown.test/").send_until("the rest", |reply| rig.who(reply) == "rest").await;
         rig.daemon.confirmed("rest").await;
-        rig.nginx.settled_workers().await;
         rig.expect(rows("rest")).await;
         // The object that has the path says what the path means.
         rig.manifests.write("rest.yaml", &[rest.path("", "Exact", "/healthz", "own").build()]);

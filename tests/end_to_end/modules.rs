@@ -162,14 +162,12 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
             |kind: &str| get(&format!("http://plain.test/?header=Content-Type:{kind}")).header("Accept-Encoding", "br");
         let is_plain = |reply: &Reply| reply.header("content-encoding").is_none();
         answer("application/json").send_until("an answer as it is", is_plain).await;
-        rig.nginx.settled_workers().await;
         assert_eq!(answer("text/css").send().await.header("content-encoding"), Some("br"));
         says(rig, &[("server-tokens", "true"), ("brotli-level", "12"), ("enable-brotli", "yes")]);
         told(rig, &["InvalidValue", "InvalidValue"]).await;
         get("http://plain.test/")
             .send_until("the header Server", |reply| reply.header("server") == Some("nginx"))
             .await;
-        rig.nginx.settled_workers().await;
         let reply = get("http://plain.test/").header("Accept-Encoding", "br").send().await;
         assert_eq!(reply.header("content-encoding"), None);
         // The header of a backend that may name itself stays.
@@ -232,7 +230,6 @@ fn a_firewall_reads_the_requests_of_hosts_that_ask_for_it() {
             .send_until("a firewall for all", |reply| reply.status == 403)
             .await;
         assert!(file.exists());
-        rig.nginx.settled_workers().await;
         assert_eq!((status("plain.test/", SCRIPT).await, status("core.test/", SCRIPT).await), (200, 403));
         assert_eq!(status("mixed.test/none", FORBIDDEN).await, 403);
         told(rig, &[]).await;
@@ -336,7 +333,6 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
         // Without it a snippet would admit all clients or none.
         says(rig, &with("false"));
         get("http://table.test/").send_until("nobody to pass", |reply| reply.status == 503).await;
-        rig.nginx.settled_workers().await;
         for (host, expected) in [("plain", 200), ("direct", 503), ("header", 200)] {
             assert_eq!(asked(host, german).await.status, expected, "{host}");
         }

@@ -217,7 +217,6 @@ fn they_do_what_they_say_and_everything_else_stays() {
                 .any(|note| note.contains("line 1, column 1: \"root\""))
         };
         rig.daemon.status_when("the place of the mistake", told).await;
-        rig.nginx.settled_workers().await;
         assert_eq!(get("http://whole.test/").send().await.header("x-whole"), Some("again"));
     });
 }
@@ -247,7 +246,6 @@ fn those_of_the_config_map_count_for_all_routes() {
         rig.manifests.write_text("namespace.yaml", &namespace);
         let has = |reply: &Reply| reply.header("x-map") == Some("yes");
         get("http://plain.test/").send_until("the labels count", has).await;
-        rig.nginx.settled_workers().await;
         for (plan, expected) in
             [("gold", "paid; }"), ("trial-abc", "trial abc"), ("x", "free"), ("default", "x"), ("trial-1", "free")]
         {

@@ -166,7 +166,6 @@ fn a_secret_comes_late_rotates_turns_to_garbage_and_goes() {
         // A change made after it is served, and the last good certificate too.
         cluster.objects.apply(ingress("more").host("more.example", "web")).await;
         get("http://more.example/").send_until("the change after", is(200)).await;
-        cluster.nginx.settled_workers().await;
         assert_eq!(request().send().await.peer.unwrap().certificate, second);
 
         cluster.objects.apply(tls_secret("pair", &["shop.example"])).await;
