@@ -354,6 +354,8 @@ impl Daemon {
     fn begin_cycle(&mut self, now: Instant) {
         let Some(snapshot) = self.snapshot.clone() else { return };
         let Some(work) = self.take_work() else { return };
+        // The records that ended the wait may have come since they were last taken over.
+        self.follow_peers(now);
         self.names.judge();
         // This happens once for each cycle: endless new names must not keep it from beginning.
         if !std::mem::replace(&mut self.knows_names, true) && self.names.has_unjudged() {
