@@ -85,7 +85,7 @@ fn every_reason_is_in_the_page_of_symptoms() {
 fn every_file_of_the_state_folder_is_in_the_page_about_backups() {
     let named = Regex::new(r#"(?:state\s*\.join\(|const FILE: &str = )"([a-z.-]+)""#).unwrap();
     let mut files = BTreeSet::new();
-    let mut folders = vec![pages::root().join("src")];
+    let mut folders = vec![pages::root().join("src"), pages::root().join("crates")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
