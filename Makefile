@@ -27,16 +27,21 @@ help: ## list the targets
 requirements: # the distribution packages that the targets below need
 	@tests/requirements
 
-# The profile of the demo's binary; `dev` shares what the tests are built of.
+# The program as the tests have it. `cargo build` would compile most crates again, because without the tests fewer of their
+# features are needed.
+BUILD_FOR_TESTS := $(CARGO) test --locked --no-run --test command_line
+
+# The profile of the demo's binary; `dev` is the program of the tests.
 DEMO_PROFILE ?= demo
 DEMO := $(TARGET)/$(DEMO_PROFILE:dev=debug)/ingressd demo
+DEMO_BUILD := $(if $(filter dev,$(DEMO_PROFILE)),$(BUILD_FOR_TESTS),$(CARGO) build --locked --profile $(DEMO_PROFILE) --bin ingressd)
 
 demo: requirements ## serve examples/demo with a private nginx on 127.0.0.1:8080 and :8443 until Ctrl-C
-	$(CARGO) build --locked --profile $(DEMO_PROFILE) --bin ingressd
+	$(DEMO_BUILD)
 	$(DEMO)
 
 demo-check: requirements ## the same without a terminal: request every URL, edit, break and mend a manifest
-	$(CARGO) build --locked --profile $(DEMO_PROFILE) --bin ingressd
+	$(DEMO_BUILD)
 	$(DEMO) --check
 
 cluster: requirements ## a Kubernetes API server, nginx and ingressd in network namespaces, to play with until Ctrl-C
@@ -50,13 +55,15 @@ test: requirements ## unit, table, golden, property and end-to-end tests against
 	@tests/nginx-versions
 	@tests/cluster/build
 	$(CARGO) test --locked --workspace --no-run
-	$(IN_NAMESPACE) $(IN_MEMORY) $(CARGO) test --locked --workspace --no-fail-fast
+	$(CARGO) test --locked --test live --no-run
+	$(IN_NAMESPACE) $(IN_MEMORY) tests/side-by-side \
+		"$(CARGO) test --locked --workspace --no-fail-fast" "$(CARGO) test --locked --test live"
 
 lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --locked --test boot --test playground -- -D warnings
-	$(CARGO) clippy --locked --no-default-features --lib --bins -- -D warnings
+	$(CARGO) clippy --locked --test live --test boot --test playground -- -D warnings
+	$(CARGO) clippy --locked --no-default-features --lib --bins --test licences -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee -a /dev/stderr)"
 
@@ -99,7 +106,7 @@ boot-packages: export PACKAGE_CONTACT = Tests of packages <tests@packages.invali
 boot-packages: requirements
 	@tests/boot/roots $(BOOT_RELEASES)
 	@tests/cluster/build
-	$(CARGO) build --locked --bin ingressd
+	$(BUILD_FOR_TESTS)
 	PACKAGES=$(TARGET)/boot/packages packaging/build dev
 	PACKAGES=$(TARGET)/boot/next-packages PACKAGE_VERSION=99.0.0 packaging/build dev
 	$(CARGO) test --locked --no-run --test boot
