@@ -15,8 +15,8 @@ use super::settings::SettingsArguments;
 use crate::config::{Settings, duration};
 use crate::daemon::access::Grant;
 use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
-use crate::source::yaml;
 use ingressd_model::is_subdomain;
+use ingressd_objects::yaml;
 
 /// Arguments of `ingressd kubeconfig`.
 #[derive(Debug, clap::Args)]

@@ -24,11 +24,11 @@ use crate::migrate::{
     stand_in_for_secrets,
 };
 use crate::source::cluster::{Administrator, AdministratorError, Extent};
-use crate::source::{Inventory, Selector, Snapshot};
 use crate::translate::ANNOTATIONS;
 use ingressd_model::Kind;
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::on_one_line;
+use ingressd_objects::{Inventory, Selector, Snapshot};
 
 /// Arguments of `ingressd migrate`.
 #[derive(Debug, clap::Args)]

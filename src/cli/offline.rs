@@ -9,8 +9,6 @@ use super::settings::SettingsArguments;
 use crate::config::{Nginx, Settings};
 use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with};
-use crate::source::Snapshot;
-use crate::source::directory::{Changes, Directory};
 use crate::translate::{ClassRule, Names, Options, Translator, Wanted};
 use ingressd_apply::Survey;
 use ingressd_model::catalogue::Version;
@@ -18,6 +16,8 @@ use ingressd_model::finding::{Finding, count, limit};
 use ingressd_model::{HostName, Instance, UpstreamId};
 use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, OtherSites, Plan, gate};
+use ingressd_objects::Snapshot;
+use ingressd_objects::directory::{Changes, Directory};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
 const ASSUMED: Version = Version(1, 22, 1);

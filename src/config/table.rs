@@ -9,9 +9,9 @@ use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
 use super::{
     access, access_log, everywhere, firewall, geoip2, hosts, ingress_nginx, limits, pacing, publishing, snippets,
 };
-use crate::source::Selector;
 use crate::translate::Scope;
 use ingressd_model::is_label;
+use ingressd_objects::Selector;
 
 /// A key of the settings.
 #[derive(Debug)]

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use crate::config::Settings;
 use crate::publish::{Announced, EVENTS, Mode};
-use crate::source::Row;
 use crate::translate::EndpointMode;
+use ingressd_objects::{Permission, Row};
 
 pub use manifests::manifests;
 
 pub use crate::publish::LEASES;
-pub use crate::source::Permission;
 
 /// Rights for all namespaces that are served.
 pub fn everywhere() -> Vec<Permission> {

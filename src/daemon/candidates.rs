@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::last_good::{LastGood, written};
 use super::objects::{self, Visitor};
-use crate::source::{Snapshot, Stored};
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
+use ingressd_objects::{Snapshot, Stored};
 
 /// The last line: without it the file is truncated.
 const END: &str = "end";
@@ -123,8 +123,8 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
 
     use super::*;
-    use crate::source::Version;
     use ingressd_model::Kind;
+    use ingressd_objects::Version;
 
     fn snapshot(objects: &[(&str, &str)]) -> Snapshot {
         let mut snapshot = Snapshot::default();

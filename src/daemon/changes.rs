@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::source::{List, Snapshot, Stored};
 use ingressd_apply::{Change, Contents};
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{List, Snapshot, Stored};
 
 /// Remembers what the generation in place was made of, to find the changes since.
 #[derive(Debug)]
@@ -134,8 +134,8 @@ fn merge<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{Endpoints, Ingress, Version};
     use ingressd_apply::ServedObject;
+    use ingressd_objects::{Endpoints, Ingress, Version};
 
     fn stored<K>(kind: Kind, name: &str, version: &str, object: K) -> Stored<K> {
         Stored {

@@ -16,13 +16,13 @@ use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
 use super::standing::{self, Judgement};
-use crate::source::{Snapshot, Version};
 use crate::translate::{Accepted, Claims, Namespaces};
 use ingressd_apply::{Complaint, Outcome};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{HostName, Kind, ObjectId, Origin};
 use ingressd_nginx::render::{Digest, FileSet};
+use ingressd_objects::{Snapshot, Version};
 
 mod good;
 mod judging;

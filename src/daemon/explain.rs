@@ -15,7 +15,6 @@ use location::{Location, location};
 use serde_json::{Value, json};
 
 use crate::config::{Settings, rows};
-use crate::source::Snapshot;
 use crate::translate::annotation::argument_words;
 use crate::translate::{self, ANNOTATIONS, Scope, effective_annotations};
 use ingressd_model::finding::{Finding, Reason, Severity};
@@ -25,6 +24,7 @@ use ingressd_model::{
 };
 use ingressd_nginx::render::{has_own_tls, to_https};
 use ingressd_nginx::{Listen, SiteTaking, SitesBeside};
+use ingressd_objects::Snapshot;
 
 /// What happens to a path that is refused where paths are strict.
 const STRICT: &str = "is answered 400, because nginx and a backend may read the path differently (access.strict-paths)";

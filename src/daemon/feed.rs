@@ -12,10 +12,11 @@ use super::error::Error;
 use super::link::Link;
 use super::status::ReadFrom;
 use crate::config::Settings;
+use crate::source::DirectorySource;
 use crate::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOptions};
-use crate::source::{DirectorySource, Snapshot};
 use crate::translate::EndpointMode;
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::Snapshot;
 
 /// The last observation of the source.
 #[derive(Debug, Clone, Default)]

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::objects::{self, Earlier, Visitor};
 use super::state_file;
 use super::{candidates, claims};
-use crate::source::{List, Snapshot, SourceFile, SourceLocation, Stored, Version};
 use crate::translate::Claims;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
+use ingressd_objects::{List, Snapshot, SourceFile, SourceLocation, Stored, Version};
 
 /// One file for each object, named by digests of the object's name and of its version: the file
 /// names say which versions are kept, so that the objects need not be in memory a second time.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::source::cluster;
-use crate::source::{List, Snapshot, Stored, Version};
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::references::of_ingress;
+use ingressd_objects::{List, Snapshot, Stored, Version};
 
 /// A store of earlier versions.
 pub trait Earlier {
@@ -110,7 +110,7 @@ pub fn put_back_references(
 /// for other kinds.
 pub fn references_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
     let ingress = (id.kind == Kind::Ingress).then(|| find(&snapshot.ingresses, id)).flatten();
-    ingress.map(cluster::references_of).unwrap_or_default()
+    ingress.map(of_ingress).unwrap_or_default()
 }
 
 /// Handles each object of a kind that can be replaced.

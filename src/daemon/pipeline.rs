@@ -16,7 +16,6 @@ use super::{options, state_file};
 use crate::config::Usual as _;
 use crate::config::{Layered, Settings};
 use crate::publish::Revision;
-use crate::source::{Snapshot, Version};
 use crate::translate::{self, Accepted, Claims, Names, Namespaces, Translation, Translator};
 use ingressd_apply::{
     Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
@@ -29,6 +28,7 @@ use ingressd_model::{
 };
 use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
 use ingressd_nginx::{GateOptions, gate};
+use ingressd_objects::{Snapshot, Version};
 
 /// How often nginx's version and the host's other sites are surveyed.
 const SURVEY_INTERVAL: Duration = Duration::from_secs(10);

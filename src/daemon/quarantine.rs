@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::objects;
 use super::state_file;
-use crate::source::{Snapshot, Version};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Kind, ObjectId, Origin};
+use ingressd_objects::{Snapshot, Version};
 
 /// Why a version is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]

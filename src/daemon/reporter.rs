@@ -15,10 +15,10 @@ use super::publication::Publication;
 use super::status::{Phase, ReadFrom, Status};
 use super::work::Nginx;
 use crate::publish::Outlook;
-use crate::source::{Row, Snapshot, Version};
 use crate::translate::{Accepted, Limits};
 use ingressd_apply::{self as apply, Outcome};
 use ingressd_model::finding::count;
+use ingressd_objects::{Row, Snapshot, Version};
 
 /// The outputs of reports, which are kept across settings.
 #[derive(Debug)]

@@ -26,9 +26,9 @@ use super::retry::Retry;
 use super::run::{Load, Request};
 use super::work::{Done, Finished, Nginx, Work, task_result};
 use crate::config::Settings;
-use crate::source::Snapshot;
 use crate::translate::{self, Wanted};
 use ingressd_apply::{Outcome, host_stops};
+use ingressd_objects::Snapshot;
 
 /// How long a change waits for the first DNS answer for a name, so that its routes are not closed
 /// for a moment.

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::source::{Snapshot, Version};
 use crate::translate::Accepted;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{Snapshot, Version};
 
 /// How the last cycle judged the newest version of an Ingress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn what_is_another_controllers_is_not_judged_and_what_cannot_be_read_is() {
         let left_out =
-            ["unread", "unread-and-new"].map(|name| crate::source::LeftOut { id: id(name), place: None, uid: None });
+            ["unread", "unread-and-new"].map(|name| ingressd_objects::LeftOut { id: id(name), place: None, uid: None });
         let newest = Snapshot { left_out: left_out.into(), ..Snapshot::default() };
         let foreign = Finding::new(Reason::ForeignClass, Origin::object(&id("unread-and-new")), "x");
         let accepted = [accepted("unread", "1", 1, 0)];

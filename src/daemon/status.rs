@@ -329,9 +329,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::source::Version;
     use crate::source::cluster::Need;
     use ingressd_apply::Pin;
+    use ingressd_objects::Version;
 
     #[test]
     fn only_the_confirmed_generation_is_ready() {

@@ -75,8 +75,8 @@ mod tests {
 
     use super::*;
     use crate::publish::{Member, Mode, Writes};
-    use crate::source::{Ingress, Published, Snapshot, Stored, Version};
     use ingressd_model::{Kind, ObjectId};
+    use ingressd_objects::{Ingress, Published, Snapshot, Stored, Version};
 
     const MANAGER: &str = "ingressd/ingressd/ingressd";
 

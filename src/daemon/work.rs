@@ -12,11 +12,11 @@ use super::error::Error;
 use super::pipeline::{Memory, Pipeline};
 use super::publication::Peers;
 use crate::config::Settings;
-use crate::source::Snapshot;
 use crate::translate::{Names, Namespaces};
 use ingressd_apply::{Cause, Contents, NginxState, Outcome, Pinned};
 use ingressd_model::HostName;
 use ingressd_model::finding::limit;
+use ingressd_objects::Snapshot;
 
 /// The tools of a cycle. They are moved to the thread that uses them, so there is only one at a
 /// time.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::trial::Trial;
-use crate::source::yaml;
+use ingressd_objects::yaml;
 
 /// The annotation with requests to try.
 const TRY: &str = "demo.ingressd/try";

@@ -1,7 +1,7 @@
 //! Finds the ingress-nginx controller among workloads, and parses its flags as it does.
 
 use super::flags::{Flag, Takes};
-use crate::source::{Container, Workload};
+use ingressd_objects::{Container, Workload};
 
 const PROGRAM: &str = "nginx-ingress-controller";
 

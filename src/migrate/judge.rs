@@ -8,11 +8,11 @@ use super::drop_in::DropIn;
 use super::item::{Item, KnownKey, Verdict};
 use super::report::{Ingress, Report};
 use crate::config::{self, OfNode};
-use crate::source::{IngressTls, Inventory, StringMap};
 use crate::translate::annotation::{Compared, Table, asks_for_nothing, mistakes};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 use ingressd_model::finding::{Finding, Reason, Severity, on_one_line};
 use ingressd_model::{Field, Kind, ObjectId};
+use ingressd_objects::{IngressTls, Inventory, StringMap};
 
 #[derive(Debug)]
 pub struct ReportInput<'a> {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 
-use crate::source::Inventory;
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::Inventory;
 
 /// The user name in a substitute.
 const USER: &str = "nobody";

@@ -8,11 +8,11 @@ use super::controller::{Argument, Controller, controllers};
 use super::flags::{Counterpart, FLAGS, Takes};
 use super::*;
 use crate::config::{Settings, Sources, rows};
-use crate::source::{Container, Workload};
 use crate::translate::Dialect;
 use crate::translate::annotation::Compared;
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Kind, ObjectId, Origin};
+use ingressd_objects::{Container, Workload};
 
 fn workload(image: &str, words: &[&str]) -> Workload {
     let words = words.iter().map(|word| (*word).to_owned()).collect();

@@ -12,9 +12,9 @@ use super::notice::Notice;
 use super::queue::{Priority, Queue};
 use super::served::{Confirmed, Served};
 use super::status::published_addresses;
-use crate::source::{Published, Version};
 use ingressd_model::ObjectId;
 use ingressd_model::finding::{Finding, Severity, limit};
+use ingressd_objects::{Published, Version};
 
 /// How many findings of one object become Events at once, however many the settings show
 /// elsewhere.
@@ -232,9 +232,9 @@ mod tests {
     use k8s_openapi::api::networking::v1::IngressLoadBalancerIngress;
 
     use super::*;
-    use crate::source::{Ingress, Snapshot, Stored};
     use ingressd_model::finding::Reason;
     use ingressd_model::{Field, Kind, Origin};
+    use ingressd_objects::{Ingress, Snapshot, Stored};
 
     fn finding(name: &str, note: &str) -> Finding {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));

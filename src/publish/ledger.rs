@@ -16,8 +16,8 @@ use super::desired::{Nodes, Serves, Subject};
 use super::member::Revision;
 use super::served::Served;
 use super::status::{Content, IngressAddresses, Object, StatusStrategy};
-use crate::source::Version;
 use ingressd_model::ObjectId;
+use ingressd_objects::Version;
 
 /// The first pause after a failed write; it doubles each time.
 const RETRY: Duration = Duration::from_secs(2);

@@ -6,9 +6,9 @@ use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
 use super::documentation::Documentation;
-use crate::source::{Row, Snapshot};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Digest, Field, ObjectId};
+use ingressd_objects::{Row, Snapshot};
 
 /// The limits of the API, in bytes.
 const LONGEST_NOTE: usize = 1024;

@@ -3,7 +3,7 @@
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::events::v1::Event;
 
-use crate::source::Permission;
+use ingressd_objects::Permission;
 
 /// For the namespace of the Leases.
 pub const LEASES: Permission = Permission::of::<Lease>(

@@ -163,9 +163,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::source::Snapshot;
     use ingressd_model::finding::{Finding, Reason};
     use ingressd_model::{Kind, ObjectId, Origin};
+    use ingressd_objects::Snapshot;
 
     /// A notice about the object `NAMESPACE/NAME`.
     fn notice(object: &str, sort: Priority) -> Notice {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::member::Revision;
-use crate::source::{Snapshot, Version};
 use ingressd_model::finding::Finding;
 use ingressd_model::{ClaimOrder, ObjectId};
+use ingressd_objects::{Snapshot, Version};
 
 /// The state of this host. Lists are sorted by object.
 #[derive(Debug, Clone, Default)]

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::desired::{Nodes, Subject, desired};
 use super::served::Served;
-use crate::source::{Published, Version};
 use ingressd_model::ObjectId;
+use ingressd_objects::{Published, Version};
 
 /// The part of a status that we write; the default is empty.
 pub trait Content: Clone + Eq + Default + Debug + Send + Sync + 'static {

@@ -9,10 +9,10 @@ use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 
-use super::Snapshot;
-use super::directory::{Changes, Directory, NeverRead, is_manifest};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
+use ingressd_objects::Snapshot;
+use ingressd_objects::directory::{Changes, Directory, NeverRead, is_manifest};
 
 /// A watched folder of manifests.
 #[derive(Debug)]
@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn names(snapshot: &Snapshot) -> Vec<String> {
-        let name = |stored: &super::super::Stored<k8s_openapi::api::core::v1::Secret>| {
+        let name = |stored: &ingressd_objects::Stored<k8s_openapi::api::core::v1::Secret>| {
             let data =
                 stored.object.data.iter().flatten().map(|(_, value)| String::from_utf8_lossy(&value.0).into_owned());
             format!("{}={}", stored.id.name, data.collect::<String>())

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::site::younger;
 use super::{ClassRule, HostAliases, Limits, host, order};
-use crate::source::{Ingress, IngressRule, IngressTls, Snapshot, Stored};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, HostName, ObjectId, Origin, ServerName};
+use ingressd_objects::{Ingress, IngressRule, IngressTls, Snapshot, Stored};
 
 /// A snapshot with copied rules.
 #[derive(Debug)]

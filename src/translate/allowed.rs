@@ -7,9 +7,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::{Options, host};
-use crate::source::{Selector, Snapshot};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{HostName, Kind, ObjectId, Origin, Refused, ServerName};
+use ingressd_objects::{Selector, Snapshot};
 
 /// The text for all namespaces, and for all hosts.
 const ALL: &str = "*";

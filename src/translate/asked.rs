@@ -6,8 +6,8 @@ use super::endpoint::{self, Slices};
 use super::port::{self, PortReference};
 use super::rule::Backend;
 use super::{Dialect, host};
-use crate::source::{Ingress, IngressBackend, IngressPath, IngressRule, Snapshot, Stored};
 use ingressd_model::{ObjectId, ServerName, Transport};
+use ingressd_objects::{Ingress, IngressBackend, IngressPath, IngressRule, Snapshot, Stored};
 
 /// The requests of an Ingress, as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
 use x509_parser::prelude::{CertificateRevocationList, FromDer as _, X509Certificate};
 
 use super::certificate::{Fault, write_block};
-use crate::source::Stored;
 use ingressd_model::{Authority, Origin};
+use ingressd_objects::Stored;
 
 /// The key of a Secret with CA certificates.
 const CERTIFICATES: &str = "ca.crt";

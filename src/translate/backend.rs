@@ -12,12 +12,12 @@ use super::target::{self, Chosen};
 use super::value::ExternalName;
 use super::value::{ServiceAddress, excerpt};
 use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
-use crate::source::{Service, ServicePort, Snapshot, Stored};
 use ingressd_model::finding::Reason;
 use ingressd_model::{
     BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream,
     StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, is_label,
 };
+use ingressd_objects::{Service, ServicePort, Snapshot, Stored};
 
 /// The largest weight of an endpoint in a consistent hash.
 const MOST_WEIGHT: u32 = 10;

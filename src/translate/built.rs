@@ -17,11 +17,11 @@ use super::path::Matching;
 use super::site::{Claim, Root, Site};
 use super::subject::Subject;
 use super::{Options, Reading, Translation};
-use crate::source::{Endpoints, Ingress, List, Service, Snapshot, Stored, Version};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
     Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream,
 };
+use ingressd_objects::{Endpoints, Ingress, List, Service, Snapshot, Stored, Version};
 
 /// The result of building a host.
 #[derive(Debug, Default)]

@@ -13,8 +13,8 @@ use x509_parser::oid_registry::OID_PKIX_ACCESS_DESCRIPTOR_OCSP;
 use x509_parser::prelude::{FromDer as _, GeneralName, ParsedExtension, X509Certificate};
 
 use super::{host, key};
-use crate::source::{Stored, Version};
 use ingressd_model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName, Validity};
+use ingressd_objects::{Stored, Version};
 
 /// The key of a Secret with the certificate chain.
 const CHAIN: &str = "tls.crt";

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::host;
 use super::stream_claims::{PortHolder, PortHolders};
-use crate::source::{Ingress, Stored};
 use ingressd_model::{ClaimOrder, ObjectId, Port, Seniority, ServerName, shared_namespace};
+use ingressd_objects::{Ingress, Stored};
 
 /// The most hosts and paths of one namespace that are reserved without any object that claims
 /// them.

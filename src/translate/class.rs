@@ -1,9 +1,9 @@
 //! Selects the Ingresses of our classes, with the dialect of each.
 
 use super::{ClassRule, Options};
-use crate::source::{Ingress, Snapshot, Stored};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Field, Origin};
+use ingressd_objects::{Ingress, Snapshot, Stored};
 
 /// The annotation for the class from before `spec.ingressClassName` existed.
 const LEGACY: &str = "kubernetes.io/ingress.class";

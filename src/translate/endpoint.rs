@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::OnceLock;
 
 use super::port;
-use crate::source::{Condition, Endpoints, Family, Service, ServicePort, Snapshot, Stored};
+use ingressd_objects::{Condition, Endpoints, Family, Service, ServicePort, Snapshot, Stored};
 
 /// The slices of all Services. Those of a namespace are indexed when one of its Services is looked
 /// up first.

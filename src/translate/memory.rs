@@ -12,9 +12,9 @@ use super::certificate::Certificates;
 use super::rule::{self, Rule};
 use super::tables::{self, Basis, Change, Table};
 use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
-use crate::source::cluster::may_refer;
-use crate::source::{Ingress, Snapshot, Stored, Version};
 use ingressd_model::{Behaviour, Model, ObjectId};
+use ingressd_objects::references::may_refer;
+use ingressd_objects::{Ingress, Snapshot, Stored, Version};
 
 /// What is kept from one translation to the next.
 #[derive(Debug, Default)]

@@ -87,12 +87,12 @@ use self::server::Servers;
 use self::site::{ClaimingObjects, Refusals, Sites};
 use self::subject::{Subject, Withheld};
 use self::tls::Tls;
-use crate::source::{Ingress, Snapshot, Stored, Version};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     AccessList, Authority, Behaviour, Forwarded, HostName, Listener, Model, ObjectId, Origin, Passthrough,
     Passthroughs, PasswordFile, RouteCount, Server, ServerName,
 };
+use ingressd_objects::{Ingress, Snapshot, Stored, Version};
 
 /// The fewest hosts that are worth another thread.
 const SMALLEST_PART: usize = 64;

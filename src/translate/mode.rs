@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::Node;
 use super::endpoint::{self, Slices};
 use super::target::Chosen;
 use super::{EndpointMode, Options, port};
-use crate::source::{Family, Service, ServicePort, Snapshot};
 use ingressd_model::{Endpoint, ObjectId};
+use ingressd_objects::{Family, Service, ServicePort, Snapshot};
 
 /// The annotation of a Service that selects its mode.
 pub const ANNOTATION: &str = "ingressd/endpoints";

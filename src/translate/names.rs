@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::tables;
 use super::value::ExternalName;
 use super::{Options, class};
-use crate::source::{Ingress, Snapshot};
 use ingressd_model::HostName;
+use ingressd_objects::{Ingress, Snapshot};
 
 /// What is known about one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::source::{Ingress, Stored};
+use ingressd_objects::{Ingress, Stored};
 
 /// The oldest first; objects without a creation date, which come from files, after all others;
 /// then by namespace and name.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::reading::RequestedSession;
 use super::{Dialect, Reading};
-use crate::source::IngressPath;
 use ingressd_model::{
     Behaviour, CookiePath, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, Session, UrlPath,
     expression,
 };
+use ingressd_objects::IngressPath;
 
 /// The `pathType` of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

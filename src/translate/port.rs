@@ -1,8 +1,8 @@
 //! Ports of Services and of their slices.
 
 use super::Dialect;
-use crate::source::{Endpoints, Service, ServicePort, TargetPort};
 use ingressd_model::{Protocol, Transport};
+use ingressd_objects::{Endpoints, Service, ServicePort, TargetPort};
 
 /// How a backend refers to a port of its Service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::path::{self, PathType};
 use super::port::PortReference;
 use super::{host, subject};
-use crate::source::{Ingress, IngressBackend};
 use ingressd_model::{Refused, ServerName, UrlPath};
+use ingressd_objects::{Ingress, IngressBackend};
 
 /// A parsed rule.
 #[derive(Debug, PartialEq, Eq)]

@@ -19,12 +19,12 @@ use super::subject::Subject;
 use super::tls::{self, Tls};
 use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
-use crate::source::Version;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, Kind, ObjectId,
     Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
+use ingressd_objects::Version;
 
 /// The response where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };

@@ -187,8 +187,8 @@ fn of_settings(claim: &StreamClaim<'_>, options: &Options) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{Ingress, Stored, Version};
     use ingressd_model::{Kind, ObjectId};
+    use ingressd_objects::{Ingress, Stored, Version};
 
     fn stored(namespace: &str, second: i64) -> Stored<Ingress> {
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "tcp"));

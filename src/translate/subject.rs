@@ -8,9 +8,9 @@ use super::memory::KnownObject;
 use super::path::PathType;
 use super::rule::{Backend, Rule, RulePath};
 use super::{ClassRule, Dialect, EndpointMode, Options, Reading, aliases};
-use crate::source::{Ingress, IngressPath, IngressRule, Stored};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Behaviour, Field, HostName, ObjectId, Origin, RewriteTarget, ServerName};
+use ingressd_objects::{Ingress, IngressPath, IngressRule, Stored};
 
 /// An Ingress of our classes.
 #[derive(Debug, Clone)]

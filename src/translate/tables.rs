@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::annotation::{self, Context, NotedOptions, Row};
 use super::ingress_nginx::{external_authentication, mirror, snippet};
 use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
-use crate::source::{Ingress, Snapshot, Stored, StringMap};
 use ingressd_model::{Effective, HostName, Kind, ObjectId, WrittenAt};
+use ingressd_objects::{Ingress, Snapshot, Stored, StringMap};
 
 pub use super::annotation::{Basis, Change, Scope, Table, Trust};
 pub use super::ingress_nginx::services::claims as claims_on_ports;

@@ -12,12 +12,12 @@ use super::certificate::{Certificates, Checked};
 use super::host;
 use super::subject::Subject;
 use super::tls_entries::Entries;
-use crate::source::{IngressTls, Snapshot, Stored, Version};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination, Validity, ValidityPhase,
     in_words,
 };
+use ingressd_objects::{IngressTls, Snapshot, Stored, Version};
 
 /// Chooses certificates and collects those in use.
 #[derive(Debug)]

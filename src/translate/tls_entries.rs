@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::certificate::Certificates;
 use super::subject::Subject;
 use super::{Dialect, host};
-use crate::source::{IngressTls, Snapshot};
 use ingressd_model::{ObjectId, ServerName};
+use ingressd_objects::{IngressTls, Snapshot};
 
 /// With more names than this an index is used: comparing each host with each name would take
 /// minutes.

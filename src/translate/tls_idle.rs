@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use super::site::{self, Refusals, Site};
 use super::subject::Subject;
 use super::{FEW_HOSTS, host, position};
-use crate::source::IngressTls;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, ObjectId, Origin, ServerName};
+use ingressd_objects::IngressTls;
 
 /// Adds findings about entries without effect on a host of others: entries of objects that do not
 /// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is

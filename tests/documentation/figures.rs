@@ -25,7 +25,7 @@ fn the_search_over_upstreams_has_one_set_of_figures() {
     assert_eq!(
         each,
         cost::COMPARISON as f64,
-        "nanoseconds in src/model/cost, of which `ingressd doctor` tells multiples"
+        "nanoseconds in crates/model/src/cost, of which `ingressd doctor` tells multiples"
     );
 
     let row = config::rows().find(|row| row.key == "nginx.shared-servers").unwrap();

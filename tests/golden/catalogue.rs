@@ -18,7 +18,7 @@ pub fn complaints(
     for directive in directives {
         let Directive { name, arguments, block, line, .. } = directive;
         let Some(row) = catalogue::find(name, context) else {
-            complaints.push(format!("{place}:{line}: {name} in {context:?} is not in src/model/catalogue"));
+            complaints.push(format!("{place}:{line}: {name} in {context:?} is not in crates/model/src/catalogue"));
             continue;
         };
         used.insert((row.name, context));
@@ -90,7 +90,11 @@ fn every_directive_of_a_template_has_a_row() {
         for name in names {
             // The program puts these lines of tables together.
             let is_line = path.file_name().unwrap() == "backend.hbs";
-            assert!(known.contains(&*name) || is_line, "{}: {name} is not in src/model/catalogue", path.display());
+            assert!(
+                known.contains(&*name) || is_line,
+                "{}: {name} is not in crates/model/src/catalogue",
+                path.display()
+            );
         }
     }
     assert!(count > 40, "templates were not read: {count}");

@@ -316,8 +316,8 @@ fn weighed(sort: &Sort) -> [(u64, u64); 4] {
     ]
 }
 
-/// What is printed is the table from which the numbers in src/model/cost come, real and estimated
-/// for each object: `cargo test --test golden what_is_estimated -- --nocapture`.
+/// What is printed is the table from which the numbers in crates/model/src/cost come, real and
+/// estimated for each object: `cargo test --test golden what_is_estimated -- --nocapture`.
 #[test]
 fn what_is_estimated_is_enough_and_not_far_too_much() {
     let objects = u64::try_from(OBJECTS).unwrap();

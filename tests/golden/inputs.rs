@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ingressd::source::directory::Changes;
-use ingressd::source::{Directory, Snapshot};
 use ingressd::translate::{AllowedSnippets, ClassRule, Dialect, Options, SnippetKind, StreamOptions};
 use ingressd_model::HeaderName;
+use ingressd_objects::directory::Changes;
+use ingressd_objects::{Directory, Snapshot};
 
 /// 2027-01-01, when certificates are judged.
 const NOW: i64 = 1_798_761_600;

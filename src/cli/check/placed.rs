@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::cli::offline::Processed;
-use crate::source::Snapshot;
-use crate::source::place::Lines;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Field, Kind, Origin};
+use ingressd_objects::Snapshot;
+use ingressd_objects::place::Lines;
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

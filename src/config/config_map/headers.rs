@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::Layer;
 use super::keys::Headers;
 use crate::config::everywhere;
-use crate::source::{Snapshot, Version};
 use crate::translate::value::excerpt;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Field, Kind, ObjectId, Origin};
 use ingressd_nginx::SetHeader;
+use ingressd_objects::{Snapshot, Version};
 
 /// The keys that name them.
-pub(super) use crate::source::cluster::KEYS_OF_HEADERS as KEYS;
+pub(super) use ingressd_objects::references::KEYS_OF_HEADERS as KEYS;
 
 /// The most headers of one ConfigMap.
 const MOST: usize = 100;

@@ -22,12 +22,12 @@ use std::sync::Arc;
 use self::keys::{Change, Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
-use crate::source::{Snapshot, Version};
 use crate::translate::annotation::asks;
 use crate::translate::value::{address_list, boolean, excerpt};
 use crate::translate::{DefaultValue, SnippetKind, judge_default};
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
 use ingressd_model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
+use ingressd_objects::{Snapshot, Version};
 
 /// Settings with a ConfigMap as a layer.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::keys::{Effect, KEYS};
 use super::*;
-use crate::source::Stored;
 use crate::translate::annotation::Trust;
 use crate::translate::{ANNOTATIONS, everywhere};
 use ingressd_model::{Cidr, Protocols, StreamPolicy};
+use ingressd_objects::Stored;
 
 pub fn settings() -> Settings {
     let mut settings = Settings::default();
@@ -482,7 +482,7 @@ fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
         let namespaces = labels.map(|(key, value)| Stored {
             id: Arc::new(ObjectId::new(Kind::Namespace, "", "edge")),
             version: Version("1".into()),
-            object: Arc::new(crate::source::Namespace {
+            object: Arc::new(ingressd_objects::Namespace {
                 uid: None,
                 labels: [(key.to_owned(), value.to_owned())].into(),
             }),

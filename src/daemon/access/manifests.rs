@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{Grant, LEASES, Permission, STANDARD, everywhere, is_without_namespace, of_named};
-use crate::source::yaml::document;
+use ingressd_objects::yaml::document;
 
 type Rule = (PolicyRule, &'static str);
 

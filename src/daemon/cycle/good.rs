@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use super::{Cycle, Product, objects};
-use crate::source::{Snapshot, Version};
+use ingressd_objects::{Snapshot, Version};
 
 impl Cycle {
     /// The good versions of a snapshot that nginx runs. A version that is served in part, because

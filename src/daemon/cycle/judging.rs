@@ -8,10 +8,10 @@ use super::Cycle;
 use super::trial::{Suspect, Trial, Verdict};
 use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
-use crate::source::Snapshot;
 use crate::translate::Accepted;
 use ingressd_apply::Complaint;
 use ingressd_model::{Field, ObjectId};
+use ingressd_objects::Snapshot;
 
 /// The input of an attempt that nginx complained about.
 pub(super) struct Attempt<'a> {

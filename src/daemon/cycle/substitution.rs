@@ -7,9 +7,9 @@ use std::sync::{Arc, PoisonError};
 use super::searches::Searches;
 use super::{Cycle, Product, Stages};
 use crate::daemon::objects;
-use crate::source::{LeftOut, Snapshot, Version};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{LeftOut, Snapshot, Version};
 
 /// The most translations of a snapshot in one attempt, while refused versions are replaced.
 const MOST_PASSES: usize = 4;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::Secret;
 
 use super::*;
-use crate::source::{Ingress, IngressTls, LeftOut, Stored};
 use ingressd_model::Field;
+use ingressd_objects::{Ingress, IngressTls, LeftOut, Stored};
 
 mod shared_hosts;
 mod tenants;

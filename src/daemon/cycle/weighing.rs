@@ -10,10 +10,10 @@ use super::searches::Searches;
 use super::trial::{Suspect, Trial, Verdict};
 use super::{Cycle, Stages};
 use crate::daemon::objects;
-use crate::source::Snapshot;
 use ingressd_apply::Complaint;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::FileSet;
+use ingressd_objects::Snapshot;
 
 /// The most attempts of one such search.
 const MOST_WEIGHINGS: usize = 24;

@@ -13,7 +13,8 @@ use ingressd_model::{Server, ServerName};
 /// The longest that is taken.
 const LONGEST: usize = 480;
 
-/// What `templates/strict_paths.hbs` refuses of a path as it was sent; that needs PCRE for speed.
+/// What `crates/nginx/templates/strict_paths.hbs` refuses of a path as it was sent; that needs
+/// PCRE for speed.
 const AMBIGUOUS: &str = r"//|/(?:\.|%(?:25)*2e){1,2}(?:[/;]|%(?:25)*3b|\z)|%(?:25)*(?:2f|5c)|[\\#]";
 
 /// Host and path of a request.

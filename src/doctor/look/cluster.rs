@@ -95,14 +95,14 @@ async fn permissions(settings: &Settings, clients: &Clients) -> Vec<Permission> 
 type ResourceScope = (Option<String>, Option<String>);
 
 /// Each right of the packages' roles, with the places where these settings need it.
-fn wanted(settings: &Settings) -> Vec<(access::Permission, Vec<ResourceScope>)> {
-    let everywhere = |row: &access::Permission| (*row, places(settings, row.resource));
+fn wanted(settings: &Settings) -> Vec<(ingressd_objects::Permission, Vec<ResourceScope>)> {
+    let everywhere = |row: &ingressd_objects::Permission| (*row, places(settings, row.resource));
     let leases = vec![(Some(settings.publish.namespace.to_string()), None)];
     let mut wanted: Vec<_> = access::everywhere().iter().map(everywhere).collect();
     // An object outside of the namespaces that are served.
     if let Some((namespace, name)) = access::Grant::of(settings, "").service {
         let purpose = "the addresses that are published";
-        let row = access::Permission { group: "", resource: "services", verbs: &["list", "watch"], purpose };
+        let row = ingressd_objects::Permission { group: "", resource: "services", verbs: &["list", "watch"], purpose };
         wanted.push((row, vec![(Some(namespace.to_string()), Some(name.to_string()))]));
     }
     wanted.push((access::LEASES, leases));
@@ -118,7 +118,7 @@ fn places(settings: &Settings, resource: &str) -> Vec<ResourceScope> {
     }
 }
 
-fn reviews(row: &access::Permission, places: &[ResourceScope]) -> Vec<AccessReview> {
+fn reviews(row: &ingressd_objects::Permission, places: &[ResourceScope]) -> Vec<AccessReview> {
     let review = |(namespace, name): &ResourceScope, verb: &&str| AccessReview {
         group: row.group.to_owned(),
         resource: row.resource.to_owned(),
@@ -182,7 +182,7 @@ mod tests {
             (Some(namespace), None) => namespace.clone(),
             (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
         };
-        let row = |(row, places): &(access::Permission, Vec<ResourceScope>)| {
+        let row = |(row, places): &(ingressd_objects::Permission, Vec<ResourceScope>)| {
             // Each verb in each place.
             let reviews = reviews(row, places);
             assert!(reviews.chunks(row.verbs.len()).all(|chunk| chunk.iter().map(|review| &review.verb).eq(row.verbs)));

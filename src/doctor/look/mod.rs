@@ -19,7 +19,7 @@ use super::facts::{Facts, Source};
 use super::table::Need;
 use crate::config::Settings;
 use crate::daemon::{Link, control};
-use crate::source::Snapshot;
+use ingressd_objects::Snapshot;
 
 /// Gathers all facts that are needed.
 pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {

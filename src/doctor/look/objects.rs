@@ -11,10 +11,10 @@ use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
 use crate::source::cluster::Need;
-use crate::source::{Condition, Snapshot};
 use crate::translate::{EndpointMode, Names, Translation, Translator};
 use ingressd_model::finding::Severity;
 use ingressd_model::{Model, PathMatch, Transport};
+use ingressd_objects::{Condition, Snapshot};
 
 /// The time limit for reading everything.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -12,8 +12,8 @@ use rtnetlink::{Handle, RouteMessageBuilder};
 
 use super::connections::spread;
 use crate::doctor::facts::{Network, Route};
-use crate::source::Snapshot;
 use crate::source::cluster::probe::NodeNetworks;
+use ingressd_objects::Snapshot;
 
 /// The most networks that are looked up.
 const MOST: usize = 1000;

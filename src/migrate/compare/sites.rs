@@ -7,8 +7,8 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::format::Logged;
 use crate::migrate::controller::is_true;
-use crate::source::{Snapshot, StringMap};
 use crate::translate::{Asked, AskedRoute, asked};
+use ingressd_objects::{Snapshot, StringMap};
 
 /// The example label below a wildcard, and of unknown hosts.
 const EXAMPLE: &str = "compare";

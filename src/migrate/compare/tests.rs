@@ -9,8 +9,8 @@ use super::answer_tests::{CONTROLLER, answered, request};
 use super::*;
 use crate::config::Sources;
 use crate::migrate::{Controller, Ingress, Item, Report, Verdict, drop_in};
-use crate::source::Inventory;
 use ingressd_model::USUAL_LINE;
+use ingressd_objects::Inventory;
 
 /// A log line in the controller's default format.
 fn line(request: &str, status: u16, upstream: &str) -> String {
@@ -472,8 +472,8 @@ fn settings_for_the_time_side_by_side_take_the_place_of_others() {
         "--configmap=a/b",
     ];
     let container =
-        crate::source::Container { image: "controller".to_owned(), words: words.map(str::to_owned).to_vec() };
-    let workload = crate::source::Workload {
+        ingressd_objects::Container { image: "controller".to_owned(), words: words.map(str::to_owned).to_vec() };
+    let workload = ingressd_objects::Workload {
         kind: "DaemonSet".to_owned(),
         namespace: "edge".to_owned(),
         name: "c".to_owned(),

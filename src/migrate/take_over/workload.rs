@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::migrate::controller::{Controller, is_controller};
-use crate::source::Container;
+use ingressd_objects::Container;
 
 /// An obstacle, with the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,7 +183,7 @@ impl<'a> Running<'a> {
 mod tests {
     use super::*;
     use crate::migrate::controllers;
-    use crate::source::Inventory;
+    use ingressd_objects::Inventory;
 
     /// A workload with these flags, changed by a function.
     fn workload(kind: &str, flags: &[&str], change: impl FnOnce(&mut Value)) -> Value {

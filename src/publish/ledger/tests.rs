@@ -8,8 +8,8 @@ use super::*;
 use crate::publish::member::Member;
 use crate::publish::roster::Life;
 use crate::publish::served::Confirmed;
-use crate::source::{Ingress, Published, Snapshot, Stored};
 use ingressd_model::Kind;
+use ingressd_objects::{Ingress, Published, Snapshot, Stored};
 
 const A: &str = "192.0.2.1";
 const B: &str = "192.0.2.2";

@@ -17,9 +17,9 @@ use tokio::time::sleep;
 use self::api::{Availability, FakeApi};
 use super::{Address, Announced, Confirmed, Counts, Options, Publisher, Revision, Served, published_addresses};
 use crate::source::cluster::Clients;
-use crate::source::{Published, Snapshot, Stored, Version};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
+use ingressd_objects::{Published, Snapshot, Stored, Version};
 
 /// The duration of a Lease in these tests, and of the grace period.
 const LEASE: Duration = Duration::from_secs(15);
@@ -43,7 +43,7 @@ struct Node {
 }
 
 /// An Ingress as the daemon keeps it. Its annotations stand for its content here.
-fn stored(ingress: Ingress) -> Stored<crate::source::Ingress> {
+fn stored(ingress: Ingress) -> Stored<ingressd_objects::Ingress> {
     Stored {
         id: Arc::new(ObjectId::new(Kind::Ingress, "shop", ingress.metadata.name.as_deref().unwrap())),
         version: Version(format!("{:?}", ingress.metadata.annotations).into()),
@@ -54,7 +54,7 @@ fn stored(ingress: Ingress) -> Stored<crate::source::Ingress> {
 }
 
 /// A Service as the daemon keeps it, without its status.
-fn stored_service(service: Service) -> Stored<crate::source::Service> {
+fn stored_service(service: Service) -> Stored<ingressd_objects::Service> {
     Stored {
         id: Arc::new(ObjectId::new(Kind::Service, "shop", service.metadata.name.as_deref().unwrap())),
         version: Version("1".into()),

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 
 use super::kubeconfig::why;
 use super::words::words;
-use crate::source::yaml;
+use ingressd_objects::yaml;
 
 /// The field manager for server-side apply.
 const MANAGER: &str = "ingressd-kubeconfig";

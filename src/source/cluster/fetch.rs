@@ -15,8 +15,9 @@ use super::found::Found;
 use super::item::Item;
 use super::sink::Shared;
 use super::words::words;
-use crate::source::kind::{Watched, for_kind};
+use crate::source::watched::Watched;
 use ingressd_model::ObjectId;
+use ingressd_objects::for_kind;
 
 /// The most requests at once.
 const AT_ONCE: usize = 8;

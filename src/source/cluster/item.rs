@@ -5,11 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::found::{Found, Undecodable};
-use crate::source::identity;
-use crate::source::kind::Watched;
-use crate::source::validation::Problem;
-use crate::source::{Published, Stored, Version};
+use crate::source::watched::Watched;
 use ingressd_model::{Digester, ObjectId};
+use ingressd_objects::{Problem, Published, Stored, Version, identity};
 
 /// The annotation that kubectl writes for itself; it can be larger than the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";

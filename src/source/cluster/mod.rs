@@ -35,9 +35,6 @@ pub use health::{Need, Section, WatchHealth};
 pub use inventory::Extent;
 pub(super) use item::{Item, fingerprint};
 pub use kubeconfig::{DEFAULT_KUBECONFIG, KubeconfigError};
-pub use references::{
-    KEY_OF_DH_PARAMETERS, KEYS_OF_HEADERS, may_refer, of_config_map as headers_of, of_ingress as references_of,
-};
 pub use renewal::{Connected, connect};
 pub use requests::Requests;
 pub use source::{ClusterSource, Holder, Scope, WatchOptions};

@@ -15,7 +15,7 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-use crate::source::yaml;
+use ingressd_objects::yaml;
 
 /// How long a plugin may take.
 pub const LIMIT: Duration = Duration::from_secs(60);

@@ -13,9 +13,9 @@ use super::item::Item;
 use super::stores::Stores;
 use super::stream::{Failure, Sink};
 use super::words::words;
-use crate::source::Stored;
-use crate::source::kind::Watched;
+use crate::source::watched::Watched;
 use ingressd_model::Kind;
+use ingressd_objects::{KindRow as _, Stored};
 
 /// The stores, shared by the watches and their readers.
 #[derive(Debug)]

@@ -15,8 +15,9 @@ use super::health::{Need, Section};
 use super::sink::{NamespaceSink, ObjectSink, Shared};
 use super::stores::{Observation, Stores};
 use super::stream::{Stream, Timing};
-use crate::source::kind::{Watched, for_kind, rows};
+use crate::source::watched::Watched;
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{KindRow as _, for_kind, rows};
 
 /// How long a read waits at most for objects that are being requested because something refers to
 /// them since a moment ago.

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::item::{Item, Unfit};
-use crate::source::kind::Watched;
-use crate::source::validation::Problem;
-use crate::source::{LeftOut, List, Published, Snapshot, Stored};
+use crate::source::watched::Watched;
 use ingressd_model::finding::Finding;
 use ingressd_model::{ObjectId, Origin};
+use ingressd_objects::{LeftOut, List, Problem, Published, Snapshot, Stored};
 
 /// The effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,9 +12,9 @@ use super::health::{Need, Section, WatchHealth};
 use super::item::Item;
 use super::references::{Missing, References};
 use super::store::{Effect, Store};
-use crate::source::kind::{Watched, for_kind};
-use crate::source::{List, Snapshot, Stored};
+use crate::source::watched::Watched;
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{KindRow as _, List, Snapshot, Stored, for_kind};
 
 /// Everything that is known about the cluster.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::source::{Ingress, Snapshot, Stored};
 use ingressd_model::Field;
+use ingressd_objects::{Ingress, Snapshot, Stored};
 
 /// The object to be checked.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! CEL expressions for texts, forms and label selectors.
 
-use crate::source::{LabelCondition, Selector};
 use crate::translate::annotation::{Form, Shape};
+use ingressd_objects::{LabelCondition, Selector};
 
 /// White space as this program and CEL's `trim` define it, for RE2, whose own class is smaller.
 const BLANK: &str = r"[\x09-\x0d\x{85}\pZ]";

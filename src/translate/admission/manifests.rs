@@ -8,7 +8,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{Action, Admission, Check, Policy, TABLE, checks, expression, hosts};
-use crate::source::yaml::document;
+use ingressd_objects::yaml::document;
 
 /// The annotations of the object, which may be missing.
 const ANNOTATIONS: &str = "has(object.metadata.annotations) ? object.metadata.annotations : {}";

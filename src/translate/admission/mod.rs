@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use super::annotation::{OnError, Row, Table};
 use super::{ANNOTATIONS, Options, class};
-use crate::source::{Ingress, Snapshot, Stored};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Origin, Refused};
+use ingressd_objects::{Ingress, Snapshot, Stored};
 
 /// The policies, by subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use super::row::{Row, Scope, Trust};
 use super::table::Table;
-use crate::source::StringMap;
 use crate::translate::{AllowedSnippets, DefaultValue, Limits, Options, PasswordLimits, SnippetKind};
 use ingressd_model::{Cidr, HeaderName, LookupTable, StreamPolicy};
+use ingressd_objects::StringMap;
 
 /// Each line is one setting that rows and families may ask for, as a function of the options.
 macro_rules! decisions {

@@ -5,9 +5,9 @@ use super::draft::{Context, Draft, Entry};
 use super::row::{Effect, Gives, Row, asks};
 use super::snippets::ImpliedAnnotation;
 use super::table::Table;
-use crate::source::StringMap;
 use ingressd_model::Field;
 use ingressd_model::finding::{Finding, Reason};
+use ingressd_objects::StringMap;
 
 /// The key of another annotation, and its required value: a word, [`SOMETHING`] or [`ANYTHING`].
 pub type Companion = (&'static str, &'static str);

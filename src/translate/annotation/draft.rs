@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::Table;
 use super::basis::NotedOptions;
 use super::value::{ServiceUrl, excerpt};
-use crate::source::Snapshot;
 use crate::translate::{Dialect, Reading};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
@@ -14,6 +13,7 @@ use ingressd_model::{
     Field, FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern,
     Protocols, RedirectUrl, Refused, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
 };
+use ingressd_objects::Snapshot;
 
 /// One annotation of the object that is being read.
 #[derive(Debug, Clone, Copy)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::draft::{Context, Draft, Entry};
 use super::engine::apply;
 use super::row::{OnError, Row};
-use crate::source::StringMap;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Effective, Written, WrittenAt};
+use ingressd_objects::StringMap;
 
 /// What counts of a key, given without its prefix, for an object with these annotations: built in
 /// < settings < default of the ConfigMap < object, and above these a ceiling of the administrator.

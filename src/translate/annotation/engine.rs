@@ -7,10 +7,10 @@ use super::row::{Compared, Effect, OnError, Row, Scope, Trust, asks};
 use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
 use super::value::excerpt;
-use crate::source::{Snapshot, StringMap};
 use crate::translate::{DefaultValue, Dialect, Options, Reading, bounds};
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
 use ingressd_model::{Field, Origin, Refused};
+use ingressd_objects::{Snapshot, StringMap};
 
 /// The prefix of our own keys; there are some for Services and none for Ingresses yet.
 const OWN_PREFIX: &str = "ingressd/";

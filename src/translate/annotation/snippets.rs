@@ -4,8 +4,8 @@
 use super::draft::{Context, Draft, Entry};
 use super::engine::{bad_value, within};
 use super::row::Row;
-use crate::source::StringMap;
 use ingressd_model::Refused;
+use ingressd_objects::StringMap;
 
 /// An annotation that a snippet stands for.
 #[derive(Debug)]

@@ -18,12 +18,12 @@ use proptest::prelude::*;
 
 use self::objects::{secret, snapshot};
 use super::{Ceiling, Context, Effect, Gives, NotedOptions, OnError, Row, Scope, Trust, outline, read};
-use crate::source::cluster::may_refer;
-use crate::source::{Snapshot, StringMap};
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 use ingressd_model::catalogue::{self, AskedFor};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Argument, ByteSize, HeaderName, Kind, ObjectId};
+use ingressd_objects::references::may_refer;
+use ingressd_objects::{Snapshot, StringMap};
 
 /// Every key that ingress-nginx documents or has documented, with the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");

@@ -9,12 +9,12 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _,
 use super::demand::{self, Backend, Demand, namespace};
 use super::shares::Shares;
 use super::{BUDGETS, Budget, Total, is_near, near, near_total, zones};
-use crate::source::Version;
 use crate::translate::subject::{self, Subject, Withheld};
 use crate::translate::{HostOptions, Limits, Reading, bounds, host, order};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
+use ingressd_objects::Version;
 
 /// The objects within their budgets.
 #[derive(Debug, Default)]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::source::{IngressTls, Version};
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::tests::{findings, ingress, options, path, routes, translate};
 use crate::translate::{AllowedSnippets, Limits, Names, NodeLimits, Options, SnippetKind, Translation, Translator};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Behaviour, Kind, ObjectId};
+use ingressd_objects::{IngressTls, Version};
 
 fn with(limits: impl FnOnce(&mut Limits)) -> Options {
     let mut options = options();

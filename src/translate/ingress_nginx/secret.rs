@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
 
-use crate::source::Stored;
 use crate::translate::annotation::{Context, Draft, Entry, SecretReference};
 use crate::translate::authority;
 use crate::translate::value::secret_reference;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Authority, Origin, Refused};
+use ingressd_objects::Stored;
 
 /// Parses a reference to a Secret.
 pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {

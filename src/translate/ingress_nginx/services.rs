@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::source::Snapshot;
 use crate::translate::port::PortReference;
 use crate::translate::stream_claims::StreamClaim;
 use crate::translate::streams::StreamOptions;
 use crate::translate::value::excerpt;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Kind, ObjectId, Origin, Port, StreamPolicy, Transport};
+use ingressd_objects::Snapshot;
 
 /// The claims of the ConfigMaps that the settings name.
 pub fn claims<'a>(

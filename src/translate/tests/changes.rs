@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 
 use super::{ingress, manifests, options, path};
-use crate::source::{List, Snapshot, Stored};
 use crate::translate::{Claims, NameAnswer, Names, Options, Translation, Translator};
 use ingressd_model::{Action, HostName};
+use ingressd_objects::{List, Snapshot, Stored};
 
 /// The objects that may change.
 const CASES: [&str; 14] = [

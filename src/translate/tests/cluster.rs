@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{ingress, path};
-use crate::source::Snapshot;
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::{Claims, Names, Options, Translation, Translator};
+use ingressd_objects::Snapshot;
 
 /// An Ingress of a namespace with paths `TYPE PATH`. The Service `web` exists in namespace
 /// `default` only, so others answer 503.

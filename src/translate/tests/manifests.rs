@@ -9,8 +9,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{ByteString, Metadata};
 use serde::de::DeserializeOwned;
 
-use crate::source::{Snapshot, Stored, Version};
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{Snapshot, Stored, Version};
 
 /// Classes, Services, slices, Nodes and Secrets for all cases.
 const FIXTURES: &str = include_str!("../../../tests/golden/prelude.yaml");

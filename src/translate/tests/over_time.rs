@@ -13,10 +13,10 @@ use super::super::site;
 use super::cluster::{Cluster, of};
 use super::manifests::{snapshot, snapshot_of};
 use super::options;
-use crate::source::Snapshot;
 use crate::translate::host::written;
 use crate::translate::{HostOwnership, Translation};
 use ingressd_model::{Action, PathMatch, Route};
+use ingressd_objects::Snapshot;
 
 /// How many runs there are for each setting of host ownership, and how many steps each has.
 const RUNS: u64 = 50;

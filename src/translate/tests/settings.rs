@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::manifests::snapshot;
 use super::{Options, ingress, options, path};
-use crate::source::{Snapshot, Version};
 use crate::translate::annotation::Trust;
 use crate::translate::class;
 use crate::translate::memory::Memory;
 use crate::translate::{DefaultValue, Names, Translation, Translator};
 use ingressd_model::Server;
+use ingressd_objects::{Snapshot, Version};
 
 fn objects() -> Snapshot {
     let protected = "auth-type: basic, auth-secret: users, auth-realm: 'who is it'";

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::cluster::{Cluster, of};
 use super::{options, routes, shared};
-use crate::source::Snapshot;
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::{AllowedHosts, Claims, Options, Translation};
+use ingressd_objects::Snapshot;
 
 /// The owner of each path of the first host, as `NAME PATH`, and the findings as `NAME REASON`,
 /// without those about missing Services.

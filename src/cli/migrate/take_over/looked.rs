@@ -12,10 +12,10 @@ use crate::cli::settings;
 use crate::migrate::take_over::Running;
 use crate::migrate::{Controller, drop_in};
 use crate::publish::hand_over::{Entry, Failure, HandOver};
-use crate::source::Inventory;
 use crate::source::cluster::{Administrator, Extent};
 use crate::translate::is_ours;
 use ingressd_model::ObjectId;
+use ingressd_objects::Inventory;
 
 /// The annotation that external-dns reads in the place of the status.
 pub const TARGET: &str = "external-dns.alpha.kubernetes.io/target";

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::double::{Double, Fault};
 use super::*;
-use crate::source::{Ingress, List, Snapshot};
 use ingressd_model::Kind;
 use ingressd_model::finding::Reason;
+use ingressd_objects::{Ingress, List, Snapshot};
 
 /// How long a test waits for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -80,7 +80,7 @@ async fn until(
     }
 }
 
-fn names<K>(list: &crate::source::List<K>) -> Vec<&str> {
+fn names<K>(list: &ingressd_objects::List<K>) -> Vec<&str> {
     list.iter().map(|stored| &*stored.id.name).collect()
 }
 

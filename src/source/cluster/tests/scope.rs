@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::super::double::{Double, Fault};
 use super::{ingress, names, options, service, until, watch_of};
-use crate::source::Snapshot;
 use crate::source::cluster::{Clients, ClusterSource, Scope, WatchOptions};
 use ingressd_model::Kind;
+use ingressd_objects::Snapshot;
 
 #[tokio::test(start_paused = true)]
 async fn namespaces_that_keep_coming_hold_up_no_list() {

@@ -5,8 +5,8 @@ use std::sync::{Arc, LazyLock};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
-use crate::source::{Snapshot, Stored, Version};
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{Snapshot, Stored, Version};
 
 pub fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret> {
     let bytes = |text: &str| ByteString(text.as_bytes().to_vec());

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use super::directives::{self, ALLOWED, Read};
 use super::refused;
-use crate::source::Snapshot;
 use crate::translate::annotation::{Context, Effect, NotedOptions, read as read_annotations};
 use crate::translate::{ANNOTATIONS, AllowedSnippets, Dialect, Options, Reading, SnippetKind};
 use ingressd_model::catalogue::{self, Context as Block};
 use ingressd_model::cost::Cost;
 use ingressd_model::{Argument, Kind, ObjectId, Snippet};
+use ingressd_objects::Snapshot;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 

@@ -1,19 +1,19 @@
-//! The table of kinds: one row for each kind of Kubernetes that is read. Watches, rights,
-//! decoding, stores and statuses follow from it.
+//! The table of kinds: one row for each kind of Kubernetes that is read. Rights, decoding, lists
+//! of snapshots and statuses follow from it. It must not know how objects are watched.
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resource};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use self::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, Node, Secret, Service};
-use super::cluster::{Item, Known, Need, Scope, Store, Stores, WatchOptions, fingerprint, headers_of, references_of};
+use super::references::{of_config_map, of_ingress};
+use super::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, Node, Secret, Service};
 use super::unread::DropUnread;
 use super::validation::Validate;
-use super::{Endpoints, List, Published, Snapshot, Stored};
+use super::{Endpoints, List, Snapshot, Stored};
 use ingressd_model::{Kind, ObjectId};
 
 /// Excludes Secrets that are never referred to and can be many and large: Helm releases, and
@@ -22,30 +22,22 @@ const SECRETS: &str = "type!=helm.sh/release.v1,type!=kubernetes.io/service-acco
 
 /// Evaluates an expression with a name for the row of this kind: `Some` of its value, or `None`
 /// for a kind that is not of Kubernetes.
+#[macro_export]
 macro_rules! for_kind {
     ($kind:expr, $row:ident => $body:expr) => {
-        $crate::source::kind::for_kind!(
+        $crate::for_kind!(
             @ $kind, $row => $body, Ingress, IngressClass, Service, EndpointSlice, Secret, ConfigMap, Node, Namespace
         )
     };
     (@ $value:expr, $row:ident => $body:expr, $($kind:ident),*) => {
         match $value {
             $(::ingressd_model::Kind::$kind => {
-                type $row = $crate::source::kind::rows::$kind;
+                type $row = $crate::rows::$kind;
                 Some($body)
             })*
             ::ingressd_model::Kind::File | ::ingressd_model::Kind::Settings | ::ingressd_model::Kind::Host => None,
         }
     };
-}
-
-pub(super) use for_kind;
-
-/// The types of the rows, under the names of their kinds.
-pub(super) mod rows {
-    pub use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
-    pub use k8s_openapi::api::discovery::v1::EndpointSlice;
-    pub use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 }
 
 /// A right for one resource, as a rule of a Role has it.
@@ -106,7 +98,18 @@ macro_rules! kept_with_uid {
 kept_with_uid!(super::Ingress, super::Service, Endpoints, super::Namespace);
 
 /// A row of the table. Group, version, plural and scope come from the type in `k8s_openapi`.
-pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + DropUnread + fmt::Debug {
+pub trait KindRow:
+    Resource<Scope: Namespaced>
+    + Metadata<Ty = ObjectMeta>
+    + DeserializeOwned
+    + Serialize
+    + Validate
+    + DropUnread
+    + fmt::Debug
+    + Send
+    + Sync
+    + 'static
+{
     /// Its name in the model.
     const MODEL_KIND: Kind;
     /// The right to read its objects.
@@ -130,14 +133,6 @@ pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + 
     /// The part of an object that is kept.
     type Kept: Kept + From<Self>;
 
-    /// Whether it is required; `None` when it is not watched.
-    fn need(_options: &WatchOptions) -> Option<Need> {
-        Some(Need::Required)
-    }
-
-    /// Its store within the stores.
-    fn store(stores: &mut Stores) -> &mut Store<Self>;
-
     /// Its list in a snapshot.
     fn list(snapshot: &Snapshot) -> &List<Self::Kept>;
 
@@ -148,30 +143,11 @@ pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + 
     fn references(_stored: &Stored<Self::Kept>) -> BTreeSet<ObjectId> {
         BTreeSet::new()
     }
-
-    /// Moves the status out of the object, because it does not influence nginx.
-    fn take_published(&mut self) -> Option<Published> {
-        None
-    }
-
-    /// The store of objects that are not served but may have a published status.
-    fn outside(_stores: &mut Stores) -> Option<&mut Store<Self>> {
-        None
-    }
-
-    /// The part that is kept of an object that is not served: its published status, if it has one.
-    fn bare(_item: Item<Self>) -> Option<Stored<Self::Kept>> {
-        None
-    }
 }
 
-/// Says in which field of stores and snapshots the objects of a row are.
+/// Says in which field of a snapshot the objects of a row are.
 macro_rules! kept_in {
     ($list:ident) => {
-        fn store(stores: &mut Stores) -> &mut Store<Self> {
-            &mut stores.$list
-        }
-
         fn list(snapshot: &Snapshot) -> &List<Self::Kept> {
             &snapshot.$list
         }
@@ -182,7 +158,7 @@ macro_rules! kept_in {
     };
 }
 
-impl Watched for Ingress {
+impl KindRow for Ingress {
     type Kept = super::Ingress;
 
     const MODEL_KIND: Kind = Kind::Ingress;
@@ -196,40 +172,11 @@ impl Watched for Ingress {
     kept_in!(ingresses);
 
     fn references(stored: &Stored<Self::Kept>) -> BTreeSet<ObjectId> {
-        references_of(stored)
-    }
-
-    fn take_published(&mut self) -> Option<Published> {
-        let appliers = self.metadata.managed_fields.take().map(|entries| {
-            let applied = entries.into_iter().filter(|entry| {
-                entry.subresource.as_deref() == Some("status") && entry.operation.as_deref() == Some("Apply")
-            });
-            applied.filter_map(|entry| entry.manager.map(String::into_boxed_str)).collect()
-        });
-        let published = Published::new(self.metadata.resource_version.take(), self.status.take());
-        Some(Published { appliers, ..published })
-    }
-
-    fn outside(stores: &mut Stores) -> Option<&mut Store<Self>> {
-        Some(&mut stores.outside)
-    }
-
-    fn bare(item: Item<Self>) -> Option<Stored<Self::Kept>> {
-        let (uid, published) = match item.outcome {
-            Ok(stored) => (stored.object.uid.clone(), stored.published?),
-            Err(unfit) => (unfit.uid.as_deref().map(Box::from), Arc::new(unfit.published?)),
-        };
-        let addresses = published.status.as_ref()?.load_balancer.as_ref()?.ingress.as_ref()?;
-        if addresses.is_empty() {
-            return None;
-        }
-        let object = super::Ingress { uid, ..super::Ingress::default() };
-        let version = fingerprint(&object);
-        Some(Stored { id: item.id, version, object: Arc::new(object), published: Some(published), place: None })
+        of_ingress(stored)
     }
 }
 
-impl Watched for IngressClass {
+impl KindRow for IngressClass {
     type Kept = Self;
 
     const MODEL_KIND: Kind = Kind::IngressClass;
@@ -238,7 +185,7 @@ impl Watched for IngressClass {
     kept_in!(ingress_classes);
 }
 
-impl Watched for Service {
+impl KindRow for Service {
     type Kept = super::Service;
 
     const MODEL_KIND: Kind = Kind::Service;
@@ -247,7 +194,7 @@ impl Watched for Service {
     kept_in!(services);
 }
 
-impl Watched for EndpointSlice {
+impl KindRow for EndpointSlice {
     type Kept = Endpoints;
 
     const MODEL_KIND: Kind = Kind::EndpointSlice;
@@ -256,7 +203,7 @@ impl Watched for EndpointSlice {
     kept_in!(endpoint_slices);
 }
 
-impl Watched for Secret {
+impl KindRow for Secret {
     type Kept = Self;
 
     const MODEL_KIND: Kind = Kind::Secret;
@@ -272,7 +219,7 @@ impl Watched for Secret {
     kept_in!(secrets);
 }
 
-impl Watched for ConfigMap {
+impl KindRow for ConfigMap {
     type Kept = Self;
 
     const MODEL_KIND: Kind = Kind::ConfigMap;
@@ -290,11 +237,11 @@ impl Watched for ConfigMap {
     kept_in!(config_maps);
 
     fn references(stored: &Stored<Self>) -> BTreeSet<ObjectId> {
-        headers_of(stored)
+        of_config_map(stored)
     }
 }
 
-impl Watched for Node {
+impl KindRow for Node {
     type Kept = Self;
 
     const MODEL_KIND: Kind = Kind::Node;
@@ -305,13 +252,9 @@ impl Watched for Node {
     const PAGE: u32 = 100;
 
     kept_in!(nodes);
-
-    fn need(options: &WatchOptions) -> Option<Need> {
-        Some(if options.nodes_required { Need::Required } else { Need::Optional })
-    }
 }
 
-impl Watched for Namespace {
+impl KindRow for Namespace {
     type Kept = super::Namespace;
 
     const MODEL_KIND: Kind = Kind::Namespace;
@@ -321,11 +264,6 @@ impl Watched for Namespace {
     );
 
     kept_in!(namespaces);
-
-    /// Where a selector chooses namespaces, a separate task watches them.
-    fn need(options: &WatchOptions) -> Option<Need> {
-        (options.labels && !matches!(options.scope, Scope::Selected(_))).then_some(Need::Optional)
-    }
 }
 
 /// The properties of a kind as values, for code that has only its name.
@@ -351,7 +289,7 @@ pub struct Row {
 impl Row {
     /// The row of a kind; `None` for a kind that is not of Kubernetes.
     pub const fn of(kind: Kind) -> Option<Row> {
-        const fn row<K: Watched>() -> Row {
+        const fn row<K: KindRow>() -> Row {
             Row {
                 kind: K::MODEL_KIND,
                 version: K::VERSION,

@@ -177,7 +177,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::source::validation::Validate as _;
+    use crate::validation::Validate as _;
 
     fn read(value: &Value) -> Ingress {
         serde_json::from_value(value.clone()).unwrap()

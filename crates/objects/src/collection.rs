@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::file::{Held, ReadFile};
-use super::kind::{Watched as _, for_kind};
-use super::{Snapshot, Stored};
+use super::kind::KindRow as _;
+use super::{Snapshot, Stored, for_kind};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
 

@@ -10,11 +10,11 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::cluster::references_of;
 use super::collection::collect;
 use super::directory::{Changes, Directory, NeverRead};
 use super::file::{self, ReadFile};
 use super::manifest::Purpose;
+use super::references::of_ingress;
 use super::{Snapshot, Stored, Version, document, yaml};
 use ingressd_model::ObjectId;
 
@@ -100,7 +100,7 @@ impl Inventory {
                 .snapshot
                 .ingresses
                 .iter()
-                .flat_map(references_of)
+                .flat_map(of_ingress)
                 .filter(|id| id.kind == ingressd_model::Kind::Secret)
                 .chain(more.iter().cloned())
                 .collect(),

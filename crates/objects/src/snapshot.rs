@@ -6,8 +6,8 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
 use k8s_openapi::api::networking::v1::{IngressClass, IngressClassSpec, IngressStatus};
 
-use super::kind::{Kept as _, Watched as _, for_kind};
-use super::{Endpoints, Ingress, List, Namespace, Service};
+use super::kind::{Kept as _, KindRow as _};
+use super::{Endpoints, Ingress, List, Namespace, Service, for_kind};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId};
 

@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use super::document::Document;
 use super::fields::{self, Fields, join};
-use super::kind::{Watched, for_kind};
+use super::kind::KindRow;
 use super::validation::Problem;
-use super::yaml;
-use super::{Version, identity};
+use super::{Version, for_kind, identity, yaml};
 use ingressd_model::finding::{Reason, nearest};
 use ingressd_model::{Digest, Field, Kind, ObjectId};
 
@@ -106,7 +105,7 @@ fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem
     }
     let version = version(&value);
     let object =
-        for_kind!(kind, K => Arc::new(<K as Watched>::Kept::from(typed::<K>(value, purpose, problems)?)) as Object)?;
+        for_kind!(kind, K => Arc::new(<K as KindRow>::Kept::from(typed::<K>(value, purpose, problems)?)) as Object)?;
     Some((version, object))
 }
 
@@ -118,7 +117,7 @@ fn version(value: &Value) -> Version {
     Version(Digest::of(&text).hexadecimal(16).into())
 }
 
-fn typed<K: Watched>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<K> {
+fn typed<K: KindRow>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<K> {
     let written = (purpose == Purpose::Judge).then(|| value.clone());
     let mut unknown = Vec::new();
     let mut object: K = match serde_json::from_value(value) {

@@ -1,0 +1,40 @@
+//! What objects of Kubernetes are to us: the kinds, the parts of objects that are kept, snapshots,
+//! and the manifests that objects are decoded from. It must not know what the objects mean, nor
+//! how a cluster is watched.
+
+mod collection;
+pub mod directory;
+mod document;
+mod endpoints;
+mod fields;
+mod file;
+pub mod identity;
+mod ingress;
+mod inventory;
+mod kind;
+mod list;
+mod manifest;
+mod namespace;
+pub mod place;
+pub mod references;
+pub mod rows;
+mod selector;
+mod service;
+mod snapshot;
+mod string_map;
+mod unread;
+mod validation;
+pub mod yaml;
+
+pub use directory::{Directory, NeverRead};
+pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
+pub use ingress::{Ingress, IngressBackend, IngressPath, IngressRule, IngressTls};
+pub use inventory::{Container, Inventory, Workload};
+pub use kind::{Kept, KindRow, Permission, Row};
+pub use list::List;
+pub use namespace::Namespace;
+pub use selector::{LabelCondition, Selector};
+pub use service::{Service, ServicePort, TargetPort};
+pub use snapshot::{LeftOut, Published, Snapshot, SourceFile, SourceLocation, Stored, Version};
+pub use string_map::StringMap;
+pub use validation::Problem;
