@@ -10,6 +10,7 @@ use crate::source::{Ingress, Snapshot, Stored, StringMap};
 use ingressd_model::{Effective, HostName, Kind, ObjectId, WrittenAt};
 
 pub use super::annotation::{Basis, Change, Scope, Table, Trust};
+pub use super::ingress_nginx::password as passwords;
 pub use super::ingress_nginx::services::claims as claims_on_ports;
 pub use super::ingress_nginx::snippet::{
     of_streams as stream_directives, tables as lookup_tables, variables as snippet_variables,
