@@ -18,7 +18,7 @@ IN_MEMORY := sh -c 'mount -t tmpfs -o mode=1777 tests /dev/shm && export TMPDIR=
 test: export RUST_TEST_THREADS ?= $(shell expr $$(nproc) + 4)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-check cluster test lint deny advisories rust-version bench generate packages checksums reproducible
+.PHONY: help demo demo-check cluster test lint deny advisories rust-version fuzz bench generate packages checksums reproducible
 .PHONY: test-packages test-boot requirements
 
 help: ## list the targets
@@ -61,6 +61,7 @@ test: requirements ## unit, table, golden, property and end-to-end tests against
 
 lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test live --test boot --test playground -- -D warnings
 	$(CARGO) clippy --locked --no-default-features --lib --bins --test licences -- -D warnings
@@ -76,6 +77,12 @@ advisories: ## what is known against crates; it fetches the database of advisori
 MINIMUM = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 rust-version: ## compile with the oldest Rust that Cargo.toml allows, which rustup has to have
 	RUSTUP_TOOLCHAIN=$(MINIMUM) $(CARGO) check --locked --workspace --all-targets
+
+fuzz: export FUZZ_SECONDS ?= 600
+fuzz: export FUZZ_TARGETS ?= all
+fuzz: export FUZZ_SANITIZER ?= address
+fuzz: ## fuzz what reads text from outside, for FUZZ_SECONDS each of FUZZ_TARGETS, until the first finding
+	fuzz/run
 
 BENCHES ?= pipeline cluster requests
 bench: requirements ## measure speed and memory, over a folder, at an API server and for each request; prints tables and JSON

@@ -10,6 +10,8 @@
 mod bad_values;
 #[path = "injection/blocks.rs"]
 mod blocks;
+#[path = "injection/confinement.rs"]
+mod confinement;
 #[path = "injection/corpus.rs"]
 mod corpus;
 #[path = "injection/cves.rs"]

@@ -8,6 +8,8 @@ mod subject;
 mod watching;
 
 pub use asking::{ask, unanswered, understood};
+pub use overview::overview;
+pub use subject::subject;
 
 use serde_json::Value;
 

@@ -104,36 +104,49 @@ async fn exchange(
     commands: &CommandSender,
 ) -> io::Result<()> {
     let request = timeout(TIMEOUT, read(&mut stream)).await??;
-    let mut words = request.split(' ');
-    let content = match (words.next(), words.next(), words.next()) {
-        (Some("status" | "ingress" | "host" | "explain"), ..) => match Inquiry::read(&request) {
-            Some(inquiry) => {
-                let status = Arc::clone(&status.borrow());
-                // The response of a large cluster is long, so it is made on a blocking thread.
-                let answer = move || status.answer(&inquiry, Instant::now()).to_string();
-                tokio::task::spawn_blocking(answer).await.map_err(io::Error::other)?
-            }
-            None => unknown(),
-        },
-        (Some("drain"), None, _) => set(drain, true),
-        (Some("undrain"), None, _) => set(drain, false),
-        (Some("rollback"), None, _) => execute(commands, ControlCommand::RollBack(None), &mut stream).await?,
-        (Some("rollback"), Some(number), None) => match number.parse() {
-            Ok(number) => execute(commands, ControlCommand::RollBack(Some(number)), &mut stream).await?,
-            Err(_) => serde_json::json!({ "error": "a generation is named by its number" }).to_string(),
-        },
-        (Some("resume"), None, _) => execute(commands, ControlCommand::Resume, &mut stream).await?,
-        (Some("reload"), None, _) => execute(commands, ControlCommand::Reload, &mut stream).await?,
-        _ => unknown(),
+    let content = match ControlRequest::read(&request) {
+        Ok(ControlRequest::Inquiry(inquiry)) => {
+            let status = Arc::clone(&status.borrow());
+            // The response of a large cluster is long, so it is made on a blocking thread.
+            let answer = move || status.answer(&inquiry, Instant::now()).to_string();
+            tokio::task::spawn_blocking(answer).await.map_err(io::Error::other)?
+        }
+        Ok(ControlRequest::Drain(drained)) => set(drain, drained),
+        Ok(ControlRequest::Command(command)) => execute(commands, command, &mut stream).await?,
+        Err(error) => serde_json::json!({ "error": error }).to_string(),
     };
     timeout(TIMEOUT, stream.write_all(content.as_bytes())).await??;
     stream.shutdown().await
 }
 
-fn unknown() -> String {
-    let requests =
-        "status, ingress NAMESPACE/NAME, host HOST, explain URL, drain, undrain, rollback, resume and reload";
-    serde_json::json!({ "error": format!("the requests are {requests}") }).to_string()
+/// What a client asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControlRequest {
+    Inquiry(Inquiry),
+    /// Whether the node is to be drained.
+    Drain(bool),
+    Command(ControlCommand),
+}
+
+impl ControlRequest {
+    /// Parses a line, or tells its sender what is wrong with it.
+    pub fn read(line: &str) -> Result<Self, &'static str> {
+        const UNKNOWN: &str = "the requests are status, ingress NAMESPACE/NAME, host HOST, explain URL, drain, undrain, \
+            rollback, resume and reload";
+        let mut words = line.split(' ');
+        Ok(match (words.next(), words.next(), words.next()) {
+            (Some("drain"), None, _) => ControlRequest::Drain(true),
+            (Some("undrain"), None, _) => ControlRequest::Drain(false),
+            (Some("rollback"), None, _) => ControlRequest::Command(ControlCommand::RollBack(None)),
+            (Some("rollback"), Some(number), None) => {
+                let number = number.parse().map_err(|_| "a generation is named by its number")?;
+                ControlRequest::Command(ControlCommand::RollBack(Some(number)))
+            }
+            (Some("resume"), None, _) => ControlRequest::Command(ControlCommand::Resume),
+            (Some("reload"), None, _) => ControlRequest::Command(ControlCommand::Reload),
+            _ => ControlRequest::Inquiry(Inquiry::read(line).ok_or(UNKNOWN)?),
+        })
+    }
 }
 
 async fn read(stream: &mut UnixStream) -> io::Result<String> {

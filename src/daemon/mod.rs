@@ -52,4 +52,4 @@ pub use offline::{Offline, without_daemon};
 pub use options::{to_look_with, under as options_under};
 pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
-pub use status::{Phase, Status};
+pub use status::{Inquiry, Phase, Status};

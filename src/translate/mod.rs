@@ -67,7 +67,7 @@ pub use reading::{
 pub use snippets::{AllowedSnippets, SnippetKind};
 pub use streams::StreamOptions;
 pub use tables::{
-    ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, everywhere, judge_default, lookup_tables,
+    ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, everywhere, judge_default, lookup_tables, passwords,
     snippet_alternatives, snippet_directives, snippet_variables, stream_directives,
 };
 

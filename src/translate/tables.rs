@@ -10,6 +10,7 @@ use ingressd_model::{Effective, HostName, Kind, ObjectId, WrittenAt};
 use ingressd_objects::{Ingress, Snapshot, Stored, StringMap};
 
 pub use super::annotation::{Basis, Change, Scope, Table, Trust};
+pub use super::ingress_nginx::password as passwords;
 pub use super::ingress_nginx::services::claims as claims_on_ports;
 pub use super::ingress_nginx::snippet::{
     of_streams as stream_directives, tables as lookup_tables, variables as snippet_variables,

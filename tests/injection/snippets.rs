@@ -1,42 +1,11 @@
 //! Snippets of a namespace that may use them: a hostile one affects only its own routes, and only
 //! with allowed directives.
 
-use std::collections::BTreeSet;
-
-use ingressd_model::Field;
-use ingressd_model::finding::Finding;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
-use serde_json::{Value, json};
 
+use crate::confinement::check;
 use crate::corpus::{around, corpus};
-use crate::fields::{ingress, service, surroundings};
-use crate::inputs::SCRIBES;
-use crate::pipeline::{Outcome, Shape, of};
-
-/// What a snippet can add to a location, in nginx's words.
-const ADDED: &[&str] = &[
-    "add_header",
-    "break",
-    "charset",
-    "client_max_body_size",
-    "default_type",
-    "expires",
-    "gzip",
-    "if",
-    "proxy_cookie_path",
-    "proxy_hide_header",
-    "proxy_read_timeout",
-    "proxy_set_header",
-    "return",
-    "rewrite",
-    "set",
-    "sub_filter",
-    "sub_filter_once",
-    "allow",
-    "deny",
-    "satisfy",
-];
 
 /// Snippets with a hole, in each place where a text may stand.
 const HOLES: &[&str] = &[
@@ -68,78 +37,6 @@ const HOLES: &[&str] = &[
     "default_type HOLE;",
     "# HOLE\nadd_header X-A b;",
 ];
-
-fn host(number: usize) -> String {
-    format!("c{number}.test")
-}
-
-/// One object for each snippet, each with a host of its own, beside a bystander without snippets.
-fn run(key: &str, snippets: &[String]) -> Outcome {
-    let object = |(number, snippet): (usize, &String)| {
-        let mut object = ingress(SCRIBES, &format!("c{number}"), "nginx", &host(number), "own");
-        object["metadata"]["annotations"] = json!({ format!("nginx.ingress.kubernetes.io/{key}"): snippet });
-        object
-    };
-    let mut objects: Vec<Value> = snippets.iter().enumerate().map(object).collect();
-    objects.extend(service(SCRIBES, "own", "10.244.9.9"));
-    objects.extend(surroundings());
-    of(&objects)
-}
-
-/// The names of all directives with the blocks around them.
-fn names(shapes: &[Shape], path: &[String], into: &mut BTreeSet<Vec<String>>) {
-    for Shape(name, _, block) in shapes {
-        let path = [path, std::slice::from_ref(name)].concat();
-        names(block.as_deref().unwrap_or_default(), &path, into);
-        into.insert(path);
-    }
-}
-
-fn check(key: &str, snippets: &[String]) -> Result<usize, String> {
-    let outcome = run(key, snippets);
-    outcome.check();
-    let mut usual = BTreeSet::new();
-    let plain = run(key, &["# nothing".to_owned()]).tree(&host(0)).expect("a comment is served");
-    plain.iter().for_each(|tree| names(tree, &[], &mut usual));
-    let mut served = 0;
-    for (number, snippet) in snippets.iter().enumerate() {
-        let Some(tree) = outcome.tree(&host(number)) else {
-            // Text that is not YAML becomes no object.
-            let is_about = |finding: &Finding| {
-                *finding.origin.object.name == format!("c{number}") || matches!(finding.origin.field, Field::Line(_))
-            };
-            let told = outcome.findings.iter().any(is_about);
-            if !told {
-                return Err(format!("{snippet:?} is neither served nor told of"));
-            }
-            continue;
-        };
-        served += 1;
-        let blocks = |tree: &[Vec<Shape>]| {
-            let servers = tree.iter().flatten().filter(|shape| shape.0 == "server").count();
-            let inner = tree.iter().flatten().flat_map(|shape| shape.2.iter().flatten());
-            (servers, inner.filter(|shape| shape.0 == "location").count())
-        };
-        if blocks(&tree) != blocks(&plain) {
-            return Err(format!("{snippet:?} makes blocks"));
-        }
-        let mut found = BTreeSet::new();
-        tree.iter().for_each(|tree| names(tree, &[], &mut found));
-        let strange = found.difference(&usual).find(|path| {
-            let is_within = path.starts_with(&["server".to_owned(), "location".to_owned()]);
-            !is_within || path[2..].iter().any(|name| !ADDED.contains(&name.as_str()))
-        });
-        if let Some(strange) = strange {
-            return Err(format!("{snippet:?} says {strange:?}"));
-        }
-    }
-    // No snippet changes the bystander's files.
-    let bystander = |outcome: &Outcome| outcome.bytes("bystander.test");
-    if bystander(&outcome).is_none() || bystander(&outcome) != bystander(&run(key, &[])) {
-        return Err("the files of another tenant changed".to_owned());
-    }
-    Ok(served)
-}
 
 #[test]
 fn nothing_hostile_gets_out_of_a_snippet() {

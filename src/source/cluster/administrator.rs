@@ -15,7 +15,7 @@ use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::kubeconfig::why;
+use super::kubeconfig::{load, why};
 use super::words::words;
 use ingressd_objects::yaml;
 
@@ -78,7 +78,7 @@ impl Administrator {
     /// When it cannot be used. Nothing is sent yet.
     pub async fn connect(path: Option<&Path>, context: Option<&str>) -> Result<Self, AdministratorError> {
         let wrong = |why: String| AdministratorError::Kubeconfig(why);
-        let read = path.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+        let read = path.map_or_else(Kubeconfig::read, load);
         let kubeconfig = read.map_err(|error| wrong(why(&error)))?;
         let cluster = cluster_of(&kubeconfig, context).ok_or_else(|| {
             wrong("its context names no cluster that it knows; name another one with --context".to_owned())
@@ -228,7 +228,7 @@ impl Administrator {
 /// The last error of the API server.
 pub async fn try_out(path: &Path) -> Result<(), AdministratorError> {
     let wrong = |why: String| AdministratorError::Kubeconfig(why);
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| wrong(words(&error)))?;
+    let kubeconfig = load(path).map_err(|error| wrong(words(&error)))?;
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| wrong(words(&error)))?;
     let config = with_deadlines(config);

@@ -72,11 +72,22 @@ pub async fn read(path: &Path) -> Result<Credentials, KubeconfigError> {
         return Err(KubeconfigError::Exposed { path: path.to_owned(), mode });
     }
     let invalid = |source| KubeconfigError::Invalid { path: path.to_owned(), source: Box::new(source) };
-    let files = files(path, &Kubeconfig::read_from(path).map_err(invalid)?);
+    let files = files(path, &load(path).map_err(invalid)?);
     let fingerprint = fingerprint(&files);
-    let kubeconfig = Kubeconfig::read_from(path).map_err(invalid)?;
+    let kubeconfig = load(path).map_err(invalid)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(invalid)?;
     Ok(Credentials { config, files, fingerprint })
+}
+
+/// Parses a kubeconfig. The client library panics at half a character at the end of UTF-16.
+pub fn load(path: &Path) -> Result<Kubeconfig, kube::config::KubeconfigError> {
+    let wrong = |error| kube::config::KubeconfigError::ReadConfig(error, path.to_owned());
+    let content = fs::read(path).map_err(wrong)?;
+    let is_utf16 = [[0xff, 0xfe], [0xfe, 0xff]].iter().any(|mark| content.starts_with(mark));
+    match is_utf16 && content.len() % 2 == 1 {
+        true => Err(wrong(io::Error::new(io::ErrorKind::InvalidData, "it ends within a character of UTF-16"))),
+        false => Kubeconfig::read_from(path),
+    }
 }
 
 /// What is wrong with a kubeconfig.

@@ -11,7 +11,7 @@ mod found;
 mod health;
 mod inventory;
 mod item;
-mod kubeconfig;
+pub mod kubeconfig;
 mod patience;
 mod plugin;
 pub mod probe;

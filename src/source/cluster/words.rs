@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use ingressd_model::finding::printable;
+
 /// The longest text in bytes: an API server may respond with a whole page.
 const LONGEST: usize = 400;
 
@@ -12,10 +14,10 @@ pub fn words(error: &(dyn Error + 'static)) -> String {
         Some(kube::Error::Service(inner)) => &**inner as &(dyn Error + 'static),
         _ => error,
     };
-    let mut text = error.to_string();
+    let mut text = line(error);
     let mut source = error.source();
     while let Some(cause) = source {
-        let words = cause.to_string();
+        let words = line(cause);
         if !text.contains(&words) {
             text = format!("{text}: {words}");
         }
@@ -27,6 +29,13 @@ pub fn words(error: &(dyn Error + 'static)) -> String {
         text.push_str("...");
     }
     text
+}
+
+/// The first line of a message. Parsers of YAML quote on further ones what stands around a
+/// mistake, and in a kubeconfig that may be a token.
+fn line(error: &(dyn Error + 'static)) -> String {
+    let text = error.to_string();
+    printable(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -43,6 +52,7 @@ mod tests {
         let middle = Layer("client error (Connect)", Some(Box::new(inner)));
         let outer = Layer("ServiceError: client error (Connect)", Some(Box::new(middle)));
         assert_eq!(words(&outer), "ServiceError: client error (Connect): connection refused");
+        assert_eq!(words(&Layer("line 3: no colon\n3 | token: secret", None)), "line 3: no colon");
         let page = "ä".repeat(LONGEST).leak();
         assert!(words(&Layer(page, None)).len() <= LONGEST + 3);
     }

@@ -20,7 +20,7 @@ mod https;
 mod limits;
 pub mod mirror;
 mod observation;
-mod password;
+pub mod password;
 mod proxy;
 mod redirect;
 mod removed;

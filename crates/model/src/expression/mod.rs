@@ -95,7 +95,7 @@ pub fn weight_anywhere(text: &str, longest: u32) -> Result<u32, Refused> {
     weight(text)?;
     // The value is between 1 and some hundreds.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a small whole number")]
-    let weight = (steps / FACTOR * WEIGHT_OF_LIMIT * longest / LONG).ceil() as u32;
+    let weight = (steps / FACTOR * WEIGHT_OF_LIMIT * longest / LONG).ceil().max(1.0) as u32;
     Ok(weight)
 }
 

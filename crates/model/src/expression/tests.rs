@@ -125,6 +125,7 @@ const ANYWHERE: &[(&str, &str, Option<[u32; 2]>)] = &[
     ("curl|wget|python-requests", "\\A(?s:.*?)(?:curl|wget|python-requests)", Some([1, 4])),
     ("/\\.(git|svn)", "\\A(?s:.*?)/\\.(git|svn)", Some([1, 4])),
     ("curl", "curl", Some([4, 13])),
+    ("", "", Some([1, 1])),
     ("^/moved/([^?]*)", "^/moved/([^?]*)", Some([1, 4])),
     ("(?i)^v[12]$", "(?i)^v[12]$", Some([1, 4])),
     (".*bot.*", ".*bot.*", Some([1, 4])),

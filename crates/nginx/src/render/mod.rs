@@ -16,7 +16,7 @@ mod shape;
 mod templates;
 #[cfg(test)]
 mod tests;
-mod token;
+pub mod token;
 mod view;
 
 pub use content::{Content, Part};

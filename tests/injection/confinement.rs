@@ -1,0 +1,181 @@
+//! What a snippet of a namespace that may use them adds to the configuration: allowed directives, and
+//! only to its own routes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use ingressd_model::Field;
+use ingressd_model::finding::Finding;
+use serde_json::{Value, json};
+
+use crate::fields::{ingress, service, surroundings};
+use crate::inputs::SCRIBES;
+use crate::pipeline::{Outcome, Shape, of};
+
+/// What a snippet can add to a location, in nginx's words.
+const ADDED: &[&str] = &[
+    "access_log",
+    "add_header",
+    "allow",
+    "break",
+    "charset",
+    "client_body_buffer_size",
+    "client_max_body_size",
+    "default_type",
+    "deny",
+    "expires",
+    "gzip",
+    "gzip_comp_level",
+    "gzip_min_length",
+    "gzip_proxied",
+    "gzip_types",
+    "gzip_vary",
+    "if",
+    "limit_rate",
+    "limit_rate_after",
+    "proxy_buffer_size",
+    "proxy_buffering",
+    "proxy_buffers",
+    "proxy_busy_buffers_size",
+    "proxy_connect_timeout",
+    "proxy_cookie_domain",
+    "proxy_cookie_path",
+    "proxy_hide_header",
+    "proxy_http_version",
+    "proxy_max_temp_file_size",
+    "proxy_next_upstream",
+    "proxy_next_upstream_timeout",
+    "proxy_next_upstream_tries",
+    "proxy_read_timeout",
+    "proxy_redirect",
+    "proxy_request_buffering",
+    "proxy_send_timeout",
+    "proxy_set_header",
+    "return",
+    "rewrite",
+    "satisfy",
+    "set",
+    "sub_filter",
+    "sub_filter_last_modified",
+    "sub_filter_once",
+    "sub_filter_types",
+];
+
+/// What annotations can say too, and stands in the server where all its locations have it.
+const SHARED: &[&str] = &[
+    "access_log",
+    "allow",
+    "client_body_buffer_size",
+    "client_max_body_size",
+    "deny",
+    "limit_rate",
+    "limit_rate_after",
+    "proxy_buffer_size",
+    "proxy_buffering",
+    "proxy_buffers",
+    "proxy_busy_buffers_size",
+    "proxy_connect_timeout",
+    "proxy_cookie_domain",
+    "proxy_http_version",
+    "proxy_max_temp_file_size",
+    "proxy_next_upstream",
+    "proxy_next_upstream_timeout",
+    "proxy_next_upstream_tries",
+    "proxy_read_timeout",
+    "proxy_redirect",
+    "proxy_request_buffering",
+    "proxy_send_timeout",
+    "satisfy",
+];
+
+fn host(number: usize) -> String {
+    format!("c{number}.test")
+}
+
+/// One object for each snippet, each with a host of its own, beside a bystander without snippets.
+fn run(key: &str, snippets: &[String]) -> Outcome {
+    let object = |(number, snippet): (usize, &String)| {
+        let mut object = ingress(SCRIBES, &format!("c{number}"), "nginx", &host(number), "own");
+        object["metadata"]["annotations"] = json!({ format!("nginx.ingress.kubernetes.io/{key}"): snippet });
+        object
+    };
+    let mut objects: Vec<Value> = snippets.iter().enumerate().map(object).collect();
+    objects.extend(service(SCRIBES, "own", "10.244.9.9"));
+    objects.extend(surroundings());
+    of(&objects)
+}
+
+/// The files of the bystander.
+fn bystander(outcome: &Outcome) -> Option<BTreeMap<String, Vec<u8>>> {
+    outcome.bytes("bystander.test")
+}
+
+/// Its files without any snippet.
+static BYSTANDER: LazyLock<Option<BTreeMap<String, Vec<u8>>>> = LazyLock::new(|| bystander(&run("", &[])));
+
+/// An object's configuration with a snippet that says nothing.
+static PLAIN: LazyLock<Vec<Vec<Shape>>> = LazyLock::new(|| {
+    let nothing = ["# nothing".to_owned()];
+    run("configuration-snippet", &nothing).tree(&host(0)).expect("a comment is served")
+});
+
+/// The names of all directives with the blocks around them.
+fn names(shapes: &[Shape], path: &[String], into: &mut BTreeSet<Vec<String>>) {
+    for Shape(name, _, block) in shapes {
+        let path = [path, std::slice::from_ref(name)].concat();
+        names(block.as_deref().unwrap_or_default(), &path, into);
+        into.insert(path);
+    }
+}
+
+/// Tries snippets, each on an object of its own, and tells how many are served.
+///
+/// # Errors
+///
+/// What is wrong.
+pub fn check(key: &str, snippets: &[String]) -> Result<usize, String> {
+    let outcome = run(key, snippets);
+    outcome.check();
+    let mut usual = BTreeSet::new();
+    let plain = &*PLAIN;
+    plain.iter().for_each(|tree| names(tree, &[], &mut usual));
+    let mut served = 0;
+    for (number, snippet) in snippets.iter().enumerate() {
+        let Some(tree) = outcome.tree(&host(number)) else {
+            // Text that is not YAML becomes no object.
+            let is_about = |finding: &Finding| {
+                *finding.origin.object.name == format!("c{number}") || matches!(finding.origin.field, Field::Line(_))
+            };
+            let told = outcome.findings.iter().any(is_about);
+            if !told {
+                return Err(format!("{snippet:?} is neither served nor told of"));
+            }
+            continue;
+        };
+        served += 1;
+        let blocks = |tree: &[Vec<Shape>]| {
+            let servers = tree.iter().flatten().filter(|shape| shape.0 == "server").count();
+            let inner = tree.iter().flatten().flat_map(|shape| shape.2.iter().flatten());
+            (servers, inner.filter(|shape| shape.0 == "location").count())
+        };
+        if blocks(&tree) != blocks(plain) {
+            return Err(format!("{snippet:?} makes blocks"));
+        }
+        let mut found = BTreeSet::new();
+        tree.iter().for_each(|tree| names(tree, &[], &mut found));
+        let strange = found.difference(&usual).find(|path| {
+            let is_within = path.starts_with(&["server".to_owned(), "location".to_owned()]);
+            let is_shared =
+                matches!(&path[..], [server, name] if server == "server" && SHARED.contains(&name.as_str()));
+            !is_shared && (!is_within || path[2..].iter().any(|name| !ADDED.contains(&name.as_str())))
+        });
+        if let Some(strange) = strange {
+            return Err(format!("{snippet:?} says {strange:?}"));
+        }
+    }
+    // No snippet changes the bystander's files.
+    if bystander(&outcome).is_none() || bystander(&outcome) != *BYSTANDER {
+        return Err("the files of another tenant changed".to_owned());
+    }
+    Ok(served)
+}

@@ -1,0 +1,49 @@
+//! Snippets: any text is refused with a reason, or adds allowed directives to its own routes and
+//! nothing else.
+
+use std::sync::Arc;
+
+use ingressd::source::{Snapshot, StringMap};
+use ingressd::translate::annotation::{Context, NotedOptions, read};
+use ingressd::translate::{ANNOTATIONS, Dialect, PREFIX};
+use ingressd_model::{Kind, ObjectId};
+
+use crate::confinement;
+use crate::inputs::{SCRIBES, options};
+
+/// Each kind of snippet, and whether it is about locations of the object.
+const KINDS: [(&str, bool); 4] =
+    [("configuration-snippet", true), ("server-snippet", true), ("auth-snippet", false), ("stream-snippet", false)];
+
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for (kind, is_of_locations) in KINDS {
+        // The way through all of nginx's configuration is long, and most texts do not begin it.
+        if is_taken(kind, text) && is_of_locations {
+            confinement::check(kind, &[text.to_owned()]).unwrap_or_else(|wrong| panic!("{kind}: {wrong}"));
+        }
+    }
+}
+
+/// Whether the text is read, and not refused.
+fn is_taken(kind: &str, text: &str) -> bool {
+    let object = &Arc::new(ObjectId::new(Kind::Ingress, SCRIBES, "web"));
+    let (snapshot, options) = (&Snapshot::default(), &options(("host", "default-tls"), &Snapshot::default()));
+    let context = Context {
+        object,
+        namespace: SCRIBES,
+        dialect: Dialect::IngressNginx,
+        table: &ANNOTATIONS,
+        snapshot,
+        options: &NotedOptions::new(options),
+    };
+    let asks = (format!("{PREFIX}auth-url"), "http://auth.test/".to_owned());
+    let reading = read(&context, &StringMap::from_iter([asks, (format!("{PREFIX}{kind}"), text.to_owned())]));
+    for finding in &reading.findings {
+        let shown = finding.to_string();
+        assert!(!shown.contains(char::is_control) && finding.note.len() < 2000, "{kind}: {shown:?}");
+    }
+    let is_refused = reading.refused || reading.closed;
+    assert!(!is_refused || !reading.findings.is_empty(), "{kind}: {text:?} is refused without a word");
+    !is_refused
+}
