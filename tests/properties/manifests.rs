@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
 
-use ingressd::source::directory::Changes;
-use ingressd::source::yaml::{self, Content, LARGEST_FILE};
-use ingressd::source::{Directory, Snapshot};
 use ingressd_model::Field;
+use ingressd_objects::directory::Changes;
+use ingressd_objects::yaml::{self, Content, LARGEST_FILE};
+use ingressd_objects::{Directory, Snapshot};
 use serde_json::Value;
 use tempfile::TempDir;
 

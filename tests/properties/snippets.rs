@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use ingressd::source::{Snapshot, StringMap};
 use ingressd::translate::annotation::{Context, NotedOptions, read};
 use ingressd::translate::{ANNOTATIONS, Dialect, PREFIX};
 use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{Snapshot, StringMap};
 
 use crate::confinement;
 use crate::inputs::{SCRIBES, options};
