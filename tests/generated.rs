@@ -46,7 +46,7 @@ fn bounds_on_the_page_for_reviewers_of_security() {
 #[test]
 fn templates_of_headers() {
     for (name, text) in headers::templates() {
-        check(&format!("templates/{name}.hbs"), text.as_bytes());
+        check(&format!("crates/nginx/templates/{name}.hbs"), text.as_bytes());
     }
 }
 

@@ -80,7 +80,7 @@ fn note(directives: &[Directive], names: &mut BTreeSet<String>) {
 
 #[test]
 fn every_directive_of_a_template_has_a_row() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/nginx/templates");
     let known: BTreeSet<&str> = catalogue::all().map(|row| row.name).collect();
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -28,7 +28,7 @@ fn templates_of_slots_alone_lose_nothing_but_the_skeleton() {
     assert_eq!(own.len(), written.len(), "a template has another name now");
     // The program's own templates always have these directives; an administrator who replaces a
     // template decides about them.
-    let program = texts("templates");
+    let program = texts("crates/nginx/templates");
     let lines = own.keys().flat_map(|name| program[*name].lines());
     let skeleton: BTreeSet<_> = lines.filter(|line| !line.contains("{{")).map(str::trim).collect();
     let own = Templates::of(own).expect("it loads as ever: a feature says more in a slot, and needs no new one");

@@ -1,5 +1,5 @@
-//! What a snippet of a namespace that may use them adds to the configuration: allowed directives, and
-//! only to its own routes.
+//! What a snippet of a namespace that may use them adds to the configuration: allowed directives,
+//! and only to its own routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Expressions: what is judged has a weight within its bounds, and what is said about an expression
-//! holds for texts that match it.
+//! Expressions: what is judged has a weight within its bounds, and what is said about an
+//! expression holds for texts that match it.
 
 use ingressd_model::expression;
 use ingressd_model::{LONGEST_FOR_REQUEST, LONGEST_LINE};

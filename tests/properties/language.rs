@@ -1,5 +1,5 @@
-//! nginx's language: what parses is where it says it is and parses again as printed, and a token is
-//! one word with its value.
+//! nginx's language: what parses is where it says it is and parses again as printed, and a token
+//! is one word with its value.
 
 use std::path;
 use std::sync::LazyLock;
