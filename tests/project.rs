@@ -101,9 +101,10 @@ fn workflows_call_targets_that_are_there() {
 
 #[test]
 fn workflows_may_only_read() {
+    let permissions = Regex::new(r"(?m)permissions:\n(( +.+\n)+)").unwrap();
     for file in workflows() {
         let text = fs::read_to_string(&file).unwrap();
-        let rights = Vec::from_iter(Regex::new(r"(?m)permissions:\n(( +.+\n)+)").unwrap().captures_iter(&text));
+        let rights = Vec::from_iter(permissions.captures_iter(&text));
         assert_eq!(rights.len(), 1, "{}", file.display());
         assert_eq!(&rights[0][1], "  contents: read\n", "{}", file.display());
     }

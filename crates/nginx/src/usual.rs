@@ -34,7 +34,7 @@ impl Default for GateOptions {
                 ..Everywhere::empty()
             },
             access_log: AccessLogOptions::default(),
-            firewall: FirewallOptions::empty(),
+            firewall: FirewallOptions::default(),
             geo: GeoOptions::default(),
             shared_servers: true,
             ..GateOptions::empty()
@@ -64,7 +64,17 @@ impl Default for StreamLogOptions {
 
 impl Default for FirewallOptions {
     fn default() -> Self {
-        FirewallOptions::empty()
+        let core_rules = [
+            "/etc/modsecurity/crs/crs-setup.conf",
+            "/etc/modsecurity/crs/REQUEST-900-EXCLUSION-RULES-BEFORE-CRS.conf",
+            "/usr/share/modsecurity-crs/rules/*.conf",
+            "/etc/modsecurity/crs/RESPONSE-999-EXCLUSION-RULES-AFTER-CRS.conf",
+        ];
+        FirewallOptions {
+            rules: vec!["/etc/nginx/modsecurity.conf".parse().unwrap()],
+            core_rules: core_rules.map(|rules| rules.parse().unwrap()).to_vec(),
+            ..FirewallOptions::empty()
+        }
     }
 }
 

@@ -31,8 +31,8 @@ impl Namespace {
         Namespace(Arc::new(File::open("/proc/thread-self/ns/net").unwrap()))
     }
 
-    /// A new one like that of a test.
-    pub fn new() -> Self {
+    /// A new one like that of each test.
+    pub fn of_a_test() -> Self {
         let make = || {
             enter();
             Self::current()

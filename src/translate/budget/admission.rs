@@ -423,7 +423,7 @@ fn closed_subject<'a>(subject: Subject<'a>, rules: Arc<[usize]>) -> Subject<'a> 
         use_regex: *use_regex,
         rewrite_target: rewrite_target.clone(),
         // The host's client certificate rule protects more than the object's own paths.
-        host: HostOptions { client_rule: host.client_rule.clone(), ..HostOptions::default() }.into(),
+        host: HostOptions { client_rule: host.client_rule.clone(), ..HostOptions::default() },
         closed: true,
         ..Reading::default()
     };

@@ -31,7 +31,7 @@ pub struct Node {
 impl Cluster {
     /// Adds a node of this name, which shares the work with others that are added.
     pub fn add_node(&self, name: &str) -> Node {
-        let namespace = Namespace::new();
+        let namespace = Namespace::of_a_test();
         let address: Ipv4Addr = namespace.connect_to(&self.control_plane.namespace);
         let folder = self.folder().join(name);
         std::fs::create_dir(&folder).unwrap();
