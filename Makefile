@@ -65,7 +65,7 @@ lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test live --test boot --test playground -- -D warnings
 	$(CARGO) clippy --locked --no-default-features --lib --bins --test licences -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee -a /dev/stderr)"
 
 deny: ## licences, versions and sources of crates (deny.toml)

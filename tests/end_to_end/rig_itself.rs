@@ -141,8 +141,10 @@ fn requests_wait_for_workers_of_earlier_configurations() {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
         rig.start().await;
         let old = rig.nginx.settled_workers().await;
-        let changed =
-            async || futures_util::poll!(std::pin::pin!(nginx::changed(Namespace::current().number()))).is_ready();
+        let changed = async || {
+            futures_util::poll!(std::pin::pin!(nginx::changed(Namespace::current().number(), [127, 0, 0, 1].into())))
+                .is_ready()
+        };
         assert!(changed().await, "nothing was changed");
         kill(old[0], Signal::SIGSTOP).unwrap();
         rig.nginx.signal(Signal::SIGHUP);

@@ -12,81 +12,13 @@ use crate::fields::{ingress, service, surroundings};
 use crate::inputs::SCRIBES;
 use crate::pipeline::{Outcome, Shape, of};
 
-/// What a snippet can add to a location, in nginx's words.
-const ADDED: &[&str] = &[
-    "access_log",
-    "add_header",
-    "allow",
-    "break",
-    "charset",
-    "client_body_buffer_size",
-    "client_max_body_size",
-    "default_type",
-    "deny",
-    "expires",
-    "gzip",
-    "gzip_comp_level",
-    "gzip_min_length",
-    "gzip_proxied",
-    "gzip_types",
-    "gzip_vary",
-    "if",
-    "limit_rate",
-    "limit_rate_after",
-    "proxy_buffer_size",
-    "proxy_buffering",
-    "proxy_buffers",
-    "proxy_busy_buffers_size",
-    "proxy_connect_timeout",
-    "proxy_cookie_domain",
-    "proxy_cookie_path",
-    "proxy_hide_header",
-    "proxy_http_version",
-    "proxy_max_temp_file_size",
-    "proxy_next_upstream",
-    "proxy_next_upstream_timeout",
-    "proxy_next_upstream_tries",
-    "proxy_read_timeout",
-    "proxy_redirect",
-    "proxy_request_buffering",
-    "proxy_send_timeout",
-    "proxy_set_header",
-    "return",
-    "rewrite",
-    "satisfy",
-    "set",
-    "sub_filter",
-    "sub_filter_last_modified",
-    "sub_filter_once",
-    "sub_filter_types",
-];
-
-/// What annotations can say too, and stands in the server where all its locations have it.
-const SHARED: &[&str] = &[
-    "access_log",
-    "allow",
-    "client_body_buffer_size",
-    "client_max_body_size",
-    "deny",
-    "limit_rate",
-    "limit_rate_after",
-    "proxy_buffer_size",
-    "proxy_buffering",
-    "proxy_buffers",
-    "proxy_busy_buffers_size",
-    "proxy_connect_timeout",
-    "proxy_cookie_domain",
-    "proxy_http_version",
-    "proxy_max_temp_file_size",
-    "proxy_next_upstream",
-    "proxy_next_upstream_timeout",
-    "proxy_next_upstream_tries",
-    "proxy_read_timeout",
-    "proxy_redirect",
-    "proxy_request_buffering",
-    "proxy_send_timeout",
-    "satisfy",
-];
+/// The directives that snippets may add, in nginx's words.
+pub struct Allowed {
+    /// Within a location.
+    pub added: &'static [&'static str],
+    /// What annotations can say too, and stands in the server where all its locations have it.
+    pub shared: &'static [&'static str],
+}
 
 fn host(number: usize) -> String {
     format!("c{number}.test")
@@ -113,10 +45,10 @@ fn bystander(outcome: &Outcome) -> Option<BTreeMap<String, Vec<u8>>> {
 /// Its files without any snippet.
 static BYSTANDER: LazyLock<Option<BTreeMap<String, Vec<u8>>>> = LazyLock::new(|| bystander(&run("", &[])));
 
-/// An object's configuration with a snippet that says nothing.
-static PLAIN: LazyLock<Vec<Vec<Shape>>> = LazyLock::new(|| {
-    let nothing = ["# nothing".to_owned()];
-    run("configuration-snippet", &nothing).tree(&host(0)).expect("a comment is served")
+/// An object's configuration with a snippet of this kind that says nothing.
+static PLAIN: LazyLock<BTreeMap<&str, Vec<Vec<Shape>>>> = LazyLock::new(|| {
+    let plain = |kind| run(kind, &["# nothing".to_owned()]).tree(&host(0)).expect("a comment is served");
+    ["configuration-snippet", "server-snippet"].map(|kind| (kind, plain(kind))).into()
 });
 
 /// The names of all directives with the blocks around them.
@@ -133,11 +65,11 @@ fn names(shapes: &[Shape], path: &[String], into: &mut BTreeSet<Vec<String>>) {
 /// # Errors
 ///
 /// What is wrong.
-pub fn check(key: &str, snippets: &[String]) -> Result<usize, String> {
+pub fn check(key: &str, snippets: &[String], allowed: &Allowed) -> Result<usize, String> {
     let outcome = run(key, snippets);
     outcome.check();
     let mut usual = BTreeSet::new();
-    let plain = &*PLAIN;
+    let plain = &PLAIN[key];
     plain.iter().for_each(|tree| names(tree, &[], &mut usual));
     let mut served = 0;
     for (number, snippet) in snippets.iter().enumerate() {
@@ -166,8 +98,8 @@ pub fn check(key: &str, snippets: &[String]) -> Result<usize, String> {
         let strange = found.difference(&usual).find(|path| {
             let is_within = path.starts_with(&["server".to_owned(), "location".to_owned()]);
             let is_shared =
-                matches!(&path[..], [server, name] if server == "server" && SHARED.contains(&name.as_str()));
-            !is_shared && (!is_within || path[2..].iter().any(|name| !ADDED.contains(&name.as_str())))
+                matches!(&path[..], [server, name] if server == "server" && allowed.shared.contains(&name.as_str()));
+            !is_shared && (!is_within || path[2..].iter().any(|name| !allowed.added.contains(&name.as_str())))
         });
         if let Some(strange) = strange {
             return Err(format!("{snippet:?} says {strange:?}"));

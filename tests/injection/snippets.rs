@@ -4,8 +4,39 @@
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
-use crate::confinement::check;
+use crate::confinement::{self, Allowed};
 use crate::corpus::{around, corpus};
+
+/// What these snippets can add.
+const ALLOWED: Allowed = Allowed {
+    added: &[
+        "add_header",
+        "break",
+        "charset",
+        "client_max_body_size",
+        "default_type",
+        "expires",
+        "gzip",
+        "if",
+        "proxy_cookie_path",
+        "proxy_hide_header",
+        "proxy_read_timeout",
+        "proxy_set_header",
+        "return",
+        "rewrite",
+        "set",
+        "sub_filter",
+        "sub_filter_once",
+        "allow",
+        "deny",
+        "satisfy",
+    ],
+    shared: &[],
+};
+
+fn check(key: &str, snippets: &[String]) -> Result<usize, String> {
+    confinement::check(key, snippets, &ALLOWED)
+}
 
 /// Snippets with a hole, in each place where a text may stand.
 const HOLES: &[&str] = &[

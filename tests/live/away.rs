@@ -23,7 +23,7 @@ use rig::wait;
 /// How long it is away in the tests that say so. Tests begin in the order of their names: those
 /// that take long are here, so that all others run beside them.
 const SHORT: Duration = Duration::from_secs(30);
-/// Longer than Leases last, than a watch may be silent, and than any pause between two attempts.
+/// Longer than Leases last, and than any pause between two attempts.
 const LONG: Duration = Duration::from_secs(100);
 
 /// Time between two changes while it is away for long.

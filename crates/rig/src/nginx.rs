@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -46,15 +47,23 @@ http {
 }
 "#;
 
-/// Each nginx that tests of this process have, by its network.
-static ALL: Mutex<Vec<(u64, PathBuf)>> = Mutex::new(Vec::new());
+/// Each nginx that tests of this process have.
+static ALL: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
-/// Waits until no nginx of this network has a worker of an earlier configuration that may take a
+#[derive(Clone)]
+struct Known {
+    network: u64,
+    /// The address by which other networks reach it.
+    address: Option<IpAddr>,
+    prefix: PathBuf,
+}
+
+/// Waits until no nginx of this network, or at this address, has a worker of an earlier configuration that may take a
 /// connection. After a reload the kernel gives a connection to any of them for a moment, although
 /// another one had an answer of the new configuration already.
-pub async fn changed(network: u64) {
-    let all = || Vec::from(&**ALL.lock().unwrap_or_else(PoisonError::into_inner));
-    for (_, prefix) in all().into_iter().filter(|(of, _)| *of == network) {
+pub async fn changed(network: u64, to: IpAddr) {
+    let all = ALL.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    for Known { prefix, .. } in all.into_iter().filter(|known| known.network == network || known.address == Some(to)) {
         // Spelled out: a closure here would keep the future from moving between threads.
         let end = Instant::now() + wait::LIMIT;
         while taking_workers(&prefix) > usual_workers(&prefix) {
@@ -110,8 +119,18 @@ impl Nginx {
         };
         let text = CONFIGURATION.replace("{prefix}", prefix.to_str().unwrap()).replace("{user}", user);
         fs::write(nginx.configuration(), text).unwrap();
-        ALL.lock().unwrap_or_else(PoisonError::into_inner).push((nginx.namespace.number(), nginx.prefix.clone()));
+        ALL.lock().unwrap_or_else(PoisonError::into_inner).push(Known {
+            network: nginx.namespace.number(),
+            address: None,
+            prefix: nginx.prefix.clone(),
+        });
         nginx
+    }
+
+    /// Tells clients in other networks at which address they reach it.
+    pub fn is_at(&self, address: IpAddr) {
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter_mut().filter(|known| known.prefix == self.prefix).for_each(|known| known.address = Some(address));
     }
 
     /// The binary.
@@ -286,7 +305,7 @@ fn is_nginx(pid: Pid) -> bool {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        ALL.lock().unwrap_or_else(PoisonError::into_inner).retain(|(_, prefix)| *prefix != self.prefix);
+        ALL.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| known.prefix != self.prefix);
         let workers = self.workers().into_iter().chain(self.orphans.take().into_iter().filter(|pid| is_nginx(*pid)));
         let workers: Vec<_> = workers.collect();
         if let Some(master) = self.master() {

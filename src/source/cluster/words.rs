@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-use ingressd_model::finding::printable;
+use ingressd_model::finding::{on_one_line, printable};
+use kube::config::KubeconfigError;
 
 /// The longest text in bytes: an API server may respond with a whole page.
 const LONGEST: usize = 400;
@@ -13,6 +14,11 @@ pub fn words(error: &(dyn Error + 'static)) -> String {
         // This variant only says that the error comes from an inner service.
         Some(kube::Error::Service(inner)) => &**inner as &(dyn Error + 'static),
         _ => error,
+    };
+    let is_of_kubeconfig = error.is::<KubeconfigError>();
+    let line = |cause: &(dyn Error + 'static)| match is_of_kubeconfig {
+        true => first_line(cause),
+        false => on_one_line(&cause.to_string()),
     };
     let mut text = line(error);
     let mut source = error.source();
@@ -31,9 +37,9 @@ pub fn words(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// The first line of a message. Parsers of YAML quote on further ones what stands around a
+/// The first line of a message. A parser of YAML quotes on further ones what stands around a
 /// mistake, and in a kubeconfig that may be a token.
-fn line(error: &(dyn Error + 'static)) -> String {
+fn first_line(error: &(dyn Error + 'static)) -> String {
     let text = error.to_string();
     printable(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default())
 }
@@ -52,7 +58,8 @@ mod tests {
         let middle = Layer("client error (Connect)", Some(Box::new(inner)));
         let outer = Layer("ServiceError: client error (Connect)", Some(Box::new(middle)));
         assert_eq!(words(&outer), "ServiceError: client error (Connect): connection refused");
-        assert_eq!(words(&Layer("line 3: no colon\n3 | token: secret", None)), "line 3: no colon");
+        assert_eq!(first_line(&Layer("line 3: no colon\n3 | token: secret", None)), "line 3: no colon");
+        assert_eq!(words(&Layer("denied:\n  no host", None)), "denied: | no host");
         let page = "ä".repeat(LONGEST).leak();
         assert!(words(&Layer(page, None)).len() <= LONGEST + 3);
     }

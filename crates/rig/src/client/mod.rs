@@ -153,7 +153,7 @@ impl Request {
     ///
     /// When there is no answer.
     pub async fn send(self) -> Reply {
-        nginx::changed(self.network()).await;
+        nginx::changed(self.network(), self.to).await;
         let url = self.uri.clone();
         self.try_send().await.unwrap_or_else(|failure| panic!("{url}: {failure}"))
     }
@@ -173,14 +173,14 @@ impl Request {
 
     /// Opens a WebSocket, under the condition of [`Request::send`].
     pub async fn open_websocket(self) -> Result<WebSocket, Failure> {
-        nginx::changed(self.network()).await;
+        nginx::changed(self.network(), self.to).await;
         websocket::open(self).await
     }
 
     /// Opens the connection that this request would use, under the condition of
     /// [`Request::send`]; others to the same host may use it too.
     pub async fn connect(&self) -> Result<Connection, Failure> {
-        nginx::changed(self.network()).await;
+        nginx::changed(self.network(), self.to).await;
         self.connect_to_any().await
     }
 

@@ -15,7 +15,7 @@ use crate::{nginx, wait};
 ///
 /// When it does not close in time.
 pub async fn raw(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
-    nginx::changed(Namespace::current().number()).await;
+    nginx::changed(Namespace::current().number(), to.ip()).await;
     let exchange = async {
         let mut stream = tcp(to, &Start::default()).await.unwrap();
         stream.write_all(bytes).await.unwrap();
@@ -34,7 +34,7 @@ pub async fn raw(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 ///
 /// When it is not in time.
 pub async fn raw_http2(to: SocketAddr, sni: &str, bytes: &[u8], enough: impl Fn(&[u8]) -> bool) -> Vec<u8> {
-    nginx::changed(Namespace::current().number()).await;
+    nginx::changed(Namespace::current().number(), to.ip()).await;
     let exchange = async {
         let stream = tcp(to, &Start::default()).await.unwrap();
         let mut stream = peer::handshake(stream, Some(sni), None, Version::Http2).await.unwrap();

@@ -44,6 +44,7 @@ impl Cluster {
         let runtime = Handle::current();
         let (nginx, mut daemon, backends) = namespace.within(|| {
             let nginx = Nginx::prepare(&folder.join("nginx"));
+            nginx.is_at(address.into());
             let daemon = Daemon::prepare(&folder, &nginx, source);
             (nginx, daemon, runtime.block_on(Backends::start()))
         });
