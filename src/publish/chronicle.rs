@@ -50,6 +50,8 @@ pub struct Chronicle {
     /// The version of each object that was last reported as served (`None` where the first report
     /// did not fit into the queue), and what was served then.
     synced: HashMap<Arc<ObjectId>, Option<Version>>,
+    /// What this node reported when it led before.
+    synced_before: HashMap<Arc<ObjectId>, Option<Version>>,
     confirmed: Option<Arc<[Confirmed]>>,
     /// Namespaces with a report of a served version that did not fit into the queue.
     crowded_out_synced: HashSet<Arc<str>>,
@@ -144,8 +146,11 @@ impl Chronicle {
             let Some(version) = served.snapshot.version(id) else { continue };
             let published = served.snapshot.published_in(id);
             let before = self.synced.remove(id);
-            let before =
-                before.or_else(|| self.is_old(confirmed, published, now).then(|| Some(confirmed.version.clone())));
+            let before = before.or_else(|| {
+                let was_reported =
+                    self.synced_before.get(id).and_then(Option::as_ref).is_some_and(|told| *told == confirmed.version);
+                (was_reported || self.is_old(confirmed, published, now)).then(|| Some(confirmed.version.clone()))
+            });
             // Skipped: an earlier version is served in its place, or a newer one was read
             // meanwhile.
             if *version != confirmed.version {
@@ -172,6 +177,7 @@ impl Chronicle {
             synced.insert(Arc::clone(id), told);
         }
         self.synced = synced;
+        self.synced_before.clear();
         suppressed
     }
 
@@ -221,9 +227,15 @@ impl Chronicle {
     }
 
     /// Clears what is reported, because this node leads no longer. The next leader reports the
-    /// state under the same names; the counters go on.
+    /// state under the same names; the counters go on. What is served has other names once its
+    /// status is written: when this node leads again, it does not report that a second time.
     pub fn rest(&mut self) {
-        *self = Chronicle { returned: std::mem::take(&mut self.returned), ..Chronicle::new(self.leaderless) };
+        let synced = std::mem::take(&mut self.synced);
+        *self = Chronicle {
+            returned: std::mem::take(&mut self.returned),
+            synced_before: if synced.is_empty() { std::mem::take(&mut self.synced_before) } else { synced },
+            ..Chronicle::new(self.leaderless)
+        };
     }
 }
 
@@ -480,6 +492,22 @@ mod tests {
             let mut chronicle = Chronicle::new(lease);
             chronicle.update(&served, &[], at);
             assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_leader_that_was_none_for_a_moment_repeats_nothing_and_reports_what_is_new() {
+        let now = Instant::now();
+        for (version, expected) in [("1", 0), ("2", 1)] {
+            let mut chronicle = Chronicle::new(Duration::from_secs(15));
+            chronicle.update(&serving("1", "1", false), &[], now);
+            assert_eq!(spread(&mut chronicle).len(), 1);
+            chronicle.rest();
+            chronicle.rest();
+            chronicle.update(&serving(version, version, true), &[], now);
+            assert_eq!(spread(&mut chronicle).len(), expected, "version {version}");
+            chronicle.update(&serving(version, version, true), &[], now);
+            assert_eq!(spread(&mut chronicle).len(), 0);
         }
     }
 
