@@ -73,7 +73,8 @@ fn dictionary(name: &str) -> Vec<Vec<u8>> {
                         let digits = [rest.next().unwrap(), rest.next().unwrap()];
                         u8::from_str_radix(str::from_utf8(&digits).unwrap(), 16).unwrap()
                     }
-                    escaped => escaped,
+                    escaped @ (b'"' | b'\\') => escaped,
+                    _ => panic!("{name}: {line}"),
                 },
                 byte => byte,
             });

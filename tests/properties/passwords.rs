@@ -1,5 +1,5 @@
-//! Password files: each line is one user and one hash of a cost within the limit, whatever a
-//! Secret holds, and notes tell nothing of it.
+//! Password files: each line is one user and one hash of a known kind, whatever a Secret holds,
+//! and notes are about lines.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Secret;
 /// The longest line: name, colon, hash and newline.
 const LONGEST: usize = 2 * 256 + 2;
 
-/// A file of passwords, whose lines are also entries of a Secret, with a key before the first
+/// A file of passwords, whose lines are also entries of a Secret: a key stands before the first
 /// colon.
 pub fn check(data: &[u8]) {
     let few = PasswordLimits { users: 2, ..Limits::default().password };
