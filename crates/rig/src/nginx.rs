@@ -58,9 +58,9 @@ struct Known {
     prefix: PathBuf,
 }
 
-/// Waits until no nginx of this network, or at this address, has a worker of an earlier configuration that may take a
-/// connection. After a reload the kernel gives a connection to any of them for a moment, although
-/// another one had an answer of the new configuration already.
+/// Waits until no nginx of this network, or at this address, has a worker of an earlier
+/// configuration that may take a connection. After a reload the kernel gives a connection to any
+/// of them for a moment, although another one had an answer of the new configuration already.
 pub async fn changed(network: u64, to: IpAddr) {
     let all = ALL.lock().unwrap_or_else(PoisonError::into_inner).clone();
     for Known { prefix, .. } in all.into_iter().filter(|known| known.network == network || known.address == Some(to)) {
