@@ -112,6 +112,7 @@ impl Everywhere {
 }
 
 impl Default for Everywhere {
+    /// What a plan has that serves nothing yet; the settings have other defaults.
     fn default() -> Self {
         Everywhere::empty()
     }
