@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nix::sys::socket::{getsockopt, sockopt};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
@@ -38,7 +39,7 @@ pub struct Control {
 
 impl Control {
     /// Creates the socket and its folder; `existing` says what happens to the mode of a folder
-    /// that exists. A socket without a listener is a leftover and is replaced.
+    /// that exists. A socket without a daemon is a leftover and is replaced.
     ///
     /// # Errors
     ///
@@ -48,7 +49,10 @@ impl Control {
             folder::make(folder, 0o700, existing)?;
         }
         match std::os::unix::net::UnixStream::connect(path) {
-            Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another ingressd answers there")),
+            Ok(stream) if is_served(&stream)? => {
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, "another ingressd answers there"));
+            }
+            Ok(_) => std::fs::remove_file(path)?,
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -203,10 +207,34 @@ pub fn ask(path: &Path, request: &str, patience: Option<Duration>) -> io::Result
 /// The time limit of requests that need no work.
 pub const PATIENCE: Option<Duration> = Some(Duration::from_secs(4));
 
+/// Whether the process that listens is there. A child of a killed daemon has the socket, too,
+/// until it executes its program, and answers nobody.
+fn is_served(stream: &std::os::unix::net::UnixStream) -> io::Result<bool> {
+    let process = getsockopt(stream, sockopt::PeerCredentials)?.pid();
+    // A process of another PID namespace has no number here.
+    Ok(process == 0 || Path::new(&format!("/proc/{process}")).exists())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::daemon::commands::CommandQueue;
+
+    #[tokio::test]
+    async fn the_socket_of_a_daemon_that_is_gone_is_replaced_although_its_child_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control.sock");
+        let script = "socket(S, PF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un($ARGV[0])) or die; listen(S, 5) or die; \
+            exit if fork; <STDIN>";
+        let mut daemon = std::process::Command::new("perl");
+        daemon.args(["-MSocket", "-e", script]).arg(&path).stdin(std::process::Stdio::piped());
+        let mut daemon = daemon.spawn().unwrap();
+        // The child ends when this is dropped.
+        let _stdin = daemon.stdin.take();
+        assert!(daemon.wait().unwrap().success());
+        std::os::unix::net::UnixStream::connect(&path).unwrap();
+        Control::bind(&path, Existing::Shared).unwrap();
+    }
 
     #[tokio::test]
     async fn it_answers_root_only_and_cleans_up() {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use self::judging::Attempt;
+use self::proof::Releases;
 use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::trial::Verdict;
@@ -26,6 +27,7 @@ use ingressd_objects::{Snapshot, Version};
 
 mod good;
 mod judging;
+mod proof;
 mod searches;
 mod stragglers;
 mod substitution;
@@ -47,9 +49,14 @@ pub trait Stages {
     fn now(&self) -> Instant {
         Instant::now()
     }
-    /// Identifies everything that judges objects: the version of nginx with its modules, and that
-    /// of ingressd.
-    fn judge(&self) -> Arc<str>;
+    /// Identifies everything that judges objects beside the objects themselves: the version of
+    /// nginx with its modules and the configuration of its host, the version of ingressd, its
+    /// settings, and the layer of settings from the cluster.
+    fn judge(&self, snapshot: &Snapshot) -> Arc<str>;
+    /// The ConfigMap that is a layer of the settings.
+    fn layer(&self) -> Option<Arc<ObjectId>> {
+        None
+    }
     /// Translates, gates and renders a snapshot.
     fn make(&mut self, snapshot: &Snapshot) -> Product;
     /// Applies files.
@@ -67,9 +74,20 @@ pub trait Stages {
     fn stop_sharing(&mut self, words: &str) -> bool;
     /// Lets hosts share servers again.
     fn resume_sharing(&mut self);
-    /// Tests the same snapshot with the program's own templates, without applying it. Returns
-    /// `None` where these are in use already, or where the test is impossible.
-    fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>>;
+    /// The outcome when nginx refuses what is in place already: then no object is to blame.
+    fn fault_of_host(&mut self) -> Option<Outcome> {
+        None
+    }
+    /// Whether the administrator's templates are in use.
+    fn has_templates(&self) -> bool {
+        false
+    }
+    /// Tests files of a snapshot without applying them, made with the administrator's templates or
+    /// with those of the program. Returns nginx's complaints, or `None` where the test is
+    /// impossible.
+    fn try_out(&mut self, _snapshot: &Snapshot, _has_templates: bool) -> Option<Vec<Complaint>> {
+        None
+    }
 }
 
 /// The result of translating and rendering a snapshot.
@@ -188,6 +206,7 @@ pub struct Cycle {
     refused: BTreeMap<Arc<str>, u32>,
     /// How often in a row nginx was killed while it read a new configuration.
     kills: u32,
+    releases: Releases,
 }
 
 impl Cycle {
@@ -210,7 +229,13 @@ impl Cycle {
             began: now,
             refused: BTreeMap::new(),
             kills: 0,
+            releases: Releases::default(),
         }
+    }
+
+    /// Ends every quarantine: all versions are tried again.
+    pub fn release_all(&mut self) {
+        self.quarantine.release_all();
     }
 
     /// Ends the cycle; what is served is on disk then.
@@ -221,7 +246,7 @@ impl Cycle {
     /// Applies the snapshot, without the versions that nginx refuses.
     pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
         let snapshot = &*self.complete(snapshot);
-        self.quarantine.keep_in_force(snapshot, &stages.judge());
+        self.quarantine.keep_in_force(snapshot, &stages.judge(snapshot));
         let mut before = self.quarantine.clone_entries();
         self.now = stages.now();
         self.begin_to_count();
@@ -238,8 +263,11 @@ impl Cycle {
             let mut outcome = stages.apply(&product.files);
             self.now = stages.now();
             tests.extend(outcome.test());
+            if let (Outcome::Refused { .. }, true) = (&outcome, attempts == 1) {
+                outcome = stages.fault_of_host().unwrap_or(outcome);
+            }
             let own = match outcome {
-                Outcome::Refused { .. } => stages.complaints_without_templates(&served),
+                Outcome::Refused { .. } if stages.has_templates() => stages.try_out(&served, false),
                 _ => None,
             };
             let by_templates = own.as_ref().is_some_and(Vec::is_empty);
@@ -257,6 +285,9 @@ impl Cycle {
                 Outcome::Refused { complaints, .. } => {
                     // A complaint that both sets of templates cause comes from objects.
                     let complaints = own.as_ref().filter(|own| !own.is_empty()).unwrap_or(complaints);
+                    if attempts == 1 && self.blames_layer(complaints, snapshot, stages) {
+                        continue;
+                    }
                     // With a file for each host the objects that shared one can be told apart; or
                     // nginx accepts the files, and sharing was the cause.
                     let doubt = complaints.iter().find(|complaint| is_doubtful(complaint));
@@ -321,6 +352,8 @@ impl Cycle {
                 | Outcome::Pinned { .. } => {}
             }
             let is_in_place = outcome.is_in_place();
+            let has_changed = matches!(outcome, Outcome::Confirmed { .. });
+            let goes_on = is_in_place && self.prove(snapshot, has_changed, stages);
             let report = self.report(snapshot, &served, product, worth, outcome);
             let mut report = Report { held, ..report };
             if is_in_place {
@@ -330,7 +363,7 @@ impl Cycle {
                     others = Some(report);
                     continue;
                 }
-                report.again = self.rests(&searches.waiting);
+                report.again = if goes_on { Some(Duration::ZERO) } else { self.rests(&searches.waiting) };
                 let waits =
                     |namespace: &str| searches.waiting.iter().any(|waiting| *waiting.id.namespace == *namespace);
                 self.stragglers.caught_up(self.now, |namespace| !waits(namespace));

@@ -320,19 +320,23 @@ impl Pipeline {
 }
 
 impl Stages for Pipeline {
-    fn judge(&self) -> Arc<str> {
+    fn judge(&self, snapshot: &Snapshot) -> Arc<str> {
         // nginx may refuse directives of modules that are not known here.
-        let Survey { capabilities, fingerprint, .. } = &self.survey;
-        let timeout = self.settings.apply.confirm_timeout;
-        let judge = format!(
-            "ingressd {}, nginx {} {fingerprint} within {timeout:?}",
+        let Survey { capabilities, fingerprint, host, .. } = &self.survey;
+        let settings = Digest::of(format!("{:?}", self.settings).as_bytes()).hexadecimal(16);
+        let layer = self.settings.layer_version(snapshot).map_or_else(String::new, |version| version.0.to_string());
+        let templates = self.settings.templates.digest().map_or_else(String::new, |templates| templates.to_string());
+        format!(
+            "ingressd {}, nginx {} {fingerprint} {host}, settings {settings} {layer} {templates}",
             env!("CARGO_PKG_VERSION"),
             capabilities.version
-        );
-        match self.settings.templates.digest() {
-            Some(templates) => format!("{judge}, templates {templates}").into(),
-            None => judge.into(),
-        }
+        )
+        .into()
+    }
+
+    fn layer(&self) -> Option<Arc<ObjectId>> {
+        let (namespace, name) = self.settings.ingress_nginx.config_map.as_ref()?;
+        Some(Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)))
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
@@ -429,17 +433,25 @@ impl Stages for Pipeline {
         }
     }
 
-    fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>> {
-        self.settings.templates.digest()?;
+    fn fault_of_host(&mut self) -> Option<Outcome> {
+        self.applier.refusal_in_place()
+    }
+
+    fn has_templates(&self) -> bool {
+        self.settings.templates.digest().is_some()
+    }
+
+    fn try_out(&mut self, snapshot: &Snapshot, has_templates: bool) -> Option<Vec<Complaint>> {
         let model = self.translate(snapshot).model;
         let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
-        let files = Renderer::of(&self.settings.instance, &Templates::default()).render(&plan);
+        let files = match has_templates {
+            true => self.renderer.render(&plan),
+            false => Renderer::of(&self.settings.instance, &Templates::default()).render(&plan),
+        };
         match self.applier.try_out(&files) {
             Ok(complaints) => complaints,
             Err(error) => {
-                tracing::warn!(
-                    "ingressd cannot find out whether the templates of nginx.templates are to blame: {error}"
-                );
+                tracing::warn!("ingressd cannot find out what is to blame for a refused configuration: {error}");
                 None
             }
         }

@@ -24,10 +24,23 @@ pub struct Entry {
     pub left_out: bool,
     /// What refused it, see [`Quarantine::keep_in_force`].
     pub judge: Arc<str>,
+    pub proof: Proof,
+}
+
+/// How it is known that this version is what nginx refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Proof {
+    /// It is suspected only.
+    Missing,
+    /// nginx accepts it alone, and refuses it together with what is in force: the verdict may
+    /// change with any other object.
+    Together,
+    /// nginx refuses it whatever else there is.
+    Alone,
 }
 
 /// Object versions that must not be served. A new version of an object is tried again, and all are
-/// tried again with another version of nginx or ingressd.
+/// tried again where something else may decide otherwise.
 #[derive(Debug, Default)]
 pub struct Quarantine {
     entries: BTreeMap<Arc<ObjectId>, Entry>,
@@ -35,7 +48,7 @@ pub struct Quarantine {
     file: Option<PathBuf>,
 }
 
-/// The form on disk; field names are a contract with earlier versions of the daemon.
+/// The form on disk.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     kind: String,
@@ -45,8 +58,8 @@ struct Line {
     words: String,
     field: String,
     left_out: bool,
-    #[serde(default)]
     judge: String,
+    proof: Proof,
 }
 
 impl Quarantine {
@@ -80,12 +93,31 @@ impl Quarantine {
         }
     }
 
-    /// Puts a version into quarantine. `left_out` says that the version that took its place was
-    /// refused too.
-    pub fn put(&mut self, id: Arc<ObjectId>, version: Version, words: String, field: Field, left_out: bool) {
+    /// Puts a version into quarantine.
+    pub fn put(&mut self, id: Arc<ObjectId>, entry: Entry) {
         let judge = Arc::clone(&self.judge);
-        self.entries.insert(id, Entry { version, words, field, left_out, judge });
+        self.entries.insert(id, Entry { judge, ..entry });
         self.save();
+    }
+
+    /// Records how it is known that the version of this object is refused.
+    pub fn prove(&mut self, id: &ObjectId, proof: Proof) {
+        if let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.proof != proof) {
+            entry.proof = proof;
+            self.save();
+        }
+    }
+
+    /// Ends the quarantine of this object.
+    pub fn release(&mut self, id: &ObjectId) {
+        if self.entries.remove(id).is_some() {
+            self.save();
+        }
+    }
+
+    /// Ends the quarantine of all, so that all are tried again.
+    pub fn release_all(&mut self) {
+        self.restore(BTreeMap::new());
     }
 
     /// Copies the entries, for [`Quarantine::restore`].
@@ -117,7 +149,11 @@ impl Quarantine {
             Some(_) => "its last good version is served until the object is corrected",
             None => "there is no earlier version, so the object is left out until it is corrected",
         };
-        let note = format!("nginx refuses this version: {}; {instead}", entry.words);
+        let beside = match entry.proof {
+            Proof::Together => " together with other objects, though it accepts it alone",
+            Proof::Missing | Proof::Alone => "",
+        };
+        let note = format!("nginx refuses this version{beside}: {}; {instead}", entry.words);
         Finding::new(Reason::Quarantined, Origin::field(id, entry.field.clone()), note)
     }
 
@@ -141,6 +177,7 @@ impl Line {
             field: entry.field.to_string(),
             left_out: entry.left_out,
             judge: entry.judge.to_string(),
+            proof: entry.proof,
         }
     }
 
@@ -153,6 +190,7 @@ impl Line {
             field,
             left_out: self.left_out,
             judge: self.judge.into(),
+            proof: self.proof,
         };
         Some((Arc::new(ObjectId::new(kind, &self.namespace, &self.name)), entry))
     }
@@ -167,12 +205,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
         let mut quarantine = Quarantine::open(folder.path());
-        quarantine.put(Arc::clone(&id), Version("7".into()), "invalid \"x\"".into(), Field::Rule(3), false);
+        let entry = Entry {
+            version: Version("7".into()),
+            words: "invalid \"x\"".into(),
+            field: Field::Rule(3),
+            left_out: false,
+            judge: Arc::default(),
+            proof: Proof::Together,
+        };
+        quarantine.put(Arc::clone(&id), entry);
         let again = Quarantine::open(folder.path());
         let entry = again.get(&id).unwrap();
         assert_eq!(
-            (&*entry.version.0, entry.field.to_string().as_str(), entry.left_out),
-            ("7", "spec.rules[3]", false)
+            (&*entry.version.0, entry.field.to_string().as_str(), entry.left_out, entry.proof),
+            ("7", "spec.rules[3]", false, Proof::Together)
         );
         std::fs::write(folder.path().join("quarantine.json"), "{").unwrap();
         assert!(Quarantine::open(folder.path()).entries().next().is_none());

@@ -74,12 +74,17 @@ pub enum Finished {
 }
 
 impl Work {
-    /// Opens the folders; nginx is looked at, not touched.
+    /// Opens the folders; nginx is looked at, not touched. With the memory of earlier work, under
+    /// settings that were read again, versions in quarantine are tried again.
     pub async fn open(settings: &Settings, memory: Option<Memory>) -> Result<Self, Error> {
         let settings = settings.clone();
         let opening = spawn_blocking(move || {
+            let is_reload = memory.is_some();
             let pipeline = Pipeline::open(&settings, memory).map_err(|error| Error::Pipeline(Box::new(error)))?;
-            let cycle = Cycle::open(&settings.apply.state, pipeline.in_place());
+            let mut cycle = Cycle::open(&settings.apply.state, pipeline.in_place());
+            if is_reload {
+                cycle.release_all();
+            }
             Ok(Work { cycle, pipeline, drained: false })
         });
         task_result(opening.await)

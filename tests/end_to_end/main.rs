@@ -12,6 +12,7 @@ mod budgets;
 mod burdens;
 mod canaries;
 mod challenges;
+mod clashes;
 mod client_certificates;
 mod clock;
 mod comparison;

@@ -18,17 +18,17 @@ use super::error::ApplyError;
 use super::generation::{Accompanying, Generations};
 use super::host::Host;
 use super::options::Options;
-use super::outcome::{Complaint, Outcome};
+use super::outcome::Outcome;
 use super::process::{Process, Role};
 use super::record::Contents;
-use super::scratch::{Context, Scratch, ScratchResult, changed_files};
+use super::scratch::{ScratchResult, clash};
 use super::steps::{Step, Steps};
-use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
 use ingressd_model::{ObjectId, Port};
-use ingressd_nginx::render::{Digest, FileSet, passthrough_file, recounts, stream_port};
+use ingressd_nginx::render::{Digest, FilePath, FileSet, passthrough_file, recounts, stream_port};
 
 mod pinning;
+mod testing;
 mod weighing;
 
 pub use pinning::Pinned;
@@ -83,6 +83,8 @@ struct Attempt<'a> {
     generation: u64,
     /// Its files, when they are available to find a culprit in.
     files: Option<&'a FileSet>,
+    /// Those of them that nginx did not run before.
+    changed: Vec<FilePath>,
     test: Duration,
     written: usize,
 }
@@ -192,25 +194,6 @@ impl<H: Host> Applier<H> {
     pub fn apply(&mut self, files: &FileSet) -> Outcome {
         let _turn = self.turn();
         self.try_apply(files).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
-    }
-
-    /// What nginx's test says about these files, which are not applied; `None` when only applying
-    /// them could tell.
-    ///
-    /// # Errors
-    ///
-    /// When files cannot be written, or nginx cannot be run.
-    pub fn try_out(&mut self, files: &FileSet) -> Result<Option<Vec<Complaint>>, ApplyError> {
-        let _turn = self.turn();
-        let Some(context) = self.context() else { return Ok(None) };
-        let staged = self.generations.stage(files, &self.accompanying, &mut self.steps)?;
-        let judged = self.test(files, staged.manifest.generation, &context);
-        self.generations.discard(&staged);
-        Ok(match judged? {
-            ScratchResult::Accepted => Some(Vec::new()),
-            ScratchResult::Refused(complaints) => Some(complaints),
-            ScratchResult::HostRefused(_) | ScratchResult::TooMuch(_) => None,
-        })
     }
 
     /// Looks whether nginx was started, stopped or restarted since the last look; `None` when
@@ -349,8 +332,8 @@ impl<H: Host> Applier<H> {
             }
         }
         self.steps.reached(Step::Tested);
-        let effort =
-            Attempt { generation: staged.manifest.generation, files: Some(files), test, written: staged.written };
+        let (generation, written, changed) = (staged.manifest.generation, staged.written, self.changed(files));
+        let effort = Attempt { generation, files: Some(files), changed, test, written };
         self.running = None;
         whole |= self.host.master().is_err();
         self.generations.switch(staged.manifest, &mut self.steps)?;
@@ -388,33 +371,6 @@ impl<H: Host> Applier<H> {
         }
     }
 
-    /// Tests the files that differ from the last confirmed generation.
-    fn test(&mut self, files: &FileSet, generation: u64, context: &Context) -> Result<ScratchResult, ApplyError> {
-        let current = self.generations.current();
-        let changed = changed_files(files, |path| {
-            let known = current.and_then(|manifest| manifest.entries.get(path));
-            known.is_none_or(|entry| entry.digest != files.files[path].digest)
-        });
-        let scratch = Scratch {
-            folder: self.options.state.join("scratch"),
-            staged: self.generations.folder(generation),
-            link: self.generations.link(),
-            confirmed: self.generations.confirmed().map(|number| self.generations.folder(number)),
-            files,
-            context,
-            limit: self.options.culprits.max(1),
-        };
-        scratch.test(changed, &mut self.host)
-    }
-
-    /// The parts of the host's configuration that a scratch test needs; without them only the
-    /// whole configuration can be tested.
-    fn context(&self) -> Option<Context> {
-        let tree = Tree::read(self.options.nginx_configuration.as_deref()?, &self.options.root);
-        let tree = tree.inspect_err(|error| tracing::warn!("changed files are not tested by themselves: {error}"));
-        tree.ok().map(|tree| Context::of(&tree.expanded()))
-    }
-
     /// Rolls back because nginx refuses the whole configuration, although it accepted the changed
     /// files alone.
     fn refused(&mut self, effort: &Attempt<'_>, printed: &str, read: bool) -> Result<Outcome, ApplyError> {
@@ -424,17 +380,18 @@ impl<H: Host> Applier<H> {
         };
         let failure = places.failure(printed);
         let words = failure.words.clone();
-        if failure.scope != Scope::Writing {
+        if failure.scope == Scope::Shortage {
             return self.roll_back(hosts_fault(&words), Some(weighing::short(&words)), read);
         }
         let culprit = failure.place.as_ref().map(|(path, _)| path.clone());
         let before = self.generations.confirmed().map(|number| self.generations.folder(number));
-        let complaint = match (culprit, effort.files) {
-            (Some(culprit), Some(files)) if files.files.contains_key(&culprit) => {
+        let complaint = effort.files.and_then(|files| match culprit {
+            Some(culprit) if files.files.contains_key(&culprit) => {
                 Some(complaint(failure, &culprit, files, before.as_deref()))
             }
+            _ if failure.scope == Scope::Whole => Some(clash(failure, &effort.changed, files)),
             _ => None,
-        };
+        });
         let outcome = self.roll_back(hosts_fault(&words), None, read)?;
         Ok(match complaint {
             Some(complaint) => Outcome::Refused { complaints: vec![complaint], test: effort.test },
@@ -512,7 +469,7 @@ impl<H: Host> Applier<H> {
 impl Attempt<'_> {
     /// Nothing was written or tested for this generation now.
     fn none(generation: u64) -> Self {
-        Attempt { generation, files: None, test: Duration::ZERO, written: 0 }
+        Attempt { generation, files: None, changed: Vec::new(), test: Duration::ZERO, written: 0 }
     }
 }
 

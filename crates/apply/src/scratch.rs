@@ -74,8 +74,7 @@ pub enum ScratchResult {
     Accepted,
     /// nginx refuses some files. Never empty.
     Refused(Vec<Complaint>),
-    /// nginx accepts each file but not all together, or the host is short of something; with
-    /// nginx's message.
+    /// The host is short of something; with nginx's message.
     TooMuch(String),
     /// nginx refuses even a configuration without any of our files; with nginx's message.
     HostRefused(String),
@@ -151,6 +150,8 @@ impl Failures {
 enum Cause {
     /// A file, with the failure that it causes by itself.
     File(Failure, FilePath),
+    /// Files that nginx accepts one by one and refuses together, the last added first.
+    Clash(Failure, Vec<FilePath>),
     /// The amount of configuration, with nginx's message.
     Amount(String),
     /// The host's own configuration, without any file of ours.
@@ -170,6 +171,14 @@ struct Run<'a, H> {
 impl Scratch<'_> {
     /// Tests these files together with the files that they require.
     pub fn test(&self, changed: Vec<FilePath>, host: &mut impl Host) -> Result<ScratchResult, ApplyError> {
+        self.run(host, |run| run.find(changed))
+    }
+
+    fn run<H: Host>(
+        &self,
+        host: &mut H,
+        test: impl FnOnce(&mut Run<'_, H>) -> Result<ScratchResult, ApplyError>,
+    ) -> Result<ScratchResult, ApplyError> {
         remove(&self.folder)?;
         for folder in [self.folder.clone(), self.folder.join("http"), self.folder.join("stream")] {
             fs::create_dir_all(&folder).map_err(ApplyError::files("create folder", &folder))?;
@@ -177,9 +186,25 @@ impl Scratch<'_> {
         let places =
             GenerationFolders { link: self.link.clone(), copies: vec![self.folder.clone(), self.staged.clone()] };
         let mut run = Run { scratch: self, host, places, written: BTreeMap::new(), bare: false };
-        let result = run.find(changed);
+        let result = test(&mut run);
         remove(&self.folder)?;
         result
+    }
+
+    /// Tests all files in one configuration: some are accepted one by one and not together.
+    pub fn test_whole(&self, host: &mut impl Host) -> Result<ScratchResult, ApplyError> {
+        let all = || self.files.files.keys().filter(|path| is_included(path)).cloned();
+        self.run(host, |run| {
+            let Some(failure) = run.refusal(&all().collect::<Vec<_>>())? else { return Ok(ScratchResult::Accepted) };
+            if failure.scope == Scope::Shortage {
+                return Ok(ScratchResult::TooMuch(failure.words));
+            }
+            let culprit = failure.place.as_ref().map(|(path, _)| Arc::clone(path));
+            Ok(ScratchResult::Refused(vec![match culprit {
+                Some(culprit) => complaint(failure, &culprit, self.files, self.confirmed.as_deref()),
+                None => clash(failure, &all().collect::<Vec<_>>(), self.files),
+            }]))
+        })
     }
 
     /// Splits the files into lists that are tested in parallel. A file that another one requires
@@ -211,10 +236,22 @@ impl Scratch<'_> {
     }
 }
 
+/// Whether the host's configuration includes the file itself.
+fn is_included(path: &FilePath) -> bool {
+    path.starts_with("http/") || path.starts_with("stream/")
+}
+
+/// The complaint about files that nginx refuses together only.
+pub fn clash(failure: Failure, among: &[FilePath], files: &FileSet) -> Complaint {
+    let mut seen = HashSet::new();
+    let owners = among.iter().filter_map(|path| files.files.get(path)).flat_map(|file| file.owners.objects());
+    let suspects = owners.filter(|owner| seen.insert(Arc::clone(owner))).collect();
+    Complaint { words: failure.words, suspects, ..Complaint::default() }
+}
+
 /// The files to test for a change: those that differ, and for each changed certificate one file
 /// that uses it.
 pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Vec<FilePath> {
-    let included = |path: &FilePath| path.starts_with("http/") || path.starts_with("stream/");
     let mut changed: BTreeSet<FilePath> = BTreeSet::new();
     let mut loose: BTreeSet<&FilePath> = BTreeSet::new();
     for path in files.files.keys().filter(|path| differs(path)) {
@@ -228,7 +265,7 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
     for required in changed.iter().flat_map(|path| &*files.files[path].requires) {
         loose.remove(required);
     }
-    for (path, file) in files.files.iter().filter(|(path, _)| included(path)) {
+    for (path, file) in files.files.iter().filter(|(path, _)| is_included(path)) {
         if loose.is_empty() {
             break;
         }
@@ -257,6 +294,10 @@ impl<H: Host> Run<'_, H> {
             let (failure, culprit) = match self.culprit(&roots, failure)? {
                 Cause::File(failure, culprit) => (failure, culprit),
                 Cause::Amount(words) => return Ok(ScratchResult::TooMuch(words)),
+                Cause::Clash(failure, among) => {
+                    complaints.push(clash(failure, &among, self.scratch.files));
+                    break;
+                }
                 // The host's directives may need something that a test leaves out: try without
                 // them before giving up.
                 Cause::Host(_) if !self.bare => {
@@ -305,13 +346,13 @@ impl<H: Host> Run<'_, H> {
             }
         }
         let culprit = &roots[refused - 1];
-        // A file that is accepted by itself only made the total too much.
-        let mut is_alone =
-            || Ok::<_, ApplyError>(refused == 1 || self.refusal(std::slice::from_ref(culprit))?.is_some());
-        Ok(if last.scope != Scope::Shortage && is_alone()? {
-            Cause::File(last, Arc::clone(culprit))
-        } else {
-            Cause::Amount(last.words)
+        if last.scope == Scope::Shortage {
+            return Ok(Cause::Amount(last.words));
+        }
+        let is_alone = refused == 1 || self.refusal(std::slice::from_ref(culprit))?.is_some();
+        Ok(match is_alone {
+            true => Cause::File(last, Arc::clone(culprit)),
+            false => Cause::Clash(last, roots[..refused].iter().rev().cloned().collect()),
         })
     }
 

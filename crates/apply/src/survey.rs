@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::error::ApplyError;
 use super::host::build_information;
-use super::tree::{Tree, built_in, workers_group};
+use super::tree::{Tree, built_in, workers_group, write};
 use ingressd_model::Instance;
 use ingressd_nginx::render::Digest;
-use ingressd_nginx::{Capabilities, GateOptions, OtherSites, RuleFiles};
+use ingressd_nginx::{Capabilities, GateOptions, OtherSites};
 
 /// What this host's nginx is, and what its own configuration says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,9 @@ pub struct Survey {
     /// A digest that identifies the program: another build of nginx, or another file of any
     /// module, has another one.
     pub fingerprint: String,
+    /// A digest of the host's own configuration, and of the states of files that the settings
+    /// name: nginx may refuse under one what it accepts under another.
+    pub host: String,
     /// What other sites claim.
     pub other_sites: OtherSites,
     /// Whether the configuration includes files of the current generation: otherwise nginx never
@@ -54,7 +57,10 @@ impl Survey {
             .or_else(|| flag("--conf-path="))
             .unwrap_or_else(|| "conf/nginx.conf".into());
         let configuration = prefix.join(configuration);
-        let host = Tree::read(&configuration, own)?.survey(instance);
+        let tree = Tree::read(&configuration, own)?;
+        let mut text = String::new();
+        write(&tree.expanded(), &mut text);
+        let host = tree.survey(instance);
         let pid_file = host.pid.map(PathBuf::from).or_else(|| flag("--pid-path="));
         let capabilities = Capabilities::parse(&build, &host.load_modules)
             .map_err(|error| ApplyError::Damaged { path: binary.to_owned(), what: error.to_string() })?;
@@ -62,6 +68,7 @@ impl Survey {
         let fingerprint = fingerprint(&build, modules.chain([binary.to_owned()]));
         Ok(Survey {
             fingerprint,
+            host: Digest::of(text.as_bytes()).hexadecimal(16),
             pid_file: prefix.join(pid_file.unwrap_or_else(|| "logs/nginx.pid".into())),
             workers_group: workers_group(host.user.as_ref(), &build),
             configuration,
@@ -75,12 +82,17 @@ impl Survey {
     /// existing ones, its test says.
     #[must_use]
     pub fn with_files(mut self, GateOptions { firewall, geo, .. }: &GateOptions) -> Survey {
-        let is_there =
-            |files: &RuleFiles| glob::glob(files.as_str()).is_ok_and(|mut found| found.any(|path| path.is_ok()));
-        let missing = firewall.files().filter(|files| !is_there(files)).cloned();
-        self.other_sites.missing_rules = missing.collect();
+        let mut states = Vec::new();
+        for rules in firewall.files() {
+            let found: Vec<_> = glob::glob(rules.as_str()).into_iter().flatten().flatten().collect();
+            if found.is_empty() {
+                self.other_sites.missing_rules.insert(rules.clone());
+            }
+            states.extend(found);
+        }
         let databases = geo.files.iter().map(|file| &file.path);
         self.other_sites.missing_databases = databases.filter(|path| !path.is_file()).cloned().collect();
+        self.host = fingerprint(&self.host, states.into_iter());
         self
     }
 }
@@ -102,7 +114,7 @@ fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
 mod tests {
     use super::*;
     use ingressd_model::catalogue::Version;
-    use ingressd_nginx::{FirewallOptions, GeoFile, GeoOptions};
+    use ingressd_nginx::{FirewallOptions, GeoFile, GeoOptions, RuleFiles};
 
     #[test]
     fn rules_that_are_not_there_are_missing() {
@@ -125,6 +137,7 @@ mod tests {
             workers_group: None,
             capabilities: Capabilities::profile(Version(1, 22, 1)),
             fingerprint: String::new(),
+            host: String::new(),
             other_sites: OtherSites::default(),
             includes_ours: true,
         };

@@ -8,6 +8,7 @@ use super::Cycle;
 use super::trial::{Suspect, Trial, Verdict};
 use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
+use crate::daemon::quarantine::Entry;
 use crate::translate::Accepted;
 use ingressd_apply::Complaint;
 use ingressd_model::{Field, ObjectId};
@@ -163,6 +164,9 @@ impl Cycle {
         let origin = complaint.origin.as_ref().filter(|origin| origin.object == *id);
         let field = origin.map_or(Field::Object, |origin| origin.field.clone());
         *self.refused.entry(Arc::clone(&id.namespace)).or_default() += 1;
-        self.quarantine.put(Arc::clone(id), version, complaint.words.clone(), field, *left_out);
+        let words = complaint.words.clone();
+        let proof = self.proof_of(id, &version);
+        let entry = Entry { version, words, field, left_out: *left_out, judge: Arc::default(), proof };
+        self.quarantine.put(Arc::clone(id), entry);
     }
 }

@@ -16,9 +16,9 @@ const MOST_PASSES: usize = 4;
 
 /// A version that is not served in this attempt.
 #[derive(Debug, Clone)]
-struct Exclusion {
-    version: Version,
-    left_out: bool,
+pub(super) struct Exclusion {
+    pub(super) version: Version,
+    pub(super) left_out: bool,
 }
 
 impl Cycle {
@@ -91,7 +91,7 @@ impl Cycle {
         unreachable!("the last pass excludes nothing")
     }
 
-    fn excluded(&self, snapshot: &Snapshot, searches: &Searches) -> BTreeMap<Arc<ObjectId>, Exclusion> {
+    pub(super) fn excluded(&self, snapshot: &Snapshot, searches: &Searches) -> BTreeMap<Arc<ObjectId>, Exclusion> {
         let entries = self.quarantine.entries();
         let entries = entries.map(|(id, entry)| {
             (Arc::clone(id), Exclusion { version: entry.version.clone(), left_out: entry.left_out })
@@ -106,7 +106,7 @@ impl Cycle {
         excluded
     }
 
-    fn substitute<'a>(
+    pub(super) fn substitute<'a>(
         &self,
         snapshot: &'a Snapshot,
         excluded: &BTreeMap<Arc<ObjectId>, Exclusion>,

@@ -82,7 +82,7 @@ struct Rules {
 }
 
 impl Stages for Rules {
-    fn judge(&self) -> Arc<str> {
+    fn judge(&self, _: &Snapshot) -> Arc<str> {
         self.judge.into()
     }
 
@@ -147,8 +147,14 @@ impl Stages for Rules {
         }
     }
 
-    fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>> {
-        self.bad_by_templates.as_ref()?;
+    fn has_templates(&self) -> bool {
+        self.bad_by_templates.is_some()
+    }
+
+    fn try_out(&mut self, snapshot: &Snapshot, has_templates: bool) -> Option<Vec<Complaint>> {
+        if has_templates {
+            return None;
+        }
         assert_eq!(names(snapshot), self.made, "the same objects are asked about");
         Some(self.complaints(|name| self.hopeless || self.bad.contains(name)))
     }

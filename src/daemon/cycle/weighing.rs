@@ -10,6 +10,7 @@ use super::searches::Searches;
 use super::trial::{Suspect, Trial, Verdict};
 use super::{Cycle, Stages};
 use crate::daemon::objects;
+use crate::daemon::quarantine::Proof;
 use ingressd_apply::Complaint;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::FileSet;
@@ -79,6 +80,7 @@ impl Cycle {
         self.convict_all(trial, snapshot);
         let cost = self.now - self.began;
         for suspect in trial.excluded() {
+            self.quarantine.prove(&suspect.id, Proof::Alone);
             self.stragglers.too_much(&suspect.id.namespace, cost, self.now);
         }
     }
@@ -93,6 +95,7 @@ impl Cycle {
         let namespaces = suspects.chunk_by(|one, other| one.id.namespace == other.id.namespace);
         for suspect in namespaces.take(1 << self.kills.min(MOST_KILLS)).flatten() {
             self.convict(&complaint, suspect, snapshot);
+            self.quarantine.prove(&suspect.id, Proof::Alone);
             self.stragglers.fatal(&suspect.id.namespace, self.now);
         }
         self.kills += 1;

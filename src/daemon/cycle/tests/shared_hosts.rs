@@ -50,7 +50,7 @@ impl Hosts {
 }
 
 impl Stages for Hosts {
-    fn judge(&self) -> Arc<str> {
+    fn judge(&self, _: &Snapshot) -> Arc<str> {
         "nginx".into()
     }
 
@@ -91,10 +91,6 @@ impl Stages for Hosts {
     }
 
     fn resume_sharing(&mut self) {}
-
-    fn complaints_without_templates(&mut self, _: &Snapshot) -> Option<Vec<Complaint>> {
-        None
-    }
 }
 
 /// A mistake for which nginx names no line.

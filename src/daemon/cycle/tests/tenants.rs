@@ -87,7 +87,7 @@ impl Stages for Tenants {
         self.now
     }
 
-    fn judge(&self) -> Arc<str> {
+    fn judge(&self, _: &Snapshot) -> Arc<str> {
         "nginx".into()
     }
 
@@ -155,10 +155,6 @@ impl Stages for Tenants {
     }
 
     fn end_weighing(&mut self) {}
-
-    fn complaints_without_templates(&mut self, _: &Snapshot) -> Option<Vec<Complaint>> {
-        None
-    }
 }
 
 #[test]

@@ -41,6 +41,7 @@ pub fn healthy() -> Facts {
             workers_group: None,
             capabilities: Capabilities::profile(Version(1, 29, 0)),
             fingerprint: String::new(),
+            host: String::new(),
             other_sites: OtherSites { worker_connections: Some(4096), ..OtherSites::default() },
             includes_ours: true,
         },

@@ -1,0 +1,207 @@
+//! Proves that nginx refuses a suspected version before it stays in quarantine. It must not know
+//! how nginx is asked.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use super::searches::Searches;
+use super::substitution::Exclusion;
+use super::trial::Suspect;
+use super::{Cycle, Stages};
+use crate::daemon::objects;
+use crate::daemon::quarantine::Proof;
+use ingressd_apply::Complaint;
+use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{Snapshot, Version};
+
+/// The most objects of which one cycle seeks the proof.
+const MOST: usize = 16;
+
+/// How often one version is released, in case nginx takes it in a test and not in earnest.
+const MOST_RELEASES: u32 = 3;
+
+/// How often versions were released from quarantine because nothing proved their fault.
+pub(super) type Releases = BTreeMap<Arc<ObjectId>, (Version, u32)>;
+
+/// What the tests say of a suspected version.
+enum Verdict {
+    Innocent,
+    Guilty(Proof),
+    /// It clashes with this younger object, which came with the same change.
+    Younger(Arc<ObjectId>, Complaint),
+}
+
+/// What is not served in a test.
+type Excluded = BTreeMap<Arc<ObjectId>, Exclusion>;
+
+impl Cycle {
+    /// Seeks the proof for each suspected version, the oldest object first, and releases those
+    /// that nginx accepts beside what is in force. After a change it also looks again at those
+    /// that it refused together with others only. Returns whether another cycle has to follow.
+    pub(super) fn prove(&mut self, snapshot: &Snapshot, has_changed: bool, stages: &mut impl Stages) -> bool {
+        let is_open = |proof| proof == Proof::Missing || has_changed && proof == Proof::Together;
+        let suspects = self.quarantine.entries().filter(|(_, entry)| is_open(entry.proof));
+        let mut suspects: Vec<_> = suspects.map(|(id, _)| Arc::clone(id)).collect();
+        suspects.sort_by_cached_key(|id| age(snapshot, id));
+        let mut goes_on = self.quarantine.entries().filter(|(_, entry)| entry.proof == Proof::Missing).count() > MOST;
+        for id in suspects.into_iter().take(MOST) {
+            match self.verdict(&id, snapshot, stages) {
+                None => return false,
+                Some(Verdict::Guilty(proof)) => self.quarantine.prove(&id, proof),
+                Some(Verdict::Innocent) => {
+                    self.release(&id);
+                    goes_on = true;
+                }
+                Some(Verdict::Younger(other, complaint)) => {
+                    self.release(&id);
+                    self.convict(&complaint, &Suspect { id: Arc::clone(&other), left_out: false }, snapshot);
+                    self.quarantine.prove(&other, Proof::Together);
+                    goes_on = true;
+                }
+            }
+        }
+        goes_on
+    }
+
+    /// Whether the layer of settings from the cluster is what nginx refuses: without its change
+    /// it accepts all others.
+    pub(super) fn blames_layer(
+        &mut self,
+        complaints: &[Complaint],
+        snapshot: &Snapshot,
+        stages: &mut impl Stages,
+    ) -> bool {
+        let Some(id) = stages.layer().filter(|id| self.quarantine.get(id).is_none()) else { return false };
+        if !self.changed(snapshot).contains(&id) {
+            return false;
+        }
+        let mut excluded = self.excluded(snapshot, &Searches::default());
+        self.exclude(&id, false, snapshot, &mut excluded);
+        let is_accepted = self.try_without(&excluded, snapshot, stages).is_some_and(|found| found.is_empty());
+        if let (true, Some(complaint)) = (is_accepted, complaints.first()) {
+            self.convict(complaint, &Suspect { id: Arc::clone(&id), left_out: false }, snapshot);
+            self.quarantine.prove(&id, Proof::Alone);
+        }
+        is_accepted
+    }
+
+    /// `None` where nginx cannot be asked now.
+    fn verdict(&self, id: &Arc<ObjectId>, snapshot: &Snapshot, stages: &mut impl Stages) -> Option<Verdict> {
+        let mut excluded = self.excluded(snapshot, &Searches::default());
+        excluded.remove(id);
+        if self.try_without(&excluded, snapshot, stages)?.is_empty() {
+            return Some(Verdict::Innocent);
+        }
+        if self.is_refused_alone(id, &excluded, snapshot, stages)? {
+            return Some(Verdict::Guilty(Proof::Alone));
+        }
+        let is_known = self.quarantine.get(id).is_some_and(|entry| entry.proof == Proof::Together);
+        let younger = if is_known { None } else { self.younger(id, &excluded, snapshot, stages)? };
+        Some(younger.map_or(Verdict::Guilty(Proof::Together), |(other, complaint)| Verdict::Younger(other, complaint)))
+    }
+
+    /// Whether nginx refuses this Ingress without any other one.
+    fn is_refused_alone(
+        &self,
+        id: &ObjectId,
+        excluded: &Excluded,
+        snapshot: &Snapshot,
+        stages: &mut impl Stages,
+    ) -> Option<bool> {
+        if id.kind != Kind::Ingress {
+            return Some(false);
+        }
+        let mut alone = excluded.clone();
+        for other in snapshot.ingresses.iter().filter(|other| *other.id != *id) {
+            self.exclude(&other.id, true, snapshot, &mut alone);
+        }
+        Some(!self.try_without(&alone, snapshot, stages)?.is_empty())
+    }
+
+    /// The younger Ingress that changed with this object and that nginx refuses beside it and what
+    /// ran before.
+    fn younger(
+        &self,
+        id: &Arc<ObjectId>,
+        excluded: &Excluded,
+        snapshot: &Snapshot,
+        stages: &mut impl Stages,
+    ) -> Option<Option<(Arc<ObjectId>, Complaint)>> {
+        let mut changed = self.changed(snapshot);
+        changed.retain(|other| other != id && !excluded.contains_key(other));
+        let mut younger = changed.clone();
+        younger.retain(|other| other.kind == Kind::Ingress && age(snapshot, other) > age(snapshot, id));
+        younger.sort_by_cached_key(|other| age(snapshot, other));
+        let mut refusal = |count: usize| {
+            let mut without = excluded.clone();
+            for other in changed.iter().filter(|other| !younger[..count].contains(other)) {
+                self.exclude(other, false, snapshot, &mut without);
+            }
+            self.try_without(&without, snapshot, stages)
+        };
+        // It is refused beside what ran before, or only with an elder one.
+        let mut last = match younger.len() {
+            0 => return Some(None),
+            all if refusal(0)?.is_empty() => refusal(all)?,
+            _ => return Some(None),
+        };
+        if last.is_empty() {
+            return Some(None);
+        }
+        let (mut accepted, mut refused) = (0, younger.len());
+        while refused - accepted > 1 {
+            let middle = accepted.midpoint(refused);
+            let found = refusal(middle)?;
+            match found.is_empty() {
+                true => accepted = middle,
+                false => (refused, last) = (middle, found),
+            }
+        }
+        let other = younger.swap_remove(refused - 1);
+        Some(last.into_iter().next().map(|complaint| (other, complaint)))
+    }
+
+    /// The objects of the snapshot whose versions nginx did not run before.
+    fn changed(&self, snapshot: &Snapshot) -> Vec<Arc<ObjectId>> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        objects::filter(snapshot, |id, _| self.is_new(id, snapshot, &store))
+    }
+
+    fn exclude(&self, id: &Arc<ObjectId>, left_out: bool, snapshot: &Snapshot, excluded: &mut Excluded) {
+        if let Some(version) = objects::version(snapshot, id) {
+            excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out });
+        }
+    }
+
+    fn try_without(
+        &self,
+        excluded: &Excluded,
+        snapshot: &Snapshot,
+        stages: &mut impl Stages,
+    ) -> Option<Vec<Complaint>> {
+        stages.try_out(&self.substitute(snapshot, excluded), true)
+    }
+
+    fn release(&mut self, id: &Arc<ObjectId>) {
+        let Some(entry) = self.quarantine.get(id) else { return };
+        let known = self.releases.remove(id).filter(|(version, _)| *version == entry.version);
+        let count = known.map_or(0, |(_, count)| count);
+        self.releases.insert(Arc::clone(id), (entry.version.clone(), count + 1));
+        self.quarantine.release(id);
+    }
+
+    /// The proof of a version that is convicted now.
+    pub(super) fn proof_of(&self, id: &ObjectId, version: &Version) -> Proof {
+        match self.releases.get(id) {
+            Some((released, count)) if released == version && *count >= MOST_RELEASES => Proof::Alone,
+            _ => Proof::Missing,
+        }
+    }
+}
+
+/// What orders objects: those that are no Ingress first, and of Ingresses the elder.
+fn age(snapshot: &Snapshot, id: &Arc<ObjectId>) -> impl Ord + use<> {
+    let ingress = (id.kind == Kind::Ingress).then(|| objects::find(&snapshot.ingresses, id)).flatten();
+    let created = ingress.map(|stored| stored.object.created.map_or((true, None), |time| (false, Some(time))));
+    (created, Arc::clone(id))
+}
