@@ -11,6 +11,7 @@ mod backend_tls;
 mod budgets;
 mod burdens;
 mod canaries;
+mod causes;
 mod challenges;
 mod clashes;
 mod client_certificates;
