@@ -35,7 +35,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "8",
-        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that accepts connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on, the time between reloads grows. At that number the daemon ends the oldest workers before the next reload, with their connections. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
+        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that accepts connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on, the time between reloads grows. At that number the daemon ends workers before the next reload, with their connections: those that took connections for the shortest time, because they have the fewest, and of these the oldest. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
         set: |settings, value| {
             put(&mut settings.pacing.most_draining, value)?;
             match settings.pacing.most_draining {
@@ -52,7 +52,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Duration,
         default: r#""5s""#,
-        doc: "Time from the start of one reload to the start of the next when there are as many old workers as `pacing.most-draining` allows; with fewer it is shorter, down to zero at half of them. It overrides `pacing.ceiling`. So even with endless changes a connection lasts for at least `pacing.most-draining` times this time.",
+        doc: "Time from the start of one reload to the start of the next when there are as many old workers as `pacing.most-draining` allows; with fewer it is shorter, down to zero at half of them. It overrides `pacing.ceiling`. So endless changes end connections of one generation in this time, and those of a generation that took connections for long come last.",
         set: |settings, value| put(&mut settings.pacing.crowded_spacing, value),
     },
     Row {

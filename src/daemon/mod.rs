@@ -14,6 +14,7 @@ mod error;
 mod estimate;
 pub mod explain;
 mod feed;
+mod files;
 mod http;
 mod last_good;
 mod link;

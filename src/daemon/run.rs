@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 use super::error::Error;
+use super::files;
 use super::log;
 use super::reporter::Reporter;
 use super::serving::{Daemon, Handover};
@@ -36,6 +37,7 @@ pub async fn run(
     mut requests: mpsc::Receiver<Request>,
     status: watch::Sender<Arc<Status>>,
 ) -> Result<(), Error> {
+    files::prepare(&settings);
     let mut reporter = Reporter::new(status);
     let mut daemon = Daemon::start(&settings, &mut reporter, &mut Handover::default()).await?;
     while let Some(new) = daemon.serve(&load, &mut requests, &mut reporter).await {

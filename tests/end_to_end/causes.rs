@@ -36,7 +36,10 @@ fn a_line_of_the_host() {
         let status = rig.daemon.status_when("the fault of the host", failed).await;
         assert!(quarantined(&status).is_empty(), "{status}");
         let note = &notes(&status, "Host nginx", "ReloadFailed")[0];
-        assert!(note.contains("nginx refuses the configuration of this node") && note.contains("busy_buffers"), "{note}");
+        assert!(
+            note.contains("nginx refuses the configuration of this node") && note.contains("busy_buffers"),
+            "{note}"
+        );
         serves(&["innocent.test/one", "other.test/one"]).await;
         std::fs::write(&path, before).unwrap();
         serves(&["innocent.test/two", "other.test/two"]).await;

@@ -28,12 +28,24 @@ impl Crowd {
     }
 }
 
-/// The oldest workers, which have to end before new ones replace the current workers.
+/// The workers of one generation start within this time, in ticks of 10 ms; reloads are further
+/// apart.
+const TOGETHER: u64 = 10;
+
+/// The workers that have to end before new ones replace the current workers: those that took
+/// connections for the shortest time, because they have the fewest, and of these the oldest.
+/// Nothing tells the connections of a worker to a process without further privileges.
 pub fn surplus(table: &Table, generations: usize) -> Vec<Process> {
     let mut draining: Vec<_> = table.in_role(Role::Draining).collect();
     let workers = table.in_role(Role::Worker).count();
     let Crowd { draining: old, most } = Crowd::of(draining.len(), workers, generations);
-    draining.sort_unstable_by_key(|process| (process.started, process.pid));
+    let starts = || table.children.iter().map(|(process, _)| process.started);
+    let took = |process: &Process| {
+        let next = starts().filter(|start| *start > process.started + TOGETHER).min();
+        next.map_or(u64::MAX, |next| next - process.started)
+    };
+    // Times that differ by less than a factor of two say nothing.
+    draining.sort_by_cached_key(|process| (took(process).checked_ilog2(), process.started, process.pid));
     draining.truncate((old + workers).saturating_sub(most));
     draining
 }
@@ -51,8 +63,9 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room_for_those_that_will_drain_next() {
-        let old = &[(40, 14), (10, 31), (30, 12), (20, 31), (31, 12)];
+    fn those_that_took_connections_for_the_shortest_time_make_room() {
+        let old = &[(40, 140), (10, 310), (30, 120), (20, 310), (31, 120)];
+        let after_long = &[(30, 100), (31, 500), (32, 520), (33, 545)];
         for (what, workers, draining, generations, expected) in [
             ("nobody drains", 2, &[][..], 2, &[][..]),
             ("there is room", 2, old, 4, &[]),
@@ -60,6 +73,8 @@ mod tests {
             ("by the time of their start, not their number", 2, old, 3, &[30]),
             ("and as many as it takes", 2, old, 2, &[30, 31, 40]),
             ("without a worker that takes connections", 0, old, 4, &[30]),
+            ("one that took connections for long stays", 1, after_long, 4, &[31]),
+            ("until there is no other", 1, after_long, 2, &[31, 32, 30]),
         ] {
             let ended: Vec<_> = surplus(&table(workers, draining), generations).iter().map(|one| one.pid).collect();
             assert_eq!(ended, expected, "{what}");

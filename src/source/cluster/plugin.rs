@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use kube::config::{AuthInfo, ExecConfig};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -126,6 +127,21 @@ pub async fn replace(user: &mut AuthInfo) -> Result<Option<Timestamp>, PluginErr
     Ok(given.expiration_timestamp)
 }
 
+/// As many files as programs may have open where nobody says otherwise.
+const FILES: u64 = 1024;
+
+/// Gives the plugin the usual limit of open files, not the daemon's: it may use select(2), or close
+/// every file up to the limit.
+fn limit_files(plugin: Option<u32>) {
+    let plugin = plugin.and_then(|plugin| rustix::process::Pid::from_raw(plugin.try_into().ok()?));
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.current.map(|current| current.min(FILES));
+    if let Some(plugin) = plugin {
+        // A plugin that has ended already needs none.
+        let _ = prlimit(Some(plugin), Resource::Nofile, Rlimit { current, maximum: limit.maximum });
+    }
+}
+
 /// Runs the plugin within the time limit and returns its standard output.
 async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError> {
     let named = |source| PluginError::Read { command: command.to_owned(), source };
@@ -144,6 +160,7 @@ async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError>
     })?;
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let mut group = Group(child.id());
+    limit_files(child.id());
     let work = async {
         let (output, errors) = tokio::try_join!(read(output, LONGEST_ANSWER), read(errors, LONGEST_COMPLAINT))?;
         Ok((child.wait().await?, output, errors))

@@ -1,5 +1,6 @@
 //! Credentials on disk, and a server that requires them.
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -188,6 +189,17 @@ async fn a_plugin_that_gives_nothing_of_use_is_named_with_its_reason() {
     let error = plugin::replace(&mut user(Path::new("/nowhere/plugin"))).await.unwrap_err().to_string();
     assert!(error.starts_with("the credential plugin /nowhere/plugin cannot be run: No such file"), "{error}");
     assert!(error.ends_with("; get it at the counter"), "{error}");
+}
+
+#[tokio::test]
+async fn a_plugin_may_open_as_many_files_as_is_usual() {
+    let (_, limit) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    assert!(limit > 1024, "what was to be tested");
+    setrlimit(Resource::RLIMIT_NOFILE, limit, limit).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let credential = format!(r#"echo '{{"apiVersion":"{VERSION}","status":{{"token":"t"}}}}'"#);
+    let lines = format!("until [ $(ulimit -n) = 1024 ]; do :; done\n{credential}");
+    plugin::replace(&mut user(&plugin(folder.path(), "plugin", &lines))).await.unwrap();
 }
 
 #[tokio::test]
