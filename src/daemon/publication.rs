@@ -13,7 +13,7 @@ use super::link::Link;
 use super::status::Status;
 use crate::config::Settings;
 use crate::publish::{Address, Confirmed, Counts, Life, Options, Outlook, Publisher, Revision, Served};
-use crate::source::cluster::{Need, WatchHealth};
+use crate::source::cluster::{History, Need, WatchHealth};
 use crate::translate::{Accepted, Claims};
 use ingressd_apply::{Contents, Outcome, Pinned};
 use ingressd_model::{ClaimOrder, ObjectId};
@@ -46,8 +46,8 @@ pub struct Publication {
     link: Option<Link>,
     options: Options,
     counts: Counts,
-    /// The API server that is published to.
-    server: Option<String>,
+    /// The API server that is published to, and what its revisions belong to.
+    history: Option<History>,
     publisher: Option<Publisher>,
     told: watch::Sender<Option<Served>>,
     served: Served,
@@ -62,7 +62,8 @@ pub struct Publication {
     claims: Option<Arc<Claims>>,
     /// Since when nginx runs and does not answer.
     silent: Option<Instant>,
-    /// Since when the source reads another API server, of which it has not read everything yet.
+    /// Since when the source reads another API server, or older data of the same, of which it has
+    /// not read everything yet.
     asked_anew: Option<Instant>,
 }
 
@@ -82,7 +83,7 @@ impl Publication {
             None => {}
         }
         let mut publication = Publication {
-            server: link.as_ref().and_then(|link| link.clients().server()),
+            history: link.as_ref().and_then(known_history),
             link,
             options: options.clone(),
             counts: counts.clone(),
@@ -109,22 +110,32 @@ impl Publication {
     }
 
     /// Starts anew when the kubeconfig names another API server, which may belong to another
-    /// cluster: its leader and members have nothing to do with those known so far. Returns whether
-    /// it did.
+    /// cluster: its leader and members have nothing to do with those known so far. The same when
+    /// the store of the API server was restored from a backup: what was written since is lost, and
+    /// revisions begin again below those known so far. Returns whether it did.
     pub fn follow_server(&mut self) -> bool {
-        let server = self.link.as_ref().and_then(|link| link.clients().server());
-        if server.is_none() || server == self.server {
+        let history = self.link.as_ref().and_then(known_history);
+        if history.is_none() || history == self.history {
             return false;
         }
-        let is_other = std::mem::replace(&mut self.server, server).is_some();
-        if is_other {
-            // Nothing can be written to the previous server any more; the record there expires by
-            // itself. And nothing that was read from it is published to the new one.
-            self.publisher = None;
-            self.forget();
-            self.publish();
+        let Some(before) = std::mem::replace(&mut self.history, history.clone()) else { return false };
+        let restored = history.and_then(|history| history.restored).filter(|_| self.is_server_of(&before));
+        if restored.is_some() {
+            tracing::warn!(
+                "the API server has older data than before, as after its store was restored from a backup: \
+                 everything is read and published anew"
+            );
         }
-        is_other
+        // Nothing can be written to another server any more; the record there expires by itself.
+        // And nothing that was read before is published now.
+        self.publisher = None;
+        self.forget(restored.unwrap_or_else(Instant::now));
+        self.publish();
+        true
+    }
+
+    fn is_server_of(&self, before: &History) -> bool {
+        self.history.as_ref().is_some_and(|history| history.server == before.server)
     }
 
     /// Checks that the tasks of publishing still run.
@@ -138,10 +149,10 @@ impl Publication {
 
     /// Forgets the objects, which may be those of another cluster. nginx serves the same as
     /// before.
-    fn forget(&mut self) {
+    fn forget(&mut self, since: Instant) {
         self.served = Served { serving: self.served.serving, ..Served::default() };
         (self.cycled, self.confirmed, self.read, self.earlier, self.claims) = (None, None, None, None, None);
-        self.asked_anew = Some(Instant::now());
+        self.asked_anew = Some(since);
         self.told.send_replace(None);
     }
 
@@ -296,7 +307,10 @@ impl Publication {
         let unserved = self.served.accepted.iter().filter(|id| !is_confirmed(id) && !is_closed(id));
         self.served.unserved = unserved.cloned().collect();
         self.served.confirmed = Some(confirmed);
-        self.served.observed = Some(Revision(contents.revision.unwrap_or_default()));
+        // A revision that the cluster has not reached is of the time before a restore.
+        let newest = newest(&self.served.snapshot);
+        let revision = contents.revision.map(Revision).filter(|revision| newest.is_none_or(|newest| *revision <= newest));
+        self.served.observed = Some(revision.unwrap_or(Revision(0)));
     }
 
     /// Publishes the current state, if it differs.
@@ -358,6 +372,10 @@ impl Publication {
             publisher.stop().await;
         }
     }
+}
+
+fn known_history(link: &Link) -> Option<History> {
+    Some(link.clients().history()).filter(|history| history.server.is_some())
 }
 
 /// What is served now, with the time since when. When it is not known what was served before, all
@@ -551,7 +569,7 @@ mod tests {
         watch.heard = Some(Instant::now());
         assert!(!publication.read(&heard(&watch)));
         publication.began();
-        publication.forget();
+        publication.forget(Instant::now());
         // The running cycle and earlier snapshots belong to the other cluster.
         publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
         assert!(!publication.read(&heard(&watch)), "nothing came from the new one yet");

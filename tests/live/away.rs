@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::fleet::{self, expect_no_failure, request};
@@ -304,6 +304,34 @@ fn it_starts_again_with_no_memory_of_what_it_told() {
         expect_status("comes.example", 200).await;
         expect_status("goes.example", 404).await;
         cluster.daemon.status_when("current watches", is_current).await;
+    });
+}
+
+#[test]
+fn its_store_is_restored_from_a_backup() {
+    cluster::run_alone(async |cluster| {
+        cluster.objects.serve_shop().await;
+        let backup = cluster.folder().join("store");
+        cluster.control_plane.back_up(&backup).await;
+        cluster.start().await;
+        cluster.objects.apply(ingress("lost").host("lost.example", "web")).await;
+        for name in ["shop", "lost"] {
+            cluster.objects.until_published(name, &[ADDRESS]).await;
+        }
+        // The restored server is not to reach the revisions of before by its own start.
+        for number in 0..500 {
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "filler"}, "data": {"n": number.to_string()}});
+            cluster.objects.apply(map).await;
+        }
+        cluster.control_plane.take_back(&backup).await;
+        cluster.reconnect().await;
+        assert_eq!(cluster.objects.addresses("shop").await, [""; 0], "the backup is from before it was published");
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        expect_status("lost.example", 404).await;
+        cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
+        cluster.objects.until_published("comes", &[ADDRESS]).await;
+        expect_status("comes.example", 200).await;
+        assert!(cluster.daemon.log().contains("has older data than before"), "{}", cluster.daemon.log());
     });
 }
 

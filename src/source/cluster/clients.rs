@@ -2,7 +2,7 @@
 //! renewed.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::{Client, Config};
 use tokio::sync::{Notify, watch};
@@ -28,6 +28,18 @@ pub struct Clients {
     line: watch::Receiver<Line>,
     /// Notified when the API server responds 401.
     unknown: Arc<Notify>,
+    /// When a list was found to be older than what was seen before; `None` while none was.
+    restored: watch::Sender<Option<Instant>>,
+}
+
+/// What revisions of objects belong to. They mean nothing to another API server, nor to one whose
+/// store was restored from a backup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// The URL of the server; `None` before there are credentials.
+    pub server: Option<String>,
+    /// When its data were seen to be older than before; `None` while they never were.
+    pub restored: Option<Instant>,
 }
 
 /// The purpose of a client.
@@ -110,7 +122,7 @@ impl Clients {
         let (requests, unknown) = (Arc::<Requests>::default(), Arc::<Notify>::default());
         let client = |purpose| Switch::client(purpose, line.clone(), Arc::clone(&requests), Arc::clone(&unknown));
         let (watch, write, lease) = (client(Purpose::Watch), client(Purpose::Write), client(Purpose::Lease));
-        Clients { watch, write, lease, requests, line, unknown }
+        Clients { watch, write, lease, requests, line, unknown, restored: watch::Sender::new(None) }
     }
 
     /// The same client for each purpose, for tests against a double of the API server.
@@ -125,6 +137,16 @@ impl Clients {
     /// The API server that is asked now; `None` before there are credentials.
     pub fn server(&self) -> Option<String> {
         self.line.borrow().connections.as_ref().map(|connections| connections.server.clone())
+    }
+
+    /// What the revisions that are read now belong to.
+    pub fn history(&self) -> History {
+        History { server: self.server(), restored: *self.restored.borrow() }
+    }
+
+    /// Tells all streams when the data of the API server are older than before.
+    pub(super) fn restored(&self) -> watch::Sender<Option<Instant>> {
+        self.restored.clone()
     }
 
     /// The counters of requests.

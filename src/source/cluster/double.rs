@@ -192,6 +192,21 @@ impl Double {
         state.tell("DELETED", key, object);
     }
 
+    /// The objects as they are now.
+    pub fn back_up(&self) -> (u64, BTreeMap<Key, Value>) {
+        let state = self.state();
+        (state.version, state.objects.clone())
+    }
+
+    /// Replaces the objects by those of a backup. Watches go on, and report what is newer than
+    /// what they asked for.
+    pub fn restore(&self, (version, objects): (u64, BTreeMap<Key, Value>)) {
+        let state = &mut *self.state();
+        state.log.retain(|(_, told, _)| *told <= version);
+        (state.version, state.objects) = (version, objects);
+        state.applied.clear();
+    }
+
     /// The number of changes so far.
     pub fn version(&self) -> u64 {
         self.state().version

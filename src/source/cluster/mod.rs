@@ -29,7 +29,7 @@ mod tests;
 mod words;
 
 pub use administrator::{Administrator, AdministratorError, Token, try_out};
-pub use clients::Clients;
+pub use clients::{Clients, History};
 pub use found::{Found, Known};
 pub use health::{Need, Section, WatchHealth};
 pub use inventory::Extent;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::clients::{Clients, Line};
+use super::clients::{Clients, History, Line};
 use super::found::{Found, Known};
 use super::words::words;
 use super::{depth, events};
@@ -81,6 +81,10 @@ pub enum Failure {
     /// The API server does not have the changes since then any more (410): a new list is needed.
     #[error("the API server does not know any more what changed")]
     Gone,
+    /// The list is older than what was seen before: the store of the API server was restored from
+    /// a backup. No revision from before can be compared any more.
+    #[error("the API server has older data than before")]
+    Restored,
 }
 
 impl Failure {
@@ -123,7 +127,29 @@ pub struct Stream<K> {
     /// Changes when a watch that failed works again.
     revived: watch::Sender<u64>,
     line: watch::Receiver<Line>,
+    /// Changes when the API server has older data than before.
+    restored: watch::Sender<Option<Instant>>,
     kind: PhantomData<fn() -> K>,
+}
+
+/// How far a stream has come.
+#[derive(Debug, Default)]
+struct Position {
+    /// The `resourceVersion` to watch from; `None` when everything has to be listed.
+    from: Option<String>,
+    /// The newest that was seen; `None` when the API server's versions are not numbers.
+    reached: Option<u128>,
+}
+
+impl Position {
+    fn reach(&mut self, version: String) {
+        self.reached = version.parse().ok();
+        self.from = Some(version);
+    }
+
+    fn reach_if_known(&mut self, version: Option<String>) {
+        version.into_iter().for_each(|version| self.reach(version));
+    }
 }
 
 #[derive(Deserialize)]
@@ -153,6 +179,7 @@ impl<K: Known> Stream<K> {
             relist: watch::channel(0).1,
             revived: watch::Sender::new(0),
             line: clients.line(),
+            restored: clients.restored(),
             kind: PhantomData,
         }
     }
@@ -189,23 +216,23 @@ impl<K: Known> Stream<K> {
 
     /// Reports everything, for ever.
     pub async fn follow(mut self, sink: &mut impl Sink<K>) {
-        let mut position: Option<String> = None;
+        let mut position = Position::default();
         let mut pauses = self.pauses();
         let mut failing = false;
         // The time before which changes of namespaces start no list.
         let mut rested = Instant::now();
-        let mut known = server(&self.line.borrow_and_update());
+        let mut known = self.history();
         loop {
-            let server = server(&self.line.borrow_and_update());
-            // A `resourceVersion` of another server means nothing to this one.
-            if std::mem::replace(&mut known, server.clone()) != server {
-                position = None;
+            let history = self.history();
+            if std::mem::replace(&mut known, history.clone()) != history {
+                position = Position::default();
             }
-            let lists = position.is_none();
+            let lists = position.from.is_none();
             if lists {
                 self.relist.mark_unchanged();
             }
             let (mut line, mut relist) = (self.line.clone(), self.relist.clone());
+            let mut restored = self.restored.subscribe();
             let began = Instant::now();
             // A list is read to its end whatever namespaces come meanwhile, and the next one comes
             // after a pause, so that other requests have their turn.
@@ -218,11 +245,12 @@ impl<K: Known> Stream<K> {
             let ended = tokio::select! {
                 ended = turn => Some(ended),
                 // After an error the selection cannot change any more.
-                Ok(_) = line.wait_for(|line| self::server(line) != server) => None,
+                Ok(_) = line.wait_for(|line| server(line) != history.server) => None,
+                Ok(_) = restored.wait_for(|restored| *restored != history.restored) => None,
                 Ok(()) = anew, if !lists => None,
             };
-            let Some(ended) = ended.filter(|_| self::server(&self.line.borrow()) == server) else {
-                position = None;
+            let Some(ended) = ended.filter(|_| self.history() == history) else {
+                position.from = None;
                 continue;
             };
             if lists && ended.is_ok() {
@@ -255,6 +283,11 @@ impl<K: Known> Stream<K> {
         }
     }
 
+    /// What the revisions that this stream reads belong to.
+    fn history(&mut self) -> History {
+        History { server: server(&self.line.borrow_and_update()), restored: *self.restored.borrow() }
+    }
+
     fn pauses(&self) -> impl Iterator<Item = Duration> + use<K> {
         let (first, longest) = self.timing.pauses;
         let builder = ExponentialBuilder::default().with_min_delay(first).with_max_delay(longest);
@@ -265,12 +298,13 @@ impl<K: Known> Stream<K> {
     /// returns when the API server ends that.
     async fn turn(
         &self,
-        position: &mut Option<String>,
+        position: &mut Position,
         failing: &mut bool,
         sink: &mut impl Sink<K>,
     ) -> Result<(), Failure> {
-        let Some(from) = position.clone() else {
-            *position = Some(self.list(sink).await?);
+        let Some(from) = position.from.clone() else {
+            let listed = self.list(position.reached, sink).await?;
+            position.reach(listed);
             return Ok(());
         };
         let parameters = WatchParams {
@@ -284,12 +318,12 @@ impl<K: Known> Stream<K> {
         let beginning = tokio::time::timeout(self.timing.answer, events::begin(&self.client, request));
         let events = match beginning.await.map_err(|_| Failure::TooSlow(self.timing.answer))? {
             Err(error) if is_gone(&error) => {
-                *position = None;
+                position.from = None;
                 return Err(Failure::Gone);
             }
             begun => begun?,
         };
-        sink.heard(position.as_deref());
+        sink.heard(position.from.as_deref());
         if std::mem::take(failing) {
             self.revived.send_modify(|number| *number += 1);
         }
@@ -304,7 +338,7 @@ impl<K: Known> Stream<K> {
                     if silent {
                         // The watch may wait for a `resourceVersion` that a server with other data
                         // does not reach for long.
-                        *position = None;
+                        position.from = None;
                     }
                     return Ok(());
                 }
@@ -313,30 +347,31 @@ impl<K: Known> Stream<K> {
             match event {
                 WatchEvent::Added(value) | WatchEvent::Modified(value) => {
                     let Some(found) = Found::of(value) else { continue };
-                    *position = found.position.clone().or_else(|| position.take());
+                    position.reach_if_known(found.position.clone());
                     sink.applied(found);
                 }
                 WatchEvent::Deleted(value) => {
                     let Some(gone) = Found::<K>::of(value) else { continue };
-                    *position = gone.position.or_else(|| position.take());
+                    position.reach_if_known(gone.position);
                     sink.deleted(&gone.namespace, &gone.name);
                 }
-                WatchEvent::Bookmark(bookmark) => *position = Some(bookmark.metadata.resource_version),
+                WatchEvent::Bookmark(bookmark) => position.reach(bookmark.metadata.resource_version),
                 WatchEvent::Error(status) => {
                     let error = kube::Error::Api(status);
                     if is_gone(&error) {
-                        *position = None;
+                        position.from = None;
                         return Err(Failure::Gone);
                     }
                     return Err(error.into());
                 }
             }
-            sink.heard(position.as_deref());
+            sink.heard(position.from.as_deref());
         }
     }
 
-    /// Lists everything; returns the `resourceVersion` to watch from.
-    async fn list(&self, sink: &mut impl Sink<K>) -> Result<String, Failure> {
+    /// Lists everything; returns the `resourceVersion` to watch from. `reached` is the newest that
+    /// was seen before.
+    async fn list(&self, reached: Option<u128>, sink: &mut impl Sink<K>) -> Result<String, Failure> {
         let mut parameters = ListParams {
             label_selector: self.labels.clone(),
             field_selector: self.fields.clone(),
@@ -354,8 +389,15 @@ impl<K: Known> Stream<K> {
             match metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => parameters.continue_token = Some(token),
                 None => {
+                    let version = metadata.resource_version.unwrap_or_default();
+                    if version.parse().ok().zip(reached).is_some_and(|(version, reached): (u128, _)| version < reached)
+                    {
+                        // Every stream lists anew, this one as well.
+                        self.restored.send_replace(Some(Instant::now()));
+                        return Err(Failure::Restored);
+                    }
                     sink.end();
-                    return Ok(metadata.resource_version.unwrap_or_default());
+                    return Ok(version);
                 }
             }
         }

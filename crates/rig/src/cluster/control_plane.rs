@@ -1,7 +1,8 @@
 //! The one control plane of a test run, as `tests/cluster` provides it.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread;
@@ -19,6 +20,10 @@ pub const PORT: u16 = 6443;
 
 /// The API server, a part that can be stopped, started, paused and continued.
 pub const API_SERVER: &str = "kube-apiserver";
+
+/// The store, also the name of its folder.
+const STORE: &str = "etcd";
+const CONTROLLERS: &str = "kube-controller-manager";
 
 /// A control plane in a network namespace of its own.
 pub struct ControlPlane {
@@ -57,6 +62,11 @@ impl Turn {
             true => Turn::Alone(LOCK.write().await),
         }
     }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
+    assert!(copied.success(), "{} cannot be copied to {}", from.display(), to.display());
 }
 
 /// The program that runs it, which is kubectl as well.
@@ -118,6 +128,34 @@ impl ControlPlane {
     /// The authority that signs certificates of clients, and its key, PEM.
     pub fn client_authority(&self) -> [PathBuf; 2] {
         ["client-ca.crt", "client-ca.key"].map(|name| self.folder.join(name))
+    }
+
+    /// Copies the store as it is now. `folder` must not exist.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be copied.
+    pub async fn back_up(&self, folder: &Path) {
+        self.tell(&format!("pause {STORE}")).await;
+        copy(&self.folder.join(STORE), folder);
+        self.tell(&format!("continue {STORE}")).await;
+    }
+
+    /// Replaces the store by a copy that was made before, and starts everything again.
+    ///
+    /// # Panics
+    ///
+    /// When a part does not stop or start.
+    pub async fn take_back(&self, copy_of_store: &Path) {
+        for part in [CONTROLLERS, API_SERVER, STORE] {
+            self.tell(&format!("stop {part}")).await;
+        }
+        let store = self.folder.join(STORE);
+        fs::remove_dir_all(&store).unwrap();
+        copy(copy_of_store, &store);
+        for part in [STORE, API_SERVER, CONTROLLERS] {
+            self.tell(&format!("start {part}")).await;
+        }
     }
 
     /// Lets every part run again, however a test left it. It blocks, for a test that ends by a

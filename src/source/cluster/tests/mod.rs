@@ -265,6 +265,41 @@ async fn a_watch_that_is_silent_is_begun_anew_from_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_that_is_older_begins_everything_anew() {
+    let double = Double::default();
+    double.put("services", service("shop", "kept"));
+    double.put("ingresses", ingress("kept", &json!({}), &[]));
+    let backup = double.back_up();
+    let clients = Clients::of(&double.client());
+    let before = clients.history();
+    let mut source = ClusterSource::start(&clients, &options());
+    until(&mut source, |_, _| true).await;
+    for name in ["lost", "late"] {
+        double.put("services", service("shop", name));
+        double.put("ingresses", ingress(name, &json!({}), &[]));
+    }
+    until(&mut source, |snapshot, _| (snapshot.services.len(), snapshot.ingresses.len()) == (3, 3)).await;
+    // A list that is as old as what was seen before, as when a watch was silent, is no restore.
+    double.end_watches("services", true);
+    double.put("services", service("shop", "later"));
+    until(&mut source, |snapshot, _| snapshot.services.len() == 4).await;
+    assert_eq!(clients.history(), before);
+    double.restore(backup);
+    // One watch ends, and its list is older. The others are silent, and would be for long.
+    double.fail_next("services", "watch", Fault::Gone);
+    double.end_watches("services", false);
+    let fits = |snapshot: &Snapshot, _: &Observation| {
+        (names(&snapshot.services), names(&snapshot.ingresses)) == (vec!["kept"], vec!["kept"])
+    };
+    let (snapshot, reading) = tokio::time::timeout(TIMING.silence / 2, until(&mut source, fits)).await.unwrap();
+    let since = clients.history().restored.expect("revisions begin anew");
+    let is_new = |watch: &WatchHealth| watch.heard.is_some_and(|heard| heard > since);
+    assert!(reading.watches.iter().filter(|watch| watch.need == Need::Required).count() > 2);
+    until(&mut source, |_, reading| reading.watches.iter().all(|watch| !watch.synced || is_new(watch))).await;
+    assert!(snapshot.position.is_some_and(|position| position <= 2), "{:?}", snapshot.position);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     let double = Double::default();
     double.put("ingresses", ingress("a", &json!({}), &[]));
