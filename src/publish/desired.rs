@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::address::Address;
 use super::member::{Member, Revision};
 use super::roster::Life;
+use super::unserved::Unserved;
 use ingressd_model::ObjectId;
 
 /// Whether our own confirmed generation serves an object.
@@ -74,6 +75,22 @@ impl Nodes {
         nodes
     }
 
+    /// Whether the same nodes are published in both, and lack the same objects.
+    pub fn is_same(&self, other: &Nodes) -> bool {
+        fn part((member, life): &(Arc<Member>, Life)) -> (&str, &[Address], &Unserved, Life) {
+            (&member.identity, &member.addresses, &member.unserved, *life)
+        }
+        self.own == other.own
+            && self.known == other.known
+            && self.others.iter().map(part).eq(other.others.iter().map(part))
+    }
+
+    /// Whether they have come as far in both.
+    pub fn observe_same(&self, other: &Nodes) -> bool {
+        let observed = |(member, _): &(Arc<Member>, Life)| member.observed;
+        self.others.iter().map(observed).eq(other.others.iter().map(observed))
+    }
+
     /// Whether an address is or was one of our nodes'.
     pub fn knows(&self, address: &Address) -> bool {
         self.known.binary_search(address).is_ok()
@@ -135,7 +152,6 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::unserved::Unserved;
     use ingressd_model::Kind;
 
     const A: &str = "192.0.2.1";

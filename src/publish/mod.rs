@@ -9,6 +9,7 @@ mod chronicle;
 mod claim_order;
 mod contention;
 mod counts;
+mod damper;
 mod desired;
 mod documentation;
 mod election;

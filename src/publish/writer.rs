@@ -17,6 +17,7 @@ use super::address::Address;
 use super::bucket::Bucket;
 use super::call::{Failure, call};
 use super::counts::{Counts, StatusWrite};
+use super::damper::Damper;
 use super::desired::Nodes;
 use super::election::Leadership;
 use super::ledger::{Ledger, Plan, UnderWay, Write};
@@ -81,6 +82,9 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
     plan: Plan<S::Content>,
     /// The input of the present plan, and when it was made.
     planned: Option<(Served, Instant)>,
+    /// The nodes of the present plan; `None` when nothing could be planned.
+    nodes: Option<Nodes>,
+    damper: Damper,
     queue: VecDeque<Write<S::Content>>,
     under_way: UnderWay<S::Content>,
     requests: JoinSet<Ended<S::Content>>,
@@ -113,6 +117,8 @@ impl<S: StatusStrategy> Writer<S> {
             former: BTreeSet::new(),
             plan: Plan::default(),
             planned: None,
+            nodes: None,
+            damper: Damper::default(),
             queue: VecDeque::new(),
             under_way: UnderWay::new(),
             requests: JoinSet::new(),
@@ -134,8 +140,11 @@ impl<S: StatusStrategy> Writer<S> {
             let now = Instant::now();
             let leadership = inputs.leadership.borrow_and_update().clone();
             let may_write = self.may_write(&inputs.roster.borrow());
-            if std::mem::replace(&mut held, leadership.holds(now) && may_write) && !held {
+            let held_before = std::mem::replace(&mut held, leadership.holds(now) && may_write);
+            if held && !held_before {
                 self.ledger.forget();
+                self.damper = Damper::default();
+                due = Some(now);
             }
             if !held {
                 // From now on the next leader reports failures, also when a write of this node
@@ -150,7 +159,8 @@ impl<S: StatusStrategy> Writer<S> {
             self.look_back();
             let ready = self.send(&leadership, now);
             let expiry = inputs.roster.borrow().next_expiry(now);
-            let end = [due, self.plan.next, expiry, leadership.until.filter(|until| *until > now)];
+            let until = leadership.until.filter(|until| *until > now);
+            let end = [due, self.plan.next, expiry, self.damper.next(now), until];
             let end = end.into_iter().flatten().min();
             let mut go_on = Ok(());
             let again = tokio::select! {
@@ -160,8 +170,12 @@ impl<S: StatusStrategy> Writer<S> {
                     let served = inputs.served.borrow();
                     Some(next_comparison(self.planned.as_ref(), served.as_ref(), Instant::now()))
                 }
-                changed = inputs.roster.changed() => { go_on = changed; Some(now) }
-                changed = inputs.leadership.changed() => { go_on = changed; Some(now) }
+                changed = inputs.roster.changed() => {
+                    go_on = changed;
+                    if held { self.compare_nodes(&inputs, Instant::now()) } else { None }
+                }
+                // Whether this node leads is seen above; that it leads for longer changes nothing.
+                changed = inputs.leadership.changed() => { go_on = changed; None }
                 changed = inputs.place.changed() => { go_on = changed; Some(now) }
                 Some(done) = self.requests.join_next() => match done {
                     Ok((write, result)) => (!self.finish(&write, result)).then_some(now),
@@ -191,17 +205,12 @@ impl<S: StatusStrategy> Writer<S> {
     }
 
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
-        let served = inputs.served.borrow_and_update();
-        let roster = inputs.roster.borrow_and_update();
-        self.planned = served.clone().map(|served| (served, now));
-        let place = inputs.place.borrow_and_update();
-        self.plan = match (&*served, &*place) {
-            (Some(served), Some(place)) if leads && roster.is_complete() => {
-                let us = Member::of(&self.identity, served, place);
-                self.former.extend(us.addresses.iter().cloned());
-                let nodes = Nodes::new(&us, roster.members(now), &self.former);
-                self.ledger.plan(served, &nodes, &self.under_way, now)
-            }
+        inputs.place.mark_unchanged();
+        inputs.roster.mark_unchanged();
+        self.planned = inputs.served.borrow_and_update().clone().map(|served| (served, now));
+        self.nodes = if leads { self.nodes(inputs, now) } else { None };
+        self.plan = match (&self.planned, &self.nodes) {
+            (Some((served, _)), Some(nodes)) => self.ledger.plan(served, nodes, &self.under_way, now),
             _ => Plan::default(),
         };
         let contended = std::mem::take(&mut self.plan.contended);
@@ -211,6 +220,36 @@ impl<S: StatusStrategy> Writer<S> {
             changed
         });
         self.queue = std::mem::take(&mut self.plan.writes).into();
+    }
+
+    /// When the plan has to be made anew after a record changed. Each node renews its own every
+    /// few seconds, which alone means nothing, and notes in it each generation that it made.
+    fn compare_nodes(&mut self, inputs: &Inputs, now: Instant) -> Option<Instant> {
+        let nodes = self.nodes(inputs, now);
+        match (&self.planned, &self.nodes, &nodes) {
+            (Some((_, at)), Some(planned), Some(nodes)) if planned.is_same(nodes) => {
+                (!planned.observe_same(nodes)).then(|| *at + COMPARISON)
+            }
+            (_, None, None) => None,
+            _ => Some(now),
+        }
+    }
+
+    /// The nodes that may be published now; `None` while not all is known.
+    fn nodes(&mut self, inputs: &Inputs, now: Instant) -> Option<Nodes> {
+        let served = inputs.served.borrow().clone()?;
+        let place = inputs.place.borrow().clone()?;
+        let us = Member::of(&self.identity, &served, &place);
+        self.former.extend(us.addresses.iter().cloned());
+        let roster = inputs.roster.borrow();
+        if !roster.is_complete() {
+            return None;
+        }
+        let mut nodes = Nodes::new(&us, roster.members(now), &self.former);
+        let members = roster.members(now).map(|(member, _)| &**member).filter(|member| member.identity != us.identity);
+        let drained = members.chain([&us]).filter(|member| member.drained).map(|member| Arc::clone(&member.identity));
+        self.damper.hold_back(&mut nodes, &us.identity, &drained.collect(), now);
+        Some(nodes)
     }
 
     /// Sends the writes that may be sent now. Returns when more may be sent.

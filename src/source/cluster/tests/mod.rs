@@ -288,14 +288,13 @@ async fn a_list_that_is_older_begins_everything_anew() {
     // One watch ends, and its list is older. The others are silent, and would be for long.
     double.fail_next("services", "watch", Fault::Gone);
     double.end_watches("services", false);
-    let fits = |snapshot: &Snapshot, _: &Observation| {
+    let fits = |snapshot: &Snapshot, reading: &Observation| {
+        let since = clients.history().restored;
+        let is_new = |watch: &WatchHealth| watch.heard > since && since.is_some();
         (names(&snapshot.services), names(&snapshot.ingresses)) == (vec!["kept"], vec!["kept"])
+            && reading.watches.iter().all(|watch| !watch.synced || is_new(watch))
     };
-    let (snapshot, reading) = tokio::time::timeout(TIMING.silence / 2, until(&mut source, fits)).await.unwrap();
-    let since = clients.history().restored.expect("revisions begin anew");
-    let is_new = |watch: &WatchHealth| watch.heard.is_some_and(|heard| heard > since);
-    assert!(reading.watches.iter().filter(|watch| watch.need == Need::Required).count() > 2);
-    until(&mut source, |_, reading| reading.watches.iter().all(|watch| !watch.synced || is_new(watch))).await;
+    let (snapshot, _) = tokio::time::timeout(TIMING.silence / 2, until(&mut source, fits)).await.unwrap();
     assert!(snapshot.position.is_some_and(|position| position <= 2), "{:?}", snapshot.position);
 }
 

@@ -1,0 +1,88 @@
+//! What the records of nodes, which change every few seconds, cost the leader and the API server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::networking::v1::Ingress;
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::{Counts, World};
+use crate::publish::address::Address;
+use crate::publish::desired::{Nodes, Subject};
+use crate::publish::served::Served;
+use crate::publish::status::{IngressAddresses, Object, StatusStrategy};
+use crate::publish::trouble::Board;
+use crate::publish::writer::{Inputs, Outputs, Writer};
+
+/// The strategy of Ingresses, which counts how often all objects are looked at.
+struct Counting(Arc<AtomicUsize>);
+
+impl StatusStrategy for Counting {
+    type Kind = Ingress;
+    type Content = Vec<Address>;
+
+    fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Vec<Address>>> + Send {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        IngressAddresses.objects(served)
+    }
+
+    fn desired(&self, subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
+        IngressAddresses.desired(subject, nodes)
+    }
+
+    fn status(&self, content: &Vec<Address>) -> Value {
+        IngressAddresses.status(content)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_changes_nothing_but_its_time_makes_no_plan() {
+    let mut world = World::of_two().await;
+    let node = world.node("one");
+    let outlook = node.publisher.as_ref().unwrap().outlook().clone();
+    let inputs = Inputs {
+        served: node.served.subscribe(),
+        roster: outlook.roster,
+        leadership: outlook.leadership,
+        place: outlook.place,
+    };
+    let client = world.api.client_of("one", world.node("one").availability.subscribe());
+    let (plans, options) = (Arc::<AtomicUsize>::default(), Arc::new(world.options.clone()));
+    let (strategy, trouble) = (Counting(Arc::clone(&plans)), Board::default().trouble("statuses cannot be written"));
+    let writer = Writer::new(strategy, client, "one_0".into(), options, Counts::default(), Outputs::default(), trouble);
+    let writing = tokio::spawn(writer.run(inputs));
+    world.seconds(2).await;
+    let before = plans.load(Ordering::Relaxed);
+    assert!(before > 0 && world.leaders() == ["one"]);
+    // The daemons have nothing to say, and both renew their Leases many times.
+    let version = world.api.version();
+    sleep(Duration::from_secs(120)).await;
+    assert!(world.api.version() > version + 40, "{} writes", world.api.version() - version);
+    assert_eq!(plans.load(Ordering::Relaxed), before);
+    // What a record says is followed at once.
+    world.node("two").serving = false;
+    let node = world.node("two");
+    let api = node.served.borrow().clone().map(|served| Served { serving: false, ..served });
+    node.served.send_replace(api);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(world.addresses(), ["192.0.2.1"]);
+    assert!(plans.load(Ordering::Relaxed) > before && !writing.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_comes_and_goes_is_followed_ever_more_slowly() {
+    let mut world = World::of_two().await;
+    let before = world.api.status_writes().len();
+    for turn in 0..60 {
+        world.node("two").serving = turn % 2 == 1;
+        world.seconds(1).await;
+    }
+    assert_eq!(world.addresses(), ["192.0.2.1"]);
+    let writes = world.api.status_writes().len() - before;
+    assert!(writes <= 4, "{writes} writes for one object");
+    // It stays.
+    world.seconds(70).await;
+    assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2"]);
+}
