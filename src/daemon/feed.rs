@@ -75,12 +75,14 @@ impl Feed {
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(_) => return,
                 };
+                let due = source.due();
                 sender.send_modify(|observed| match snapshot {
                     Ok(snapshot) => {
+                        let is_same = observed.snapshot.as_ref().is_some_and(|known| Arc::ptr_eq(known, &snapshot));
                         *observed = Observed {
                             snapshot: Some(snapshot),
-                            revision: observed.revision + 1,
-                            noticed: Some(noticed),
+                            revision: observed.revision + u64::from(!is_same),
+                            noticed: Some(noticed).filter(|_| !is_same),
                             read: Some(Instant::now()),
                             current: true,
                             ..Observed::default()
@@ -93,7 +95,10 @@ impl Feed {
                         observed.failure = Some(error.to_string().into());
                     }
                 });
-                wake.notified().await;
+                tokio::select! {
+                    () = wake.notified() => {}
+                    () = tokio::time::sleep_until(due.into()) => {}
+                }
             }
         });
         Ok(Feed { observed, task, holder: None })

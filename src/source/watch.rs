@@ -1,9 +1,11 @@
-//! Watches a folder of manifests by inotify, and signals when something in it may have changed.
+//! Watches a folder of manifests by inotify, and signals when something in it may have changed. What
+//! inotify does not report is found by a look at everything from time to time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -12,7 +14,11 @@ use tokio::sync::Notify;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_objects::Snapshot;
-use ingressd_objects::directory::{Changes, Directory, NeverRead, is_manifest};
+use ingressd_objects::directory::{Changes, Directory, NeverRead, Way, is_manifest};
+
+/// How often all files are compared with what was read. inotify reports nothing of what other
+/// hosts write to a shared file system, of a mount, or of a file that appears as a whole.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// A watched folder of manifests.
 #[derive(Debug)]
@@ -21,7 +27,10 @@ pub struct DirectorySource {
     directory: Directory,
     watches: Watches,
     pending: Arc<Mutex<Pending>>,
-    complete: bool,
+    /// When everything was compared last; `None` before the first time.
+    looked: Option<Instant>,
+    /// The snapshot that was returned last, and what it was made from.
+    told: Option<(Arc<Snapshot>, Option<Finding>, Arc<Snapshot>)>,
 }
 
 /// inotify is not available.
@@ -45,8 +54,10 @@ struct Pending {
     lost: bool,
     /// Watched folders that were moved or removed.
     moved: BTreeSet<PathBuf>,
-    /// Files that were written to and not closed yet.
-    unfinished: BTreeSet<PathBuf>,
+    /// Files that were written to and not closed yet, and when the last time was.
+    unfinished: BTreeMap<PathBuf, Instant>,
+    /// Links on the way to the files, and where they lead.
+    links: BTreeSet<PathBuf>,
 }
 
 impl DirectorySource {
@@ -69,12 +80,19 @@ impl DirectorySource {
         };
         let watcher =
             notify::recommended_watcher(handler).map_err(|source| WatchError { folder: folder.clone(), source })?;
-        let watches = Watches { watcher, watched: BTreeMap::new(), failed: None };
-        let directory = Directory::new(vec![folder.clone()]).dated();
-        Ok((DirectorySource { folder, directory, watches, pending, complete: false }, wake))
+        let watches = Watches { watcher, watched: BTreeMap::new(), wanted: BTreeSet::new(), failed: None };
+        let directory = Directory::new(vec![folder.clone()]).live();
+        Ok((DirectorySource { folder, directory, watches, pending, looked: None, told: None }, wake))
     }
 
-    /// Reads what changed since the last call. This blocks on the file system.
+    /// When there is something to read without a signal.
+    pub fn due(&self) -> Instant {
+        let look = self.looked.map_or_else(Instant::now, |looked| looked + LOOK);
+        self.directory.due().into_iter().chain([look]).min().unwrap_or(look)
+    }
+
+    /// Reads what changed since the last call. When nothing did, the snapshot stays the same in
+    /// memory. This blocks on the file system.
     ///
     /// # Errors
     ///
@@ -82,32 +100,57 @@ impl DirectorySource {
     /// empty. There is a signal when the folder appears.
     pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, NeverRead> {
         let (changes, unfinished) = self.take();
-        let Some(changes) = changes else { return Ok(self.directory.snapshot()) };
         self.watches.failed = None;
-        if !matches!(changes, Changes::Files(_)) {
+        let is_whole = !matches!(changes, Changes::Files(_));
+        if is_whole {
             self.watches.ancestors(&self.folder);
         }
-        let watches = &mut self.watches;
-        let read = self.directory.refresh(&changes, &unfinished, &mut |folder| watches.add(folder));
-        if read.is_err() {
-            // Nothing was read, so everything is still to be read.
-            self.pending.lock().unwrap_or_else(PoisonError::into_inner).structure = true;
+        let (watches, mut links) = (&mut self.watches, BTreeSet::new());
+        let read = self.directory.refresh(&changes, &unfinished, &mut |way| match way {
+            Way::Folder(folder) => watches.add(folder),
+            Way::Link(link) => {
+                link.parent().into_iter().for_each(|folder| watches.add(folder));
+                links.insert(link.to_owned());
+            }
+        });
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_whole {
+            pending.links = links;
         }
+        // Nothing was read, so everything is still to be read.
+        pending.structure |= read.is_err();
+        drop(pending);
         let snapshot = read?;
-        self.complete = true;
-        Ok(match self.watches.finding() {
-            None => snapshot,
+        if is_whole {
+            self.watches.forget_others();
+            self.looked = Some(Instant::now());
+        }
+        Ok(self.tell(snapshot))
+    }
+
+    fn tell(&mut self, snapshot: Arc<Snapshot>) -> Arc<Snapshot> {
+        let finding = self.watches.finding();
+        if let Some((read, found, told)) = &self.told
+            && Arc::ptr_eq(read, &snapshot)
+            && *found == finding
+        {
+            return Arc::clone(told);
+        }
+        let told = match &finding {
+            None => Arc::clone(&snapshot),
             Some(finding) => {
                 let mut told = (*snapshot).clone();
-                told.findings.push(finding);
+                told.findings.push(finding.clone());
                 told.findings.sort();
                 Arc::new(told)
             }
-        })
+        };
+        self.told = Some((snapshot, finding, Arc::clone(&told)));
+        told
     }
 
-    /// What to read again (`None` for nothing), and the files that are being written.
-    fn take(&mut self) -> (Option<Changes>, BTreeSet<PathBuf>) {
+    /// What to read again, and the files that are being written.
+    fn take(&mut self) -> (Changes, BTreeSet<PathBuf>) {
         // The lock is not held while watches change: the thread of inotify may be waiting for it.
         let (files, mut structure, lost, moved, unfinished) = {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,13 +159,17 @@ impl DirectorySource {
                 pending.unfinished.clear();
             }
             let pending = &mut *pending;
+            // A file that was truncated by its name is never closed.
+            let is_over = |_: &PathBuf, last: &mut Instant| last.elapsed() >= LOOK;
+            pending.files.extend(pending.unfinished.extract_if(.., is_over).map(|(path, _)| path));
+            let unfinished = pending.unfinished.keys().cloned().collect();
             let take = std::mem::take::<BTreeSet<PathBuf>>;
             let (structure, lost) = (std::mem::take(&mut pending.structure), std::mem::take(&mut pending.lost));
-            (take(&mut pending.files), structure, lost, take(&mut pending.moved), pending.unfinished.clone())
+            (take(&mut pending.files), structure, lost, take(&mut pending.moved), unfinished)
         };
         if lost {
             self.watches.forget(Path::new("/"));
-            return (Some(Changes::Content), unfinished);
+            return (Changes::Content, unfinished);
         }
         for path in moved {
             // The path is a watched folder: whether it is gone or replaced, everything below it
@@ -130,18 +177,12 @@ impl DirectorySource {
             structure |= self.watches.forget(&path);
         }
         // Files that vanished with their folder count as unreadable, not as deleted.
-        structure |= !self.folder.is_dir();
+        structure |= !self.folder.is_dir() || self.looked.is_none_or(|looked| looked.elapsed() >= LOOK);
         let simple = |path: &PathBuf| match std::fs::symlink_metadata(path) {
             Ok(metadata) => metadata.is_file(),
             Err(_) => true,
         };
-        let changes = if structure || !files.iter().all(simple) {
-            Some(Changes::All)
-        } else if files.is_empty() && self.complete {
-            None
-        } else {
-            Some(Changes::Files(files))
-        };
+        let changes = if structure || !files.iter().all(simple) { Changes::All } else { Changes::Files(files) };
         (changes, unfinished)
     }
 }
@@ -161,13 +202,15 @@ impl Pending {
     }
 
     fn note_path(&mut self, kind: EventKind, path: &Path) -> bool {
-        if !path.starts_with(&self.folder) && !self.folder.starts_with(path) {
+        let is_linked = self.links.contains(path);
+        let is_listed = path.strip_prefix(&self.folder).is_ok_and(|within| !is_in_hidden(within));
+        if !is_listed && !is_linked && !self.folder.starts_with(path) {
             return false;
         }
         match kind {
             EventKind::Modify(ModifyKind::Data(_)) => {
-                if is_manifest(path) {
-                    self.unfinished.insert(path.to_owned());
+                if is_manifest(path) && is_listed {
+                    self.unfinished.insert(path.to_owned(), Instant::now());
                 }
                 return false;
             }
@@ -179,7 +222,11 @@ impl Pending {
             _ => {}
         }
         self.unfinished.remove(path);
-        match is_manifest(path) {
+        if is_linked {
+            self.structure = true;
+            return true;
+        }
+        match is_manifest(path) && is_listed {
             true => drop(self.files.insert(path.to_owned())),
             false if matches!(kind, EventKind::Access(_)) => return false,
             // It is a folder, a symbolic link to one such as `..data` of a ConfigMap volume, or
@@ -189,6 +236,12 @@ impl Pending {
         }
         true
     }
+}
+
+/// Whether a path within the folder is in another one there whose files are not manifests.
+fn is_in_hidden(within: &Path) -> bool {
+    let folders = within.parent().into_iter().flat_map(Path::components);
+    folders.into_iter().any(|folder| folder.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
 fn is_being_created(path: &Path) -> bool {
@@ -205,6 +258,8 @@ struct Watches {
     watcher: RecommendedWatcher,
     /// Watched folders with device and inode.
     watched: BTreeMap<PathBuf, (u64, u64)>,
+    /// Those that the last look at everything wanted.
+    wanted: BTreeSet<PathBuf>,
     failed: Option<(PathBuf, notify::Error)>,
 }
 
@@ -227,10 +282,18 @@ impl Watches {
     fn add(&mut self, folder: &Path) {
         let Ok(metadata) = std::fs::metadata(folder) else { return };
         let identity = (metadata.dev(), metadata.ino());
+        self.wanted.insert(folder.to_owned());
         match self.watched.get(folder) {
             Some(known) if *known == identity => return,
             // Another folder has taken its place.
             Some(_) => drop(self.forget(folder)),
+            None => {}
+        }
+        // The kernel has one watch for a folder, whatever its path.
+        let known = self.watched.iter().find(|(_, known)| **known == identity);
+        match known.map(|(path, _)| path.clone()) {
+            Some(path) if self.wanted.contains(&path) => return,
+            Some(path) => self.unwatch(&path),
             None => {}
         }
         match self.watcher.watch(folder, RecursiveMode::NonRecursive) {
@@ -241,13 +304,22 @@ impl Watches {
         }
     }
 
+    /// Stops watching what nothing leads to any more.
+    fn forget_others(&mut self) {
+        let wanted = std::mem::take(&mut self.wanted);
+        let others: Vec<_> = self.watched.keys().filter(|watched| !wanted.contains(*watched)).cloned().collect();
+        others.iter().for_each(|watched| self.unwatch(watched));
+    }
+
+    fn unwatch(&mut self, folder: &Path) {
+        // The kernel may have removed the watch together with the folder.
+        let _ = self.watcher.unwatch(folder);
+        self.watched.remove(folder);
+    }
+
     fn forget(&mut self, folder: &Path) -> bool {
         let inside: Vec<_> = self.watched.keys().filter(|watched| watched.starts_with(folder)).cloned().collect();
-        for watched in &inside {
-            // The kernel may have removed the watch together with the folder.
-            let _ = self.watcher.unwatch(watched);
-            self.watched.remove(watched);
-        }
+        inside.iter().for_each(|watched| self.unwatch(watched));
         !inside.is_empty()
     }
 
@@ -281,7 +353,7 @@ mod tests {
         snapshot.secrets.iter().map(name).collect()
     }
 
-    /// Reads at each signal until the source has the expected objects.
+    /// Reads at each signal, and when it is due, until the source has the expected objects.
     async fn until(source: &mut DirectorySource, wake: &Notify, expected: &[&str]) -> Arc<Snapshot> {
         let mut last = String::new();
         let reading = async {
@@ -290,7 +362,7 @@ mod tests {
                     Ok(snapshot) if names(&snapshot) == expected => return snapshot,
                     other => last = format!("{other:?}"),
                 }
-                wake.notified().await;
+                let _ = tokio::time::timeout_at(source.due().into(), wake.notified()).await;
             }
         };
         let found = tokio::time::timeout(Duration::from_secs(20), reading).await;
@@ -368,6 +440,67 @@ mod tests {
         write("..2026_2", "2");
         fs::remove_dir_all(folder.join("..2026_1")).unwrap();
         until(&mut source, &wake, &["a=2"]).await;
+    }
+
+    #[tokio::test]
+    async fn links_are_followed_wherever_they_lead() {
+        let (home, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| elsewhere.path().join(name);
+        let switch = |to: &str| {
+            symlink(to, at("next")).unwrap();
+            fs::rename(at("next"), at("current")).unwrap();
+        };
+        for release in ["1", "2"] {
+            fs::create_dir(at(release)).unwrap();
+            fs::write(at(release).join("a.yaml"), secret("a", release)).unwrap();
+        }
+        fs::create_dir(at("files")).unwrap();
+        fs::write(at("files/b"), secret("b", "1")).unwrap();
+        switch("1");
+        symlink(at("current"), home.path().join("sub")).unwrap();
+        symlink(at("files/b"), home.path().join("b.yaml")).unwrap();
+        let (mut source, wake) = DirectorySource::start(home.path()).unwrap();
+        // Long before the next look at everything.
+        let now = Duration::from_secs(10);
+        let mut found = async |expected: &[&str]| tokio::time::timeout(now, until(&mut source, &wake, expected)).await;
+        found(&["a=1", "b=1"]).await.unwrap();
+        switch("2");
+        found(&["a=2", "b=1"]).await.expect("a folder behind a link that is switched");
+        fs::write(at("2/a.yaml"), secret("a", "3")).unwrap();
+        found(&["a=3", "b=1"]).await.expect("a file in it");
+        fs::write(at("files/b"), secret("b", "2")).unwrap();
+        found(&["a=3", "b=2"]).await.expect("the target of a linked file");
+        fs::write(at("files/new"), secret("b", "3")).unwrap();
+        fs::rename(at("files/new"), at("files/b")).unwrap();
+        found(&["a=3", "b=3"]).await.expect("the target is replaced");
+    }
+
+    #[tokio::test]
+    async fn what_nobody_reports_is_found_by_a_look() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("a.yaml"), secret("a", "1")).unwrap();
+        let (mut source, wake) = DirectorySource::start(home.path()).unwrap();
+        let first = until(&mut source, &wake, &["a=1"]).await;
+        source.watches.forget(Path::new("/"));
+        fs::write(home.path().join("a.yaml"), secret("a", "2")).unwrap();
+        assert!(Arc::ptr_eq(&source.snapshot().unwrap(), &first), "nothing is known of it");
+        source.looked = Instant::now().checked_sub(LOOK);
+        assert!(source.due() <= Instant::now());
+        assert_eq!(names(&source.snapshot().unwrap()), ["a=2"]);
+        // A file that is written to and never closed, as when it is truncated by its name.
+        let mut writer = fs::File::options().append(true).open(home.path().join("a.yaml")).unwrap();
+        writer.write_all(secret("b", "1").as_bytes()).unwrap();
+        let reported = async {
+            while source.pending.lock().unwrap().unfinished.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), reported).await.unwrap();
+        assert_eq!(names(&source.snapshot().unwrap()), ["a=2"]);
+        let long_ago = |last: &mut Instant| *last = last.checked_sub(LOOK).unwrap();
+        source.pending.lock().unwrap().unfinished.values_mut().for_each(long_ago);
+        assert_eq!(names(&source.snapshot().unwrap()), ["a=2", "b=1"]);
+        drop(writer);
     }
 
     #[tokio::test]

@@ -10,8 +10,12 @@ use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
 
 /// Collects the objects and findings of these files. The first file that describes an object
-/// counts.
-pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: Vec<Finding>) -> Snapshot {
+/// counts. Files that may be about to be replaced count for objects that no other one describes.
+pub fn collect<'files>(
+    files: impl Iterator<Item = &'files ReadFile>,
+    missing: impl Iterator<Item = &'files ReadFile>,
+    findings: Vec<Finding>,
+) -> Snapshot {
     let mut snapshot = Snapshot { findings, ..Snapshot::default() };
     let mut objects: BTreeMap<&ObjectId, Held<'_>> = BTreeMap::new();
     for file in files {
@@ -27,6 +31,9 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
                 }
             }
         }
+    }
+    for held in missing.flat_map(ReadFile::held) {
+        objects.entry(held.id).or_insert(held);
     }
     // The map is ordered by kind, namespace and name, so each list comes out sorted.
     for held in objects.into_values() {

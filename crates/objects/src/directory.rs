@@ -1,12 +1,15 @@
 //! Makes snapshots of a folder of manifests. It reads only files that changed, and keeps the
 //! content of files that cannot be read.
 
+mod links;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
@@ -23,14 +26,25 @@ use ingressd_model::{Field, Kind, ObjectId, Origin};
 pub struct Directory {
     roots: Vec<PathBuf>,
     purpose: Purpose,
-    /// Whether the times at which files were written matter.
-    is_dated: bool,
+    /// Whether the files are followed while they are written and replaced.
+    is_live: bool,
     files: BTreeMap<PathBuf, KnownFile>,
     /// Folders and roots that could not be listed, and why.
     unlisted: BTreeMap<PathBuf, String>,
     /// Roots that were listed at least once.
     listed: BTreeSet<PathBuf>,
     snapshot: Arc<Snapshot>,
+    /// Whether something changed since the snapshot was made.
+    is_stale: bool,
+}
+
+/// Where something may change that concerns the manifests.
+#[derive(Debug, Clone, Copy)]
+pub enum Way<'a> {
+    /// This folder is listed.
+    Folder(&'a Path),
+    /// A symbolic link on the way to a file or folder, or what the last one leads to.
+    Link(&'a Path),
 }
 
 /// A file or folder of the source was never read successfully.
@@ -54,12 +68,18 @@ pub enum Changes {
     Content,
 }
 
+/// How long a file may be missing before it counts as deleted: many programs remove a file and
+/// create it anew.
+const REPLACEMENT: Duration = Duration::from_millis(500);
+
 #[derive(Debug, Default)]
 struct KnownFile {
     stamp: Option<Stamp>,
     read: Arc<ReadFile>,
     /// Why it could not be read the last time.
     error: Option<String>,
+    /// Since when it is not there.
+    missing: Option<Instant>,
 }
 
 /// How files are read.
@@ -68,7 +88,16 @@ struct How {
     /// Whether to read files with unchanged metadata too.
     reread: bool,
     is_dated: bool,
+    /// How long a file may be missing.
+    patience: Duration,
+    now: Instant,
     purpose: Purpose,
+}
+
+impl How {
+    fn is_patient(&self, since: Instant) -> bool {
+        self.now < since + self.patience
+    }
 }
 
 /// Changes when a file is written or replaced.
@@ -94,9 +123,19 @@ impl Directory {
         Directory { purpose: Purpose::Judge, ..Directory::new(roots) }
     }
 
-    /// The same, with the times at which files were written.
-    pub fn dated(self) -> Self {
-        Directory { is_dated: true, ..self }
+    /// The same for a folder that is followed: the times at which files were written matter, and a
+    /// file that vanishes may be about to be replaced.
+    pub fn live(self) -> Self {
+        Directory { is_live: true, ..self }
+    }
+
+    /// When a file that is missing counts as deleted: then there is something to read.
+    pub fn due(&self) -> Option<Instant> {
+        self.missing().map(|since| since + REPLACEMENT).min()
+    }
+
+    fn missing(&self) -> impl Iterator<Item = Instant> {
+        self.files.values().filter_map(|known| known.missing)
     }
 
     /// The snapshot that was read last.
@@ -114,8 +153,9 @@ impl Directory {
         self.files().filter_map(|path| fs::read_to_string(path).ok()).collect()
     }
 
-    /// Reads what changed. `entering` is called for each folder before it is listed. Files in
-    /// `unfinished` are being written, so their earlier content is kept.
+    /// Reads what changed; when nothing did, the snapshot stays the same in memory. `entering` is
+    /// called for each folder before it is listed, and for each link. Files in `unfinished` are
+    /// being written, so their earlier content is kept.
     ///
     /// # Errors
     ///
@@ -125,46 +165,67 @@ impl Directory {
         &mut self,
         changes: &Changes,
         unfinished: &BTreeSet<PathBuf>,
-        entering: &mut dyn FnMut(&Path),
+        entering: &mut dyn FnMut(Way<'_>),
     ) -> Result<Arc<Snapshot>, NeverRead> {
-        let candidates = match changes {
-            Changes::Files(files) => {
-                files.iter().filter(|file| !unfinished.contains(*file)).cloned().collect::<BTreeSet<_>>()
-            }
-            Changes::All | Changes::Content => self.list(unfinished, entering),
+        let before = (self.files.len(), self.missing().count(), self.unlisted.clone());
+        let how = How {
+            reread: !matches!(changes, Changes::All),
+            is_dated: self.is_live,
+            patience: if self.is_live { REPLACEMENT } else { Duration::ZERO },
+            now: Instant::now(),
+            purpose: self.purpose,
         };
-        let how = How { reread: !matches!(changes, Changes::All), is_dated: self.is_dated, purpose: self.purpose };
-        let work: Vec<_> =
-            candidates.into_iter().map(|path| (self.files.remove(&path).unwrap_or_default(), path)).collect();
+        let mut candidates = match changes {
+            Changes::Files(files) => files.clone(),
+            Changes::All | Changes::Content => self.list(how.now, entering),
+        };
+        candidates.retain(|path| !unfinished.contains(path));
+        self.files.retain(|_, known| known.missing.is_none_or(|since| how.is_patient(since)));
+        let work: Vec<_> = candidates.into_iter().map(|path| (self.files.remove(&path), path)).collect();
         // Each file is read and decoded by itself; the order of the results does not depend on
         // which is done first.
-        let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, how), path)).collect();
-        let done = done.into_iter().filter_map(|(known, path)| Some((path, known?)));
+        let read = |(known, path): (Option<KnownFile>, PathBuf)| {
+            let before = known.as_ref().map(KnownFile::mark);
+            let file = KnownFile::refreshed(known, &path, how);
+            (before != file.as_ref().map(KnownFile::mark), file, path)
+        };
+        let done: Vec<_> = work.into_par_iter().map(read).collect();
+        self.is_stale |= done.iter().any(|(differs, ..)| *differs);
+        let done = done.into_iter().filter_map(|(_, known, path)| Some((path, known?)));
         // Comparing paths is slow. They are in order, so that a new map needs no more than one
         // comparison for each.
         match self.files.is_empty() {
             true => self.files = done.collect(),
             false => self.files.extend(done),
         }
+        self.is_stale |= before != (self.files.len(), self.missing().count(), self.unlisted.clone());
         let never = |root: &&PathBuf| self.unlisted.contains_key(*root) && !self.listed.contains(*root);
         if let Some((path, why)) = self.roots.iter().find(never).and_then(|root| self.unlisted.get_key_value(root)) {
             return Err(NeverRead { path: path.clone(), why: why.clone() });
         }
+        if !std::mem::take(&mut self.is_stale) {
+            return Ok(self.snapshot());
+        }
         let unread = self.findings();
-        self.snapshot = Arc::new(collect(self.files.values().map(|known| &*known.read), unread));
+        let read = |is_missing: bool| {
+            let known = self.files.values().filter(move |known| known.missing.is_some() == is_missing);
+            known.map(|known| &*known.read)
+        };
+        self.snapshot = Arc::new(collect(read(false), read(true), unread));
         Ok(self.snapshot())
     }
 
     /// Lists all files. Those in folders that cannot be listed stay known; those that are gone are
-    /// dropped.
-    fn list(&mut self, unfinished: &BTreeSet<PathBuf>, entering: &mut dyn FnMut(&Path)) -> BTreeSet<PathBuf> {
+    /// marked.
+    fn list(&mut self, now: Instant, entering: &mut dyn FnMut(Way<'_>)) -> BTreeSet<PathBuf> {
         let mut listing = Listing { files: BTreeSet::new(), unlisted: BTreeMap::new(), entered: Vec::new() };
         for root in &self.roots {
+            links::follow(root, &mut |path| entering(Way::Link(path)));
             match fs::metadata(root) {
                 Ok(metadata) if metadata.is_dir() => listing.folder(root, &metadata, entering),
                 Ok(_) => drop(listing.files.insert(root.clone())),
                 Err(error) => {
-                    entering(root);
+                    entering(Way::Folder(root));
                     listing.unlisted.insert(root.clone(), error.to_string());
                 }
             }
@@ -172,10 +233,11 @@ impl Directory {
         let kept = |path: &Path| {
             listing.files.contains(path) || listing.unlisted.keys().any(|folder| path.starts_with(folder))
         };
-        self.files.retain(|path, _| kept(path));
+        for (_, known) in self.files.iter_mut().filter(|(path, _)| !kept(path)) {
+            known.missing.get_or_insert(now);
+        }
         self.unlisted = listing.unlisted;
         self.listed.extend(self.roots.iter().filter(|root| !self.unlisted.contains_key(*root)).cloned());
-        listing.files.retain(|path| !unfinished.contains(path));
         listing.files
     }
 
@@ -191,14 +253,24 @@ impl Directory {
 }
 
 impl KnownFile {
+    /// Differs when anything about the file does that a snapshot shows.
+    fn mark(&self) -> (*const ReadFile, Option<String>, bool) {
+        (Arc::as_ptr(&self.read), self.error.clone(), self.missing.is_some())
+    }
+
     /// The file as it is now, `None` when it is gone.
-    fn refreshed(mut self, path: &Path, how: How) -> Option<KnownFile> {
-        match self.read_again(path, how) {
-            Ok(()) => self.error = None,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => (self.stamp, self.error) = (None, Some(error.to_string())),
+    fn refreshed(known: Option<KnownFile>, path: &Path, how: How) -> Option<KnownFile> {
+        let is_known = known.is_some();
+        let mut file = known.unwrap_or_default();
+        match file.read_again(path, how) {
+            Ok(()) => (file.error, file.missing) = (None, None),
+            Err(error) if is_gone(&error) => {
+                let since = *file.missing.get_or_insert(how.now);
+                return (is_known && how.is_patient(since)).then_some(file);
+            }
+            Err(error) => (file.stamp, file.error, file.missing) = (None, Some(error.to_string()), None),
         }
-        Some(self)
+        Some(file)
     }
 
     fn read_again(&mut self, path: &Path, how: How) -> io::Result<()> {
@@ -228,6 +300,11 @@ impl KnownFile {
     }
 }
 
+/// Whether there is no such file: a part of its path may be a file now.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 struct Listing {
     files: BTreeSet<PathBuf>,
     unlisted: BTreeMap<PathBuf, String>,
@@ -236,24 +313,28 @@ struct Listing {
 }
 
 impl Listing {
-    fn folder(&mut self, folder: &Path, metadata: &Metadata, entering: &mut dyn FnMut(&Path)) {
+    fn folder(&mut self, folder: &Path, metadata: &Metadata, entering: &mut dyn FnMut(Way<'_>)) {
         let identity = (metadata.dev(), metadata.ino());
         if self.entered.contains(&identity) {
             return;
         }
         self.entered.push(identity);
-        entering(folder);
+        entering(Way::Folder(folder));
         if let Err(error) = self.entries(folder, entering) {
             self.unlisted.insert(folder.to_owned(), error.to_string());
         }
         self.entered.pop();
     }
 
-    fn entries(&mut self, folder: &Path, entering: &mut dyn FnMut(&Path)) -> io::Result<()> {
+    fn entries(&mut self, folder: &Path, entering: &mut dyn FnMut(Way<'_>)) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
-            let path = entry?.path();
+            let entry = entry?;
+            let path = entry.path();
             if is_hidden(&path) {
                 continue;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                links::follow(&path, &mut |path| entering(Way::Link(path)));
             }
             match fs::metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => self.folder(&path, &metadata, entering),
@@ -323,6 +404,47 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_missing_may_be_about_to_be_replaced() {
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name);
+        for name in ["a", "b"] {
+            std::fs::write(path(&format!("{name}.yaml")), map(name, "x")).unwrap();
+        }
+        let mut directory = Directory::new(vec![home.path().to_owned()]).live();
+        let read = |directory: &mut Directory, changes| {
+            summary(&directory.refresh(&changes, &BTreeSet::new(), &mut |_| {}).unwrap())
+        };
+        let both = (vec!["a=x".to_owned(), "b=x".to_owned()], vec![]);
+        assert_eq!(read(&mut directory, Changes::All), both);
+        let long_ago = |directory: &mut Directory| {
+            let missing = directory.files.values_mut().filter_map(|known| known.missing.as_mut());
+            missing.for_each(|since| *since -= REPLACEMENT);
+        };
+        for changes in [Changes::All, Changes::Files([path("a.yaml")].into())] {
+            std::fs::remove_file(path("a.yaml")).unwrap();
+            assert_eq!(read(&mut directory, changes.clone()), both, "{changes:?}");
+            assert!(directory.due().is_some());
+            // Another file has it now, which is no duplicate of what is not there.
+            std::fs::write(path("c.yaml"), map("a", "y")).unwrap();
+            assert_eq!(read(&mut directory, Changes::All), (vec!["a=y".to_owned(), "b=x".to_owned()], vec![]));
+            std::fs::remove_file(path("c.yaml")).unwrap();
+            // It is there again.
+            std::fs::write(path("a.yaml"), map("a", "x")).unwrap();
+            assert_eq!(read(&mut directory, Changes::All), both);
+            long_ago(&mut directory);
+            assert_eq!((read(&mut directory, Changes::All), directory.due()), (both.clone(), None));
+            // It stays away.
+            std::fs::remove_file(path("a.yaml")).unwrap();
+            read(&mut directory, changes.clone());
+            long_ago(&mut directory);
+            let gone = (vec!["b=x".to_owned()], vec![]);
+            assert_eq!((read(&mut directory, Changes::Files(BTreeSet::new())), directory.due()), (gone, None));
+            std::fs::write(path("a.yaml"), map("a", "x")).unwrap();
+            assert_eq!(read(&mut directory, Changes::All), both);
+        }
+    }
+
+    #[test]
     fn what_did_not_change_is_not_decoded_again() {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("a.yaml"), map("a", "x") + &map("b", "x")).unwrap();
@@ -335,5 +457,6 @@ mod tests {
         let same = |index: usize| Arc::ptr_eq(&before.config_maps[index].object, &after.config_maps[index].object);
         assert_eq!([same(0), same(1), same(2)], [false, true, true]);
         assert_eq!(after.config_maps[1].place.as_ref().map(|place| place.line), Some(7));
+        assert!(Arc::ptr_eq(&after, &read()), "nothing changed at all");
     }
 }

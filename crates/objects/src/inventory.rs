@@ -76,7 +76,7 @@ impl Inventory {
     pub fn of_objects(values: &[Value]) -> Self {
         let text = values.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
         let read = file::read(CLUSTER, text.as_bytes(), Purpose::Serve, &ReadFile::default());
-        Inventory::new(collect(read.iter(), Vec::new()), values)
+        Inventory::new(collect(read.iter(), std::iter::empty(), Vec::new()), values)
     }
 
     fn new(snapshot: Snapshot, values: &[Value]) -> Self {

@@ -48,7 +48,8 @@ async fn a_renewal_that_changes_nothing_but_its_time_makes_no_plan() {
         leadership: outlook.leadership,
         place: outlook.place,
     };
-    let client = world.api.client_of("one", world.node("one").availability.subscribe());
+    let availability = node.availability.subscribe();
+    let client = world.api.client_of("one", availability);
     let (plans, options) = (Arc::<AtomicUsize>::default(), Arc::new(world.options.clone()));
     let (strategy, trouble) = (Counting(Arc::clone(&plans)), Board::default().trouble("statuses cannot be written"));
     let writer = Writer::new(strategy, client, "one_0".into(), options, Counts::default(), Outputs::default(), trouble);
