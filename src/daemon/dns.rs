@@ -31,10 +31,49 @@ const ATTEMPTS: usize = 2;
 pub enum LookupResult {
     /// These addresses, sorted, and how long they are valid; never empty.
     Addresses(Vec<IpAddr>, Duration),
+    /// The query for the addresses of one family failed, and what is known of the other.
+    Half(Half),
     /// DNS says that there is no address; one clause says how.
     Nothing(&'static str),
     /// No answer; one clause says why.
     Failed(String),
+}
+
+/// Half of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Half {
+    /// The addresses of the other family, sorted; there may be none.
+    pub addresses: Vec<IpAddr>,
+    /// How long they are valid.
+    pub lasts: Duration,
+    /// The family whose query failed.
+    pub missing: Family,
+    /// Why; one clause.
+    pub why: String,
+}
+
+/// A family of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    Four,
+    Six,
+}
+
+impl Family {
+    /// The families, in the order of the queries.
+    const ALL: [Family; 2] = [Family::Four, Family::Six];
+
+    /// Whether an address is of this family.
+    pub const fn has(self, address: &IpAddr) -> bool {
+        address.is_ipv4() == matches!(self, Family::Four)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Family::Four => "IPv4",
+            Family::Six => "IPv6",
+        }
+    }
 }
 
 /// The DNS servers.
@@ -99,8 +138,9 @@ impl Dns {
         !self.resolvers.is_empty()
     }
 
-    /// Asks for IPv4 and IPv6 addresses.
-    pub async fn ask(&self, name: &HostName) -> LookupResult {
+    /// Asks for IPv4 and IPv6 addresses, each for so long at most: many servers answer for one
+    /// family only.
+    pub async fn ask(&self, name: &HostName, patience: Duration) -> LookupResult {
         let resolver = match self.resolver() {
             Ok(resolver) => resolver,
             Err(why) => return LookupResult::Failed(why),
@@ -110,8 +150,11 @@ impl Dns {
             Ok(name) => name,
             Err(_) => return LookupResult::Nothing("it is no name of DNS"),
         };
-        let (four, six) = tokio::join!(resolver.ipv4_lookup(name.clone()), resolver.ipv6_lookup(name));
-        merge([four, six], Instant::now())
+        let four = tokio::time::timeout(patience, resolver.ipv4_lookup(name.clone()));
+        let six = tokio::time::timeout(patience, resolver.ipv6_lookup(name));
+        let (four, six) = tokio::join!(four, six);
+        let answer = |looked: Result<Result<Lookup, NetError>, _>| looked.unwrap_or(Err(NetError::Timeout));
+        merge([answer(four), answer(six)], Instant::now())
     }
 }
 
@@ -146,13 +189,12 @@ fn asking(servers: &[SocketAddr]) -> Result<TokioResolver, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// One family is enough: many servers cannot answer for the other.
 fn merge(answers: [Result<Lookup, NetError>; 2], now: Instant) -> LookupResult {
     let mut addresses = Vec::new();
     let mut lasts = Duration::MAX;
-    let mut failure = None;
+    let mut failures = Vec::new();
     let mut nothing = "it has no address";
-    for answer in answers {
+    for (family, answer) in Family::ALL.into_iter().zip(answers) {
         match answer {
             Ok(lookup) => {
                 lasts = lasts.min(lookup.valid_until().saturating_duration_since(now));
@@ -160,15 +202,19 @@ fn merge(answers: [Result<Lookup, NetError>; 2], now: Instant) -> LookupResult {
             }
             Err(error) if error.is_nx_domain() => nothing = "there is no such name",
             Err(error) if error.is_no_records_found() => {}
-            Err(error) => failure = Some(format!("DNS fails: {error}")),
+            Err(error) => failures.push((family, error)),
         }
     }
     addresses.sort();
     addresses.dedup();
-    match (addresses.is_empty(), failure) {
-        (false, _) => LookupResult::Addresses(addresses, lasts),
-        (true, Some(why)) => LookupResult::Failed(why),
-        (true, None) => LookupResult::Nothing(nothing),
+    match &*failures {
+        [(missing, error)] => {
+            let why = format!("DNS fails for {} addresses: {error}", missing.name());
+            LookupResult::Half(Half { addresses, lasts, missing: *missing, why })
+        }
+        [(_, error), ..] => LookupResult::Failed(format!("DNS fails: {error}")),
+        [] if addresses.is_empty() => LookupResult::Nothing(nothing),
+        [] => LookupResult::Addresses(addresses, lasts),
     }
 }
 
@@ -219,9 +265,11 @@ mod tests {
     }
 
     #[test]
-    fn one_family_is_enough() {
+    fn what_failed_of_an_answer_is_told() {
+        let shown = |addresses: Vec<IpAddr>| addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
         let addresses = |looked| match looked {
-            LookupResult::Addresses(addresses, _) => addresses.iter().map(ToString::to_string).collect(),
+            LookupResult::Addresses(addresses, _) => shown(addresses),
+            LookupResult::Half(Half { addresses, why, .. }) => [shown(addresses), vec![why]].concat(),
             LookupResult::Nothing(why) => vec![why.to_owned()],
             LookupResult::Failed(why) => vec![why],
         };
@@ -229,10 +277,18 @@ mod tests {
         let rows = [
             ([found("192.0.2.2", 5), found("2001:db8::1", 5)], &["192.0.2.2", "2001:db8::1"][..]),
             ([found("192.0.2.2", 5), none(ResponseCode::NoError)], &["192.0.2.2"]),
-            ([late(), found("2001:db8::1", 5)], &["2001:db8::1"]),
+            (
+                [late(), found("2001:db8::1", 5)],
+                &["2001:db8::1", "DNS fails for IPv4 addresses: request timed out"],
+            ),
+            (
+                [found("192.0.2.2", 5), late()],
+                &["192.0.2.2", "DNS fails for IPv6 addresses: request timed out"],
+            ),
             ([none(ResponseCode::NoError), none(ResponseCode::NoError)], &["it has no address"]),
             ([none(ResponseCode::NXDomain), none(ResponseCode::NXDomain)], &["there is no such name"]),
-            ([none(ResponseCode::NoError), late()], &["DNS fails: request timed out"]),
+            ([none(ResponseCode::NoError), late()], &["DNS fails for IPv6 addresses: request timed out"]),
+            ([late(), late()], &["DNS fails: request timed out"]),
         ];
         for (answers, expected) in rows {
             let shown = format!("{answers:?}");

@@ -12,7 +12,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use self::agenda::Agenda;
 use self::bulletin::Bulletin;
 use self::wanted::WantedNames;
-use super::dns::{Dns, LookupResult};
+use super::dns::{Dns, Half, LookupResult};
 use super::state_file;
 use crate::translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 use ingressd_model::HostName;
@@ -187,7 +187,7 @@ impl Keeper {
         while let Some((name, patience)) = self.agenda.take(now) {
             let dns = self.dns.clone();
             self.questions.spawn(async move {
-                let looked = ask(&dns, &name, patience).await;
+                let looked = dns.ask(&name, patience).await;
                 (name, looked)
             });
         }
@@ -209,7 +209,11 @@ impl Keeper {
     }
 
     fn learn(&mut self, name: HostName, looked: LookupResult, now: Instant) {
-        let lasts = if let LookupResult::Addresses(_, lasts) = &looked { Some(*lasts) } else { None };
+        let lasts = match &looked {
+            LookupResult::Addresses(_, lasts) => Some(*lasts),
+            LookupResult::Half(half) if !half.addresses.is_empty() => Some(half.lasts.min(agenda::LONGEST_FAILING)),
+            LookupResult::Half(_) | LookupResult::Nothing(_) | LookupResult::Failed(_) => None,
+        };
         if !self.agenda.answered(&name, lasts, now) {
             return;
         }
@@ -274,16 +278,22 @@ fn kept(names: &Names) -> StoredAnswers {
     addresses.map(|(name, answer)| (name.as_str().to_owned(), answer.addresses.clone())).collect()
 }
 
-async fn ask(dns: &Dns, name: &HostName, patience: Duration) -> LookupResult {
-    let asked = tokio::time::timeout(patience, dns.ask(name)).await;
-    asked.unwrap_or_else(|_| LookupResult::Failed(format!("DNS gave no answer within {} s", patience.as_secs())))
-}
-
-/// Merges an answer with the previous one. Addresses stay while DNS fails; where there are too
-/// many, those in use stay.
+/// Merges an answer with the previous one. Addresses stay while DNS fails, also those of one family
+/// alone; where there are too many, those in use stay. A family of which nothing was known is not
+/// missed: many servers never answer for it.
 fn judged(before: Option<&NameAnswer>, looked: LookupResult, most: usize) -> NameAnswer {
     let known = before.map(|answer| answer.addresses.as_slice()).unwrap_or_default();
+    let stays = |half: &Half| known.iter().copied().filter(|address| half.missing.has(address)).collect::<Vec<_>>();
     match looked {
+        LookupResult::Half(half) if !half.addresses.is_empty() && stays(&half).is_empty() => {
+            judged(before, LookupResult::Addresses(half.addresses, half.lasts), most)
+        }
+        LookupResult::Half(half) => {
+            let mut addresses = [stays(&half), half.addresses].concat();
+            addresses.sort_unstable();
+            let failure = Some(half.why.into());
+            NameAnswer { failure, ..judged(before, LookupResult::Addresses(addresses, half.lasts), most) }
+        }
         LookupResult::Addresses(mut addresses, _) => {
             let is_cut = addresses.len() > most;
             if is_cut {
@@ -325,7 +335,7 @@ pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
         {
             let dns = dns.clone();
             questions.spawn(async move {
-                let looked = ask(&dns, &name, agenda::DEADLINE).await;
+                let looked = dns.ask(&name, agenda::DEADLINE).await;
                 (name, looked)
             });
         }
@@ -339,6 +349,7 @@ pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dns::Family;
     use super::*;
     use crate::config::Resolver;
     use crate::translate::Namespaces;
@@ -361,13 +372,23 @@ mod tests {
     #[test]
     fn addresses_stay_while_nobody_knows_better() {
         let known = answer(&["192.0.2.1"], None);
+        let (both, six) = (answer(&["192.0.2.1", "2001:db8::1"], None), answer(&["2001:db8::1"], None));
         let failed = || LookupResult::Failed("late".to_owned());
+        let half = |addresses: &[&str]| {
+            let addresses = answer(addresses, None).addresses;
+            LookupResult::Half(Half { addresses, lasts: LEAST, missing: Family::Four, why: "late".to_owned() })
+        };
         let rows = [
             (None, found(&["192.0.2.2"]), answer(&["192.0.2.2"], None)),
             (Some(&known), found(&["192.0.2.2"]), answer(&["192.0.2.2"], None)),
             (Some(&known), failed(), answer(&["192.0.2.1"], Some("late"))),
             (None, failed(), answer(&[], Some("late"))),
             (Some(&known), LookupResult::Nothing("gone"), answer(&[], Some("gone"))),
+            (Some(&both), half(&["2001:db8::2"]), answer(&["192.0.2.1", "2001:db8::2"], Some("late"))),
+            (Some(&both), half(&[]), answer(&["192.0.2.1"], Some("late"))),
+            (Some(&six), half(&["2001:db8::2"]), answer(&["2001:db8::2"], None)),
+            (None, half(&["2001:db8::2"]), answer(&["2001:db8::2"], None)),
+            (None, half(&[]), answer(&[], Some("late"))),
         ];
         for (before, looked, expected) in rows {
             let shown = format!("{before:?} {looked:?}");

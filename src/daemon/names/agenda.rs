@@ -15,7 +15,7 @@ const OF_NAMESPACE: usize = 8;
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// The longest time until a name without an answer is queried again.
-const LONGEST_FAILING: Duration = Duration::from_secs(60);
+pub const LONGEST_FAILING: Duration = Duration::from_secs(60);
 
 /// The time limit of a query, and of one for a name whose last query failed.
 pub const DEADLINE: Duration = Duration::from_secs(5);
