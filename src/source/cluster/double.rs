@@ -57,6 +57,8 @@ pub struct Refusal {
 pub enum Fault {
     /// The response has this status.
     Status(u16),
+    /// The response is that the server is busy, and to ask again after so many seconds.
+    Busy(u32),
     /// There is no response.
     Silence,
     /// The watch begins, and reports at once that its position is too old.
@@ -324,6 +326,7 @@ impl Double {
         };
         match fault {
             Some(Fault::Status(code)) => return status(code),
+            Some(Fault::Busy(after)) => return Refusal { code: 429, reason: "TooManyRequests", after }.answer(),
             Some(Fault::Silence) => std::future::pending().await,
             Some(Fault::Gone) => {
                 let line = json!({ "type": "ERROR", "object": { "kind": "Status", "status": "Failure", "code": 410 } });

@@ -1,5 +1,6 @@
 //! The list and watch protocol for one kind: a complete list, and then every change.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::marker::PhantomData;
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -130,6 +131,29 @@ pub struct Stream<K> {
     /// Changes when the API server has older data than before.
     restored: watch::Sender<Option<Instant>>,
     kind: PhantomData<fn() -> K>,
+}
+
+/// A pause after a failure.
+#[derive(Debug)]
+struct Rest {
+    /// The API server asked for so long a pause.
+    earliest: Duration,
+    /// How long the pause is while nothing happens.
+    longest: Duration,
+}
+
+impl Rest {
+    /// How long the pause goes on when it is cut after this time, by a chance below 1.
+    fn cut(&self, after: Duration, chance: f64) -> Duration {
+        let (left, owed) = (self.longest.saturating_sub(after), self.earliest.saturating_sub(after));
+        owed + (left - owed).mul_f64(chance)
+    }
+}
+
+/// A random number below 1.
+fn chance() -> f64 {
+    let random = RandomState::new().hash_one(());
+    f64::from(u32::try_from(random >> 32).unwrap_or_default()) / (f64::from(u32::MAX) + 1.0)
 }
 
 /// How far a stream has come.
@@ -269,16 +293,33 @@ impl<K: Known> Stream<K> {
                 Err(failure) => {
                     failing = true;
                     sink.failed(failure);
-                    pauses.next().map(|pause| pause.max(failure.retry_after()))
+                    pauses.next()
                 }
             };
-            let mut revived = self.revived.subscribe();
-            tokio::select! {
-                () = tokio::time::sleep(pause.unwrap_or(self.timing.pauses.1)) => {}
-                // New credentials may solve the problem.
-                Ok(()) = self.line.changed() => pauses = self.pauses(),
-                // Another watch has reached the API server again.
-                Ok(()) = revived.changed(), if failing => {}
+            let earliest = ended.as_ref().err().map_or(Duration::ZERO, Failure::retry_after);
+            let rest = Rest { earliest, longest: pause.unwrap_or(self.timing.pauses.1).max(earliest) };
+            if self.rest(&rest, failing).await {
+                pauses = self.pauses();
+            }
+        }
+    }
+
+    /// Pauses, for less when something says that the problem may be solved. Returns whether there
+    /// are new credentials.
+    async fn rest(&mut self, rest: &Rest, failing: bool) -> bool {
+        let began = tokio::time::Instant::now();
+        let mut revived = self.revived.subscribe();
+        tokio::select! {
+            () = tokio::time::sleep(rest.longest) => false,
+            Ok(()) = self.line.changed() => {
+                tokio::time::sleep_until(began + rest.earliest).await;
+                true
+            }
+            // Another watch has reached the API server again. All that failed with it see that, and
+            // it may have just so much strength.
+            Ok(()) = revived.changed(), if failing => {
+                tokio::time::sleep(rest.cut(began.elapsed(), chance())).await;
+                false
             }
         }
     }
@@ -425,4 +466,67 @@ fn is_gone(error: &kube::Error) -> bool {
 /// The server of the connection; another one has other versions.
 fn server(line: &Line) -> Option<String> {
     line.connections.as_ref().map(|connections| connections.server.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Service;
+
+    use super::super::double::{Double, Fault};
+    use super::*;
+
+    struct Nobody;
+
+    impl Sink<Service> for Nobody {
+        fn begin(&mut self) {}
+        fn page(&mut self, _: Vec<Found<Service>>) {}
+        fn end(&mut self) {}
+        fn applied(&mut self, _: Found<Service>) {}
+        fn deleted(&mut self, _: &str, _: &str) {}
+        fn heard(&mut self, _: Option<&str>) {}
+        fn failed(&mut self, _: &Failure) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_failed_comes_back_bit_by_bit_and_never_before_its_time() {
+        const STREAMS: usize = 100;
+        let pause = Duration::from_secs(8);
+        let timing = Timing { pauses: (pause, pause), ..Timing::default() };
+        for (fault, early, of_early) in [
+            (Fault::Status(503), Duration::from_millis(400), 20),
+            (Fault::Busy(5), Duration::from_millis(4900), 0),
+        ] {
+            let (double, revived) = (Double::default(), watch::Sender::new(0));
+            double.fail("services", "list", Some(fault));
+            let asked = || double.requests().iter().filter(|request| *request == "list services").count();
+            let mut streams = tokio::task::JoinSet::new();
+            for _ in 0..STREAMS {
+                let client = double.client();
+                let stream = Stream::<Service>::new(&Clients::of(&client), client, None, timing);
+                let stream = stream.revived(revived.clone());
+                streams.spawn(async move { stream.follow(&mut Nobody).await });
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            assert_eq!(asked(), STREAMS);
+            double.fail("services", "list", None);
+            revived.send_modify(|number| *number += 1);
+            tokio::time::sleep(early).await;
+            assert!(asked() - STREAMS <= of_early, "{} at once: {fault:?}", asked() - STREAMS);
+            tokio::time::sleep(pause * 2).await;
+            assert_eq!(asked(), STREAMS * 2, "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_pause_is_cut_by_chance_and_never_before_the_time_that_the_server_asked_for() {
+        for (earliest, after, chance, expected) in
+            [(0, 0, 0.0, 0), (0, 2, 0.5, 3), (4, 1, 0.0, 3), (4, 1, 0.5, 5), (4, 6, 0.5, 1), (8, 9, 0.9, 0)]
+        {
+            let rest = Rest { earliest: Duration::from_secs(earliest), longest: Duration::from_secs(8) };
+            let cut = rest.cut(Duration::from_secs(after), chance);
+            assert_eq!(cut, Duration::from_secs(expected), "{earliest} {after} {chance}");
+        }
+        assert!((0..99).all(|_| (0.0..1.0).contains(&chance())));
+        assert!(chance().to_bits() != chance().to_bits());
+    }
 }
