@@ -59,6 +59,8 @@ pub enum Fault {
     Status(u16),
     /// The response is that the server is busy, and to ask again after so many seconds.
     Busy(u32),
+    /// The response comes in four parts, with a pause before each.
+    Slow(Duration),
     /// There is no response.
     Silence,
     /// The watch begins, and reports at once that its position is too old.
@@ -91,6 +93,8 @@ struct State {
     faults: BTreeMap<(String, String), VecDeque<Fault>>,
     permanent: BTreeMap<(String, String), Fault>,
     requests: Vec<String>,
+    /// The sizes of pages that lists asked for so far, by plural.
+    limits: Vec<(String, String)>,
     page: usize,
     /// The writes of statuses so far: node, and name of the object.
     status_writes: Vec<(String, String)>,
@@ -303,6 +307,13 @@ impl Double {
         self.state().requests.clone()
     }
 
+    /// The sizes of pages that lists of this kind asked for so far.
+    pub fn limits(&self, plural: &str) -> Vec<String> {
+        let state = self.state();
+        let of_kind = state.limits.iter().filter(|(kind, _)| kind == plural);
+        of_kind.map(|(_, limit)| limit.clone()).collect()
+    }
+
     async fn answer<B>(&self, node: &str, request: Request<B>, availability: watch::Receiver<Availability>) -> Answer
     where
         B: hyper::body::Body<Error: Debug>,
@@ -321,6 +332,8 @@ impl Double {
         let fault = {
             let state = &mut *self.state();
             state.requests.push(format!("{} {}", asked.verb, asked.plural));
+            let limit = asked.query.get("limit").map(|limit| (asked.plural.clone(), limit.clone()));
+            state.limits.extend(limit);
             let next = state.faults.get_mut(&key).and_then(VecDeque::pop_front);
             next.or_else(|| state.permanent.get(&key).copied())
         };
@@ -339,9 +352,12 @@ impl Double {
                 // Afterwards, the sources that follow namespaces have seen it.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            None => {}
+            Some(Fault::Slow(_)) | None => {}
         }
         let state = &mut *self.state();
+        if let Some(Fault::Slow(pause)) = fault {
+            return state.list(&asked).map(|body| slow(body, pause));
+        }
         let key = asked.key();
         match asked.verb {
             "watch" => state.watch(asked, availability),
@@ -535,6 +551,23 @@ impl Refusal {
         });
         whole(self.code, status.to_string())
     }
+}
+
+/// The body in four parts, with a pause before each.
+fn slow(body: UnsyncBoxBody<Bytes, Infallible>, pause: Duration) -> UnsyncBoxBody<Bytes, Infallible> {
+    let frames = futures_util::stream::once(body.collect()).flat_map(move |whole| {
+        let Ok(whole) = whole.map(http_body_util::Collected::to_bytes);
+        let quarter = whole.len() / 4;
+        let parts = [0, 1, 2, 3].map(|part| match part {
+            3 => whole.slice(quarter * 3..),
+            part => whole.slice(quarter * part..quarter * (part + 1)),
+        });
+        futures_util::stream::iter(parts).then(move |part| async move {
+            tokio::time::sleep(pause).await;
+            Ok::<_, Infallible>(Frame::data(part))
+        })
+    });
+    StreamBody::new(frames).boxed_unsync()
 }
 
 fn key(plural: &str, object: &Value) -> Key {

@@ -10,10 +10,11 @@ use kube::api::GetParams;
 use kube::core::Request;
 use tokio::time::{Instant, sleep_until};
 
-use super::depth;
+use super::{answer, depth};
 use super::found::Found;
 use super::item::Item;
 use super::sink::Shared;
+use super::stream::Failure;
 use super::words::words;
 use crate::source::watched::Watched;
 use ingressd_model::ObjectId;
@@ -26,7 +27,7 @@ const AT_ONCE: usize = 8;
 /// would request them.
 const PER_SECOND: u32 = 100;
 
-/// The time limit of a response.
+/// How long a response may be silent.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The pause after a failed request.
@@ -83,15 +84,14 @@ async fn ask<K: Watched>(client: &Client, id: &ObjectId) -> Result<Option<Item<K
     let path = K::url_path(&(), Some(&id.namespace));
     let mut request = Request::new(path).get(&id.name, &GetParams::default()).map_err(|error| error.to_string())?;
     request.extensions_mut().insert("get");
-    let answer = tokio::time::timeout(ANSWER_TIMEOUT, client.request_text(request));
-    match answer.await.map_err(|_| "no answer in time".to_owned())? {
+    match answer::text(client, request, ANSWER_TIMEOUT).await {
         Ok(text) => {
             let value = depth::read(&text).map_err(|error| error.to_string())?;
             Ok(Found::of(value).and_then(Item::of))
         }
         // A Secret that we may not get counts as missing until a watch that may read it reports
         // it.
-        Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => Ok(None),
+        Err(Failure::Client(kube::Error::Api(status))) if status.is_not_found() || status.is_forbidden() => Ok(None),
         Err(error) => Err(words(&error)),
     }
 }

@@ -1,6 +1,7 @@
 //! The live cluster through its API: credentials, clients and watches.
 
 mod administrator;
+mod answer;
 mod clients;
 mod depth;
 #[cfg(test)]

@@ -18,12 +18,12 @@ use tokio::sync::watch;
 use super::clients::{Clients, History, Line};
 use super::found::{Found, Known};
 use super::words::words;
-use super::{depth, events};
+use super::{answer, depth, events};
 
 /// The timing of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
-    /// The time limit for one page of a list, or for the beginning of a watch.
+    /// How long a page of a list may be silent, and the time limit for the beginning of a watch.
     pub answer: Duration,
     /// How long a watch may be silent before it counts as dead. API servers send a bookmark about
     /// once a minute.
@@ -73,6 +73,9 @@ pub enum Failure {
     /// A request cannot be made.
     #[error("{}", words(.0))]
     Request(#[from] kube::core::request::Error),
+    /// The response ended too early.
+    #[error("the answer of the API server was cut off: {0}")]
+    Cut(#[source] std::io::Error),
     /// There was no response in time.
     #[error("the API server did not answer within {} s", .0.as_secs())]
     TooSlow(Duration),
@@ -114,6 +117,11 @@ impl Failure {
 /// took.
 const REST: u32 = 4;
 
+/// A page that takes longer than this part of the time in which something has to come is slow: the
+/// next one is half as large, as long as it has so many objects.
+const SLOW: u32 = 3;
+const SMALLEST_PAGE: u32 = 8;
+
 /// A stream of one kind in one namespace, or in all.
 pub struct Stream<K> {
     client: Client,
@@ -121,7 +129,9 @@ pub struct Stream<K> {
     path: String,
     labels: Option<String>,
     fields: Option<String>,
+    /// How many objects a page of a list has at most now, and while none takes long.
     page: u32,
+    whole_page: u32,
     timing: Timing,
     /// Changes when everything has to be listed again.
     relist: watch::Receiver<u64>,
@@ -198,6 +208,7 @@ impl<K: Known> Stream<K> {
             labels: None,
             fields: None,
             page: 500,
+            whole_page: 500,
             timing,
             // Without a sender it never changes.
             relist: watch::channel(0).1,
@@ -234,7 +245,7 @@ impl<K: Known> Stream<K> {
 
     /// How many objects a page of a list has at most.
     pub fn page(mut self, size: u32) -> Self {
-        self.page = size;
+        (self.page, self.whole_page) = (size, size);
         self
     }
 
@@ -338,7 +349,7 @@ impl<K: Known> Stream<K> {
     /// Makes a list when there is no `resourceVersion` to continue from, otherwise one watch. It
     /// returns when the API server ends that.
     async fn turn(
-        &self,
+        &mut self,
         position: &mut Position,
         failing: &mut bool,
         sink: &mut impl Sink<K>,
@@ -412,7 +423,7 @@ impl<K: Known> Stream<K> {
 
     /// Lists everything; returns the `resourceVersion` to watch from. `reached` is the newest that
     /// was seen before.
-    async fn list(&self, reached: Option<u128>, sink: &mut impl Sink<K>) -> Result<String, Failure> {
+    async fn list(&mut self, reached: Option<u128>, sink: &mut impl Sink<K>) -> Result<String, Failure> {
         let mut parameters = ListParams {
             label_selector: self.labels.clone(),
             field_selector: self.fields.clone(),
@@ -420,11 +431,18 @@ impl<K: Known> Stream<K> {
             ..ListParams::default()
         };
         sink.begin();
+        let mut is_fast = true;
         loop {
             let mut request = Request::new(&self.path).list(&parameters)?;
             request.extensions_mut().insert("list");
-            let answer = tokio::time::timeout(self.timing.answer, self.client.request_text(request));
-            let text = answer.await.map_err(|_| Failure::TooSlow(self.timing.answer))??;
+            let began = tokio::time::Instant::now();
+            let text = answer::text(&self.client, request, self.timing.answer).await;
+            if matches!(text, Err(Failure::TooSlow(_))) || began.elapsed() > self.timing.answer / SLOW {
+                is_fast = false;
+                self.page = (self.page / 2).max(SMALLEST_PAGE.min(self.whole_page));
+                parameters.limit = Some(self.page);
+            }
+            let text = text?;
             let (metadata, found) = read_page(&text).map_err(Failure::NoList)?;
             sink.page(found);
             match metadata.continue_.filter(|token| !token.is_empty()) {
@@ -436,6 +454,9 @@ impl<K: Known> Stream<K> {
                         // Every stream lists anew, this one as well.
                         self.restored.send_replace(Some(Instant::now()));
                         return Err(Failure::Restored);
+                    }
+                    if is_fast {
+                        self.page = self.page.saturating_mul(2).min(self.whole_page);
                     }
                     sink.end();
                     return Ok(version);

@@ -357,6 +357,28 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     until(&mut source, |snapshot, _| snapshot.findings.is_empty() && snapshot.left_out.is_empty()).await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_page_may_take_any_time_as_long_as_it_comes() {
+    let double = Double::default();
+    double.put("services", service("shop", "a"));
+    // Together that is longer than nothing may come.
+    double.fail_next("services", "list", Fault::Slow(TIMING.answer / 2));
+    let mut source = start(&double);
+    let (snapshot, reading) = until(&mut source, |_, _| true).await;
+    assert_eq!((names(&snapshot.services), watch_of(&reading, Kind::Service).failure), (vec!["a"], None));
+    let list = async |source: &mut ClusterSource, name: &str| {
+        double.end_watches("services", true);
+        double.put("services", service("shop", name));
+        until(source, |snapshot, _| snapshot.service("shop", name).is_some()).await;
+    };
+    list(&mut source, "b").await;
+    // Nothing comes at all.
+    double.fail_next("services", "list", Fault::Silence);
+    list(&mut source, "c").await;
+    list(&mut source, "d").await;
+    assert_eq!(double.limits("services"), ["500", "250", "500", "250", "500"]);
+}
+
 /// The object with managed fields that are nested too deep for the JSON parser.
 fn deep(mut object: Value) -> Value {
     let fields = (0..150).fold(json!({}), |inner, _| json!({ "f:x": inner }));
