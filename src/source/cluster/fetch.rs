@@ -15,7 +15,6 @@ use super::found::Found;
 use super::item::Item;
 use super::sink::Shared;
 use super::stream::Failure;
-use super::words::words;
 use crate::source::watched::Watched;
 use ingressd_model::ObjectId;
 use ingressd_objects::for_kind;
@@ -69,29 +68,29 @@ async fn answer<K: Watched>(client: &Client, shared: &Shared, id: &ObjectId, sin
             shared.stores().answered(id, since, item);
             shared.changed.notify_one();
         }
-        Err(why) => {
-            tracing::debug!("{id} cannot be asked for: {why}");
+        Err(failure) => {
+            tracing::debug!("{id} cannot be asked for: {failure}");
             // A failed request keeps its place meanwhile, so that an overloaded API server does
             // not get more requests.
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(PAUSE.max(failure.retry_after())).await;
             shared.stores().missing().put_back(id);
         }
     }
 }
 
 /// Requests an object; `None` when it does not exist.
-async fn ask<K: Watched>(client: &Client, id: &ObjectId) -> Result<Option<Item<K>>, String> {
+async fn ask<K: Watched>(client: &Client, id: &ObjectId) -> Result<Option<Item<K>>, Failure> {
     let path = K::url_path(&(), Some(&id.namespace));
-    let mut request = Request::new(path).get(&id.name, &GetParams::default()).map_err(|error| error.to_string())?;
+    let mut request = Request::new(path).get(&id.name, &GetParams::default())?;
     request.extensions_mut().insert("get");
     match answer::text(client, request, ANSWER_TIMEOUT).await {
         Ok(text) => {
-            let value = depth::read(&text).map_err(|error| error.to_string())?;
+            let value = depth::read(&text).map_err(kube::Error::SerdeError)?;
             Ok(Found::of(value).and_then(Item::of))
         }
         // A Secret that we may not get counts as missing until a watch that may read it reports
         // it.
         Err(Failure::Client(kube::Error::Api(status))) if status.is_not_found() || status.is_forbidden() => Ok(None),
-        Err(error) => Err(words(&error)),
+        Err(failure) => Err(failure),
     }
 }

@@ -106,7 +106,7 @@ impl Failure {
     }
 
     /// How long the API server asks us to wait.
-    fn retry_after(&self) -> Duration {
+    pub(super) fn retry_after(&self) -> Duration {
         let Failure::Client(kube::Error::Api(status)) = self else { return Duration::ZERO };
         let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         Duration::from_secs(u64::from(seconds)).min(Duration::from_secs(60))

@@ -100,6 +100,19 @@ async fn what_stays_missing_is_waited_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_is_busy_is_asked_for_a_secret_when_it_said() {
+    let double = Double::default();
+    double.put("secrets", secret("late", "MQ=="));
+    let mut source = start(&double);
+    until(&mut source, |_, _| true).await;
+    let began = tokio::time::Instant::now();
+    double.fail_next("secrets", "get", Fault::Busy(20));
+    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "late" }), &[]));
+    until(&mut source, |snapshot, _| snapshot.secret("shop", "late").is_some()).await;
+    assert!(began.elapsed() >= Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_others() {
     let double = Double::default();
     let named = |value: &str| json!({ "metadata": { "namespace": "edge", "name": "named" }, "data": { "a": value } });
