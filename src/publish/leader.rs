@@ -84,9 +84,13 @@ impl Candidate {
     async fn read(&mut self) {
         match call(self.patience(), self.leases.get_opt(&self.name)).await {
             Ok(lease) => {
-                self.trouble.worked();
-                self.state.read(lease.as_ref().map(Record::read), &self.us, Instant::now());
+                let now = Instant::now();
+                self.state.read(lease.as_ref().map(Record::read), &self.us, now);
                 self.lease = lease;
+                // Where it has to be written next, that decides.
+                if !matches!(step(now, &self.us, &self.state, &self.timing), Action::Write { .. }) {
+                    self.trouble.worked();
+                }
             }
             Err(failure) => self.failed(&failure),
         }

@@ -2,6 +2,7 @@
 
 use super::api::Refusal;
 use super::*;
+use crate::source::cluster::double::Fault;
 
 /// Ways in which an API refuses for a time: conflict, not found, too many requests, forbidden,
 /// internal error.
@@ -47,6 +48,26 @@ async fn what_is_refused_is_asked_seldom_and_written_when_the_api_relents() {
             assert_eq!(world.api.events().len(), objects, "{what}");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_read_in_vain_solves_nothing() {
+    let mut world = World::new();
+    world.api.fail("leases", "create", Some(Fault::Status(404)));
+    world.start("one");
+    let outlook = world.node("one").publisher.as_ref().unwrap().outlook().clone();
+    let fails = || outlook.findings().iter().any(|finding| finding.note.contains("the Lease of the leader cannot"));
+    world.seconds(5).await;
+    // The Lease is found to be missing, and while it is written that is not solved yet.
+    world.api.fail("leases", "create", Some(Fault::Silence));
+    for _ in 0..600 {
+        assert!(fails(), "it is not solved");
+        world.pass(STEP, |_| {}).await;
+    }
+    world.api.fail("leases", "create", None);
+    world.seconds(15).await;
+    assert!(!fails());
+    assert_eq!(world.leaders(), ["one"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use futures_util::AsyncBufReadExt as _;
+use futures_util::{AsyncBufRead as _, AsyncBufReadExt as _};
 use http::Request;
 use kube::Client;
 use tokio::time::timeout;
