@@ -1,8 +1,9 @@
 //! Makes `Served`, the published state of this host, from the events of the main loop.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -22,6 +23,9 @@ use ingressd_objects::{Snapshot, Version};
 /// The files with the host name and the machine ID, which together identify a node.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 const MACHINE_ID: &str = "/etc/machine-id";
+
+/// Tells this process from every other one, on this host or another.
+static RUN: LazyLock<Arc<str>> = LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one(())).into());
 
 /// How long a running nginx may fail to answer, for example on an overloaded host, before this
 /// node is withdrawn. It may well serve, and its requests would go to other nodes, which may be as
@@ -105,7 +109,8 @@ impl Publication {
     fn publish(&mut self) {
         self.publisher = self.link.as_ref().map(|link| {
             let identity = identity(self.options.node.as_deref());
-            Publisher::start(link.clients(), identity, self.options.clone(), &self.counts, self.told.subscribe())
+            let served = self.told.subscribe();
+            Publisher::start(link.clients(), identity, &RUN, self.options.clone(), &self.counts, served)
         });
     }
 

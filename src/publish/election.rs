@@ -11,6 +11,10 @@ use tokio::time::Instant;
 
 use super::options::Timing;
 
+/// The longest time for which a record is believed that does not change, unless our own is valid for
+/// longer: the Lease of a leader that died may have any duration.
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// The content of the leader's Lease.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
@@ -115,7 +119,7 @@ pub fn step(now: Instant, us: &str, state: &State, timing: &Timing) -> Action {
     match &record.holder {
         // This node held the Lease before, and no other node acquired it meanwhile.
         Some(holder) if **holder == *us => Action::Write { takes: false, transitions: record.transitions },
-        Some(_) if now < observed.changed + record.duration.max(timing.duration) => {
+        Some(_) if now < observed.changed + record.duration.min(LONGEST).max(timing.duration) => {
             again(now, state.tried, timing, Action::Read)
         }
         _ => Action::Write { takes: true, transitions: record.transitions.saturating_add(1) },
@@ -156,12 +160,23 @@ impl State {
     }
 }
 
+/// The identity under which a run of the daemon on a node holds the Lease: two hosts that were
+/// copied from one image have the same identity as nodes, and must not lead both.
+pub fn holder_of(node: &str, run: &str) -> Arc<str> {
+    format!("{node}_{run}").into()
+}
+
+/// The node of a holder.
+fn node_of(holder: &str) -> Arc<str> {
+    holder.rsplit_once('_').map_or(holder, |(node, _)| node).into()
+}
+
 /// The leader, as far as this node knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leadership {
     /// Until when this node leads; `None` when it does not.
     pub until: Option<Instant>,
-    /// The holder that the Lease named last.
+    /// The node that held the Lease when it was last seen.
     pub holder: Option<Arc<str>>,
 }
 
@@ -171,7 +186,7 @@ impl Leadership {
         let record = state.observed.as_ref().and_then(|observed| observed.record.as_ref());
         Leadership {
             until: state.renewed.map(|renewed| renewed + timing.deadline),
-            holder: record.and_then(|record| record.holder.clone()),
+            holder: record.and_then(|record| record.holder.as_deref().map(node_of)),
         }
     }
 
@@ -237,9 +252,16 @@ mod tests {
         let mut long = record(Some("other_2"));
         long.iter_mut().for_each(|record| record.duration = Duration::from_secs(60));
         let observed = Observed { record: long, changed: now - Duration::from_secs(59), stale: false };
-        let state = State { observed: Some(observed), renewed: None, tried: None };
+        let mut state = State { observed: Some(observed), renewed: None, tried: None };
         assert_eq!(step(now, US, &state, &timing), Action::Read);
         assert!(matches!(step(now + Duration::from_secs(1), US, &state, &timing), Action::Write { .. }));
+        // But not any duration.
+        state.observed.iter_mut().filter_map(|seen| seen.record.as_mut()).for_each(|record| {
+            record.duration = Duration::from_secs(i32::MAX.unsigned_abs().into());
+        });
+        let changed = now - Duration::from_secs(59);
+        assert_eq!(step(changed + LONGEST - Duration::from_secs(1), US, &state, &timing), Action::Read);
+        assert!(matches!(step(changed + LONGEST, US, &state, &timing), Action::Write { .. }));
     }
 
     #[test]
@@ -251,6 +273,7 @@ mod tests {
         let leadership = Leadership::of(&state, &timing);
         assert!(leadership.holds(began + Duration::from_millis(9_999)));
         assert!(!leadership.holds(began + Duration::from_secs(10)));
+        assert_eq!(leadership.holder.as_deref(), Some("us"), "the node, and not its run");
         // A record that is not exactly ours does not count as ours.
         state.read(record(Some("other_2")), US, began + Duration::from_secs(1));
         assert_eq!(Leadership::of(&state, &timing).until, None);

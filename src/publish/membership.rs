@@ -29,7 +29,7 @@ pub const STOPPED: &str = "stopped";
 #[derive(Debug)]
 pub struct Membership {
     leases: Api<Lease>,
-    identity: Arc<str>,
+    identity: Identity,
     options: Arc<Options>,
     acquired: Timestamp,
     /// The Lease as it was last read or written; `None` when it has to be read.
@@ -38,6 +38,9 @@ pub struct Membership {
     written: Option<(Member, Instant)>,
     failed: Option<Instant>,
     trouble: Trouble,
+    /// What is told of another host with the same identity, and when it was noticed last.
+    twin: Trouble,
+    twin_noticed: Option<Instant>,
     writes: watch::Receiver<Writes>,
 }
 
@@ -45,13 +48,14 @@ impl Membership {
     /// Keeps the record of the node of this identity. `writes` comes from the status writer.
     pub fn new(
         leases: Api<Lease>,
-        identity: Arc<str>,
+        identity: Identity,
         options: Arc<Options>,
-        trouble: Trouble,
+        (trouble, twin): (Trouble, Trouble),
         writes: watch::Receiver<Writes>,
     ) -> Self {
-        let acquired = Timestamp::now();
-        Membership { leases, identity, options, acquired, lease: None, written: None, failed: None, trouble, writes }
+        let (acquired, lease, written) = (Timestamp::now(), None, None);
+        let (failed, twin_noticed) = (None, None);
+        Membership { leases, identity, options, acquired, lease, written, failed, trouble, twin, twin_noticed, writes }
     }
 
     /// Keeps the record until `stop` says so; then writes a last one that is valid for the grace
@@ -94,7 +98,7 @@ impl Membership {
     /// The record of this node, when all of its parts are known.
     fn member(&self, served: &Option<Served>, place: &Option<Arc<Whereabouts>>) -> Option<Member> {
         let writes = Some(*self.writes.borrow());
-        Some(Member { writes, ..Member::of(&self.identity, served.as_ref()?, place.as_ref()?) })
+        Some(Member { writes, ..Member::of(&self.identity.node, served.as_ref()?, place.as_ref()?) })
     }
 
     /// When the record has to be written.
@@ -120,15 +124,32 @@ impl Membership {
         }
     }
 
-    async fn put(&self, member: &Member, duration: Duration) -> Result<Lease, Failure> {
+    /// Looks who wrote the Lease as it is now. After this run has written it, no earlier run does.
+    fn look_for_twin(&mut self, seen: Option<&Lease>, name: &str) {
+        let now = Instant::now();
+        let run = seen.and_then(|lease| lease.metadata.annotations.as_ref()?.get(RUN));
+        if self.written.is_some() && run.is_some_and(|run| **run != *self.identity.run) {
+            self.twin_noticed = Some(now);
+            let why = "give each host a machine ID of its own (systemd-machine-id-setup), or set publish.node";
+            self.twin.failed(0, &format_args!("both write the Lease {name}; {why}"));
+        }
+        if self.twin_noticed.is_some_and(|noticed| now > noticed + self.options.lease_duration) {
+            self.twin_noticed = None;
+            self.twin.worked();
+        }
+    }
+
+    async fn put(&mut self, member: &Member, duration: Duration) -> Result<Lease, Failure> {
         let timing = self.options.timing();
         let patience = timing.deadline - timing.renew;
         let mut lease = member.lease(&self.options.lease, duration, self.acquired, Timestamp::now());
-        let name = lease_name(&self.options.lease, &self.identity);
+        let name = lease_name(&self.options.lease, &self.identity.node);
+        lease.metadata.annotations.get_or_insert_default().insert(RUN.to_owned(), self.identity.run.to_string());
         let seen = match &self.lease {
             Some(lease) => Some(lease.clone()),
             None => call(patience, self.leases.get_opt(&name)).await?,
         };
+        self.look_for_twin(seen.as_ref(), &name);
         let parameters = PostParams::default();
         match seen {
             Some(seen) => {
@@ -138,6 +159,17 @@ impl Membership {
             None => call(patience, self.leases.create(&parameters, &lease)).await,
         }
     }
+}
+
+/// The annotation with the run of the daemon that wrote the Lease last.
+const RUN: &str = "ingressd/run";
+
+/// The identity of this node, and what tells this run of its daemon from others.
+#[derive(Debug)]
+pub struct Identity {
+    /// Host name and machine ID.
+    pub node: Arc<str>,
+    pub run: Arc<str>,
 }
 
 /// Waits for the request to stop, or until the sender is gone.

@@ -10,10 +10,10 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::announcer::Announcer;
 use super::counts::Counts;
-use super::election::Leadership;
+use super::election::{Leadership, holder_of};
 use super::leader::Candidate;
 use super::locator::Locator;
-use super::membership::{Membership, asked};
+use super::membership::{Identity, Membership, asked};
 use super::options::Options;
 use super::order::Writes;
 use super::peers;
@@ -44,10 +44,12 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Starts to publish `served` as the node of this identity, as soon as it has a value.
+    /// Starts to publish `served` as the node of this identity, as soon as it has a value. `run`
+    /// differs between two processes, also of hosts whose identities are the same.
     pub fn start(
         clients: &Clients,
         identity: Arc<str>,
+        run: &Arc<str>,
         options: Options,
         counts: &Counts,
         served: watch::Receiver<Option<Served>>,
@@ -80,10 +82,12 @@ impl Publisher {
 
         let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
         let trouble = board.trouble("the Lease of this node cannot be written");
-        let membership = Membership::new(leases.clone(), Arc::clone(&identity), Arc::clone(&options), trouble, writes);
+        let twin = board.trouble("another host has the name and the machine ID of this one");
+        let node = Identity { node: Arc::clone(&identity), run: Arc::clone(run) };
+        let membership = Membership::new(leases.clone(), node, Arc::clone(&options), (trouble, twin), writes);
         let (lease, timing) = (Arc::clone(&options.lease), options.timing());
         let trouble = board.trouble("the Lease of the leader cannot be read or written");
-        let candidate = Candidate::new(leases, lease, Arc::clone(&identity), timing, trouble);
+        let candidate = Candidate::new(leases, lease, holder_of(&identity, run), timing, trouble);
         let leading = lead(candidate, served.clone(), place.clone(), tell_leadership, stopped.clone());
         let leaving = vec![tokio::spawn(membership.run(served, place, stopped)), tokio::spawn(leading)];
 

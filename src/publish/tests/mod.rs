@@ -157,7 +157,8 @@ impl World {
         node.served = watch::channel(Some(node.served(&self.api))).0;
         let clients = Clients::of(&self.api.client_of(name, node.availability.subscribe()));
         let identity = format!("{name}_0").into();
-        let publisher = Publisher::start(&clients, identity, options, &Counts::default(), node.served.subscribe());
+        let served = node.served.subscribe();
+        let publisher = Publisher::start(&clients, identity, &"run".into(), options, &Counts::default(), served);
         node.publisher = Some(publisher);
     }
 

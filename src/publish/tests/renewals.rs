@@ -15,6 +15,8 @@ use crate::publish::served::Served;
 use crate::publish::status::{IngressAddresses, Object, StatusStrategy};
 use crate::publish::trouble::Board;
 use crate::publish::writer::{Inputs, Outputs, Writer};
+use crate::publish::{Outlook, Publisher};
+use crate::source::cluster::Clients;
 
 /// The strategy of Ingresses, which counts how often all objects are looked at.
 struct Counting(Arc<AtomicUsize>);
@@ -70,6 +72,30 @@ async fn a_renewal_that_changes_nothing_but_its_time_makes_no_plan() {
     sleep(Duration::from_secs(1)).await;
     assert_eq!(world.addresses(), ["192.0.2.1"]);
     assert!(plans.load(Ordering::Relaxed) > before && !writing.is_finished());
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_hosts_with_one_identity_one_leads_and_both_are_told() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    world.start("one");
+    world.seconds(5).await;
+    let node = world.node("one");
+    let (outlook, availability) = (node.publisher.as_ref().unwrap().outlook().clone(), node.availability.subscribe());
+    let served = node.served.subscribe();
+    let clients = Clients::of(&world.api.client_of("one", availability));
+    let counts = Counts::default();
+    let twin = Publisher::start(&clients, "one_0".into(), &"other".into(), world.options.clone(), &counts, served);
+    let is_told = |outlook: &Outlook| outlook.findings().iter().any(|finding| finding.note.contains("machine ID"));
+    world.seconds(15).await;
+    for _ in 0..60 {
+        world.seconds(1).await;
+        assert!(world.leaders() == ["one"] && !twin.outlook().view().leads);
+        assert!(is_told(&outlook) && is_told(twin.outlook()));
+    }
+    drop(twin);
+    world.seconds(60).await;
+    assert!(!is_told(&outlook));
 }
 
 #[tokio::test(start_paused = true)]

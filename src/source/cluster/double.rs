@@ -211,6 +211,7 @@ impl Double {
         state.log.retain(|(_, told, _)| *told <= version);
         (state.version, state.objects) = (version, objects);
         state.applied.clear();
+        state.oldest = 0;
     }
 
     /// The number of changes so far.

@@ -121,10 +121,15 @@ impl Stores {
 
     /// Takes over a new or changed object that a watch reported.
     pub fn apply<K: Watched>(&mut self, item: Item<K>) {
-        let id = Arc::clone(&item.id);
         if K::REFERENCED {
-            self.references.told(&id);
+            self.references.told(&item.id);
         }
+        self.put(item);
+    }
+
+    /// Stores an object, and counts what it refers to.
+    fn put<K: Watched>(&mut self, item: Item<K>) {
+        let id = Arc::clone(&item.id);
         let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(known));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(stored));
         let effect = K::store(self).apply(item);
@@ -155,13 +160,18 @@ impl Stores {
         if K::REFERENCED {
             self.references.told(&ObjectId::new(K::MODEL_KIND, namespace, name));
         }
+        self.remove::<K>(namespace, name);
+        if let Some(outside) = K::outside(self) {
+            outside.delete(namespace, name);
+        }
+    }
+
+    /// Removes an object, with what it refers to.
+    fn remove<K: Watched>(&mut self, namespace: &str, name: &str) {
         let before = K::store(self).list().find(namespace, name).map(|known| K::references(known));
         let effect = K::store(self).delete(namespace, name);
         self.refer(&namespace.into(), &before.unwrap_or_default(), &BTreeSet::new());
         self.note(effect);
-        if let Some(outside) = K::outside(self) {
-            outside.delete(namespace, name);
-        }
     }
 
     /// Records that a list begins.
@@ -248,8 +258,7 @@ impl Stores {
             }
         }
         for id in self.references.change(asker, before, after) {
-            let effect = for_kind!(id.kind, K => K::store(self).delete(&id.namespace, &id.name));
-            self.note(effect.unwrap_or(Effect::Nothing));
+            let _: Option<()> = for_kind!(id.kind, K => self.remove::<K>(&id.namespace, &id.name));
         }
     }
 
@@ -274,8 +283,7 @@ impl Stores {
     /// exist.
     pub fn answered<K: Watched>(&mut self, id: &ObjectId, since: tokio::time::Instant, item: Option<Item<K>>) {
         if let (true, Some(item)) = (self.missing().answered(id, since), item) {
-            let effect = K::store(self).apply(item);
-            self.note(effect);
+            self.put(item);
         }
     }
 
@@ -380,6 +388,32 @@ mod tests {
         assert_eq!(lists(&stores), (0, 1));
         stores.delete::<Ingress>("shop", "web");
         assert_eq!(lists(&stores), (0, 0));
+    }
+
+    #[test]
+    fn an_object_that_was_requested_counts_what_it_names_as_one_that_was_watched() {
+        let ingress = |name: &str, annotations: serde_json::Value| {
+            let metadata = json!({ "namespace": "shop", "name": name, "annotations": annotations });
+            Item::of(Found::<Ingress>::of(json!({ "metadata": metadata })).unwrap()).unwrap()
+        };
+        let map = || {
+            let metadata = json!({ "namespace": "shop", "name": "map" });
+            let object = json!({ "metadata": metadata, "data": { "add-headers": "shop/both" } });
+            Item::of(Found::<ConfigMap>::of(object).unwrap()).unwrap()
+        };
+        let mut stores = Stores::new(std::iter::empty());
+        stores.replace::<ConfigMap>(&None, Vec::new(), Vec::new());
+        stores.apply(ingress("a", json!({ "x/auth-proxy-set-headers": "map" })));
+        stores.apply(ingress("b", json!({ "x/auth-proxy-set-headers": "both" })));
+        while let Some((id, since)) = stores.missing().take() {
+            stores.answered(&id, since, (*id.name == *"map").then(map));
+        }
+        // The one that names it goes, and the other one stays.
+        stores.delete::<Ingress>("shop", "a");
+        assert!(!stores.keeps::<ConfigMap>("shop", "map"));
+        assert!(stores.keeps::<ConfigMap>("shop", "both"), "b names it");
+        stores.delete::<Ingress>("shop", "b");
+        assert!(!stores.keeps::<ConfigMap>("shop", "both"));
     }
 
     #[test]
