@@ -22,6 +22,11 @@ pub trait Watched: KindRow + Known {
         None
     }
 
+    /// How many bytes of an object count against what is kept of its namespace.
+    fn weight(_kept: &Self::Kept) -> usize {
+        0
+    }
+
     /// The store of objects that are not served but may have a published status.
     fn outside(_stores: &mut Stores) -> Option<&mut Store<Self>> {
         None
@@ -89,10 +94,19 @@ impl Watched for EndpointSlice {
 
 impl Watched for Secret {
     stored_in!(secrets);
+
+    fn weight(kept: &Self) -> usize {
+        kept.data.iter().flatten().map(|(key, value)| key.len() + value.0.len()).sum()
+    }
 }
 
 impl Watched for ConfigMap {
     stored_in!(config_maps);
+
+    fn weight(kept: &Self) -> usize {
+        let data = kept.data.iter().flatten().map(|(key, value)| key.len() + value.len());
+        data.chain(kept.binary_data.iter().flatten().map(|(key, value)| key.len() + value.0.len())).sum()
+    }
 }
 
 impl Watched for Node {

@@ -7,17 +7,16 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::{Ingress, Stored};
 use ingressd_model::{Kind, ObjectId, is_subdomain};
 
-/// The endings of annotation keys, in all dialects, whose values name an object of these kinds.
-const SUFFIXES: [(&str, Kind); 4] = [
-    ("-secret", Kind::Secret),
-    ("-set-headers", Kind::ConfigMap),
-    ("-params-configmap", Kind::ConfigMap),
-    ("custom-headers", Kind::ConfigMap),
+/// The annotations, of all dialects, whose values name an object of these kinds. Those of invented
+/// keys would fill the memory of every node.
+pub const NAMING: [(&str, Kind); 6] = [
+    ("nginx.ingress.kubernetes.io/auth-proxy-set-headers", Kind::ConfigMap),
+    ("nginx.ingress.kubernetes.io/auth-secret", Kind::Secret),
+    ("nginx.ingress.kubernetes.io/auth-tls-secret", Kind::Secret),
+    ("nginx.ingress.kubernetes.io/custom-headers", Kind::ConfigMap),
+    ("nginx.ingress.kubernetes.io/fastcgi-params-configmap", Kind::ConfigMap),
+    ("nginx.ingress.kubernetes.io/proxy-ssl-secret", Kind::Secret),
 ];
-
-/// How many annotations of an object may name Secrets and ConfigMaps. No dialect has half as many
-/// such keys, and without a limit invented keys would make every node request each name in them.
-const MOST_ANNOTATIONS: usize = 64;
 
 /// Whether an annotation with this key may name a Secret or ConfigMap.
 pub fn may_refer(key: &str) -> bool {
@@ -25,12 +24,11 @@ pub fn may_refer(key: &str) -> bool {
 }
 
 fn kind_of(key: &str) -> Option<Kind> {
-    SUFFIXES.iter().find(|(suffix, _)| key.ends_with(suffix)).map(|(_, kind)| *kind)
+    NAMING.iter().find(|(naming, _)| *naming == key).map(|(_, kind)| *kind)
 }
 
 /// The Secrets and ConfigMaps that an Ingress may refer to: those in its `tls`, and the values of
-/// annotations that may name one, with or without a namespace. This includes at least those that
-/// its dialect would find.
+/// annotations that name one, with or without a namespace.
 pub fn of_ingress(stored: &Stored<Ingress>) -> BTreeSet<ObjectId> {
     let own = &*stored.id.namespace;
     let of_tls = stored.object.tls.iter().filter_map(|tls| tls.secret_name.as_deref());
@@ -41,7 +39,7 @@ pub fn of_ingress(stored: &Stored<Ingress>) -> BTreeSet<ObjectId> {
         Some((namespace, name)) => (kind, namespace.to_owned(), name.to_owned()),
         None => (kind, own.to_owned(), text.to_owned()),
     };
-    let all = of_tls.chain(annotations.take(MOST_ANNOTATIONS)).map(parts);
+    let all = of_tls.chain(annotations).map(parts);
     let possible = all.filter(|(_, namespace, name)| is_subdomain(namespace) && is_subdomain(name));
     possible.map(|(kind, namespace, name)| ObjectId::new(kind, &namespace, &name)).collect()
 }
@@ -84,8 +82,8 @@ mod tests {
     }
 
     #[test]
-    fn every_value_that_could_be_a_name_counts_where_one_may_stand() {
-        let annotation = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    fn what_a_known_annotation_names_counts_and_nothing_else() {
+        let annotation = |key: &str, value: &str| (format!("nginx.ingress.kubernetes.io/{key}"), value.to_owned());
         let annotations = [
             annotation("auth-secret", "passwords"),
             annotation("auth-tls-secret", " other/authority "),
@@ -96,9 +94,10 @@ mod tests {
             annotation("fastcgi-params-configmap", "other/params"),
             annotation("custom-headers", "other/answers"),
             annotation("auth-response-headers", "x-user"),
-            annotation("snippet-secret", "deny all;"),
-            annotation("path-secret", "a/b/c"),
-            annotation("empty-secret", ""),
+            annotation("auth-secret-of-nobody", "unread"),
+            annotation("invented-secret", "unread"),
+            ("example.com/auth-secret".to_owned(), "unread".to_owned()),
+            ("auth-secret".to_owned(), "unread".to_owned()),
         ];
         let tls = [Some("tls.example"), Some(""), None];
         let tls = tls.map(|name| IngressTls { secret_name: name.map(Box::from), ..IngressTls::default() });
@@ -127,12 +126,5 @@ mod tests {
         expected.insert(ObjectId::new(Kind::ConfigMap, "edge", "answers"));
         assert_eq!(named(&data), expected);
         assert_eq!(named(&[("ssl-dh-param", "other/exchange")]), names(&[]));
-    }
-
-    #[test]
-    fn few_references_of_invented_keys_are_requested() {
-        let annotations = (0..43_000).map(|number| (format!("example.com/{number}-secret"), format!("name-{number}")));
-        let ingress = Ingress { annotations: annotations.collect(), ..Ingress::default() };
-        assert_eq!(of_ingress(&stored(Kind::Ingress, "shop", ingress)).len(), MOST_ANNOTATIONS);
     }
 }

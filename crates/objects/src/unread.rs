@@ -10,6 +10,14 @@ pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// The types of Secrets that hold nothing for nginx: Helm releases, and tokens.
 const UNREAD_SECRETS: [&str; 2] = ["helm.sh/release.v1", "kubernetes.io/service-account-token"];
 
+/// The keys of Secrets whose values are read as files. Any other one may be the name of a user, with
+/// the hash of a password.
+const FILES: [&str; 6] = ["auth", "ca.crl", "ca.crt", "dhparam.pem", "tls.crt", "tls.key"];
+
+/// How much is kept of the value of another key: no password has so long a hash, and a longer one is
+/// still seen to be too long.
+const LONGEST_HASH: usize = 260;
+
 /// An object that contains more than is used. A map with a single key takes half a kilobyte.
 pub trait DropUnread {
     /// Removes the unused parts.
@@ -33,6 +41,10 @@ impl DropUnread for Secret {
         // would keep its content in memory: many may be a megabyte large.
         if self.type_.as_deref().is_some_and(|own| UNREAD_SECRETS.contains(&own)) {
             self.data = None;
+        }
+        let others = self.data.iter_mut().flatten().filter(|(key, _)| !FILES.contains(&key.as_str()));
+        for (_, value) in others.filter(|(_, value)| value.0.len() > LONGEST_HASH) {
+            value.0 = value.0[..LONGEST_HASH].to_vec();
         }
     }
 }
@@ -110,5 +122,27 @@ impl DropUnread for Service {
         if let Some(spec) = &mut self.spec {
             spec.selector = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::ByteString;
+
+    use super::*;
+
+    #[test]
+    fn of_a_secret_what_is_read_is_kept() {
+        let value = |length: usize| ByteString(vec![b'x'; length]);
+        let data = FILES.map(|key| (key.to_owned(), value(1 << 16)));
+        let others = [("alice", 60), ("bob", 1 << 16)].map(|(key, length)| (key.to_owned(), value(length)));
+        let mut secret = Secret { data: Some(data.into_iter().chain(others).collect()), ..Secret::default() };
+        secret.drop_unread();
+        let kept = secret.data.iter().flatten().map(|(key, value)| (key.as_str(), value.0.len(), value.0.capacity()));
+        let whole = |key| (key, 1 << 16, 1 << 16);
+        let mut expected: Vec<_> = FILES.map(whole).into();
+        expected.extend([("alice", 60, 60), ("bob", LONGEST_HASH, LONGEST_HASH)]);
+        expected.sort_unstable();
+        assert_eq!(kept.collect::<Vec<_>>(), expected);
     }
 }

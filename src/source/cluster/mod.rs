@@ -19,6 +19,7 @@ pub mod probe;
 mod references;
 mod renewal;
 mod requests;
+mod room;
 mod sink;
 mod source;
 mod store;

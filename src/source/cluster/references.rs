@@ -98,6 +98,13 @@ impl References {
         fresh.into_keys().collect()
     }
 
+    /// Lets an object be requested once more, if anything refers to it.
+    pub fn ask_again(&mut self, id: &ObjectId) {
+        if self.holds(id) {
+            self.missing.add(id, [&id.namespace]);
+        }
+    }
+
     /// Records that the watch reported the object: any response to a request for it is older.
     pub fn told(&mut self, id: &ObjectId) {
         self.missing.remove(id);

@@ -49,6 +49,11 @@ impl<K: Watched> Store<K> {
         &self.list
     }
 
+    /// The objects of a namespace whose newest versions cannot be used.
+    pub fn left_out_in(&self, namespace: &str) -> impl Iterator<Item = &Arc<ObjectId>> {
+        self.problems.keys().filter(move |id| *id.namespace == *namespace)
+    }
+
     /// Copies the objects, and what is wrong with some, into a snapshot.
     pub fn show(&self, snapshot: &mut Snapshot) {
         *K::list_mut(snapshot) = self.list.clone();

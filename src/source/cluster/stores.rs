@@ -11,6 +11,7 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use super::health::{Need, Section, WatchHealth};
 use super::item::Item;
 use super::references::{Missing, References};
+use super::room::Room;
 use super::store::{Effect, Store};
 use crate::source::watched::Watched;
 use ingressd_model::{Kind, ObjectId};
@@ -130,6 +131,7 @@ impl Stores {
     /// Stores an object, and counts what it refers to.
     fn put<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
+        let item = if K::REFERENCED { Room::beside::<K>(K::store(self).list(), &id).admit(item) } else { item };
         let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(known));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(stored));
         let effect = K::store(self).apply(item);
@@ -172,6 +174,11 @@ impl Stores {
         let effect = K::store(self).delete(namespace, name);
         self.refer(&namespace.into(), &before.unwrap_or_default(), &BTreeSet::new());
         self.note(effect);
+        if K::REFERENCED && effect == Effect::Objects {
+            // There may be room now for what was left out.
+            let left_out: Vec<_> = K::store(self).left_out_in(namespace).cloned().collect();
+            left_out.iter().for_each(|id| self.references.ask_again(id));
+        }
     }
 
     /// Records that a list begins.
@@ -192,6 +199,7 @@ impl Stores {
             if K::REFERENCED { self.references.end(K::MODEL_KIND, section.as_deref()) } else { BTreeSet::new() };
         let spared = |id: &ObjectId| fresh.contains(id);
         let before = K::store(self).list().clone();
+        let items = Room::default().admit_all(&before, items);
         let effect = K::store(self).replace(section.as_deref(), items, spared);
         let after = K::store(self).list().clone();
         self.refer_all::<K>(&before, &after);
@@ -394,7 +402,8 @@ mod tests {
     fn an_object_that_was_requested_counts_what_it_names_as_one_that_was_watched() {
         let ingress = |name: &str, annotations: serde_json::Value| {
             let metadata = json!({ "namespace": "shop", "name": name, "annotations": annotations });
-            Item::of(Found::<Ingress>::of(json!({ "metadata": metadata })).unwrap()).unwrap()
+            let spec = json!({ "rules": [{ "host": "shop.example" }] });
+            Item::of(Found::<Ingress>::of(json!({ "metadata": metadata, "spec": spec })).unwrap()).unwrap()
         };
         let map = || {
             let metadata = json!({ "namespace": "shop", "name": "map" });
@@ -403,11 +412,12 @@ mod tests {
         };
         let mut stores = Stores::new(std::iter::empty());
         stores.replace::<ConfigMap>(&None, Vec::new(), Vec::new());
-        stores.apply(ingress("a", json!({ "x/auth-proxy-set-headers": "map" })));
-        stores.apply(ingress("b", json!({ "x/auth-proxy-set-headers": "both" })));
+        stores.apply(ingress("a", json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "map" })));
+        stores.apply(ingress("b", json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "both" })));
         while let Some((id, since)) = stores.missing().take() {
             stores.answered(&id, since, (*id.name == *"map").then(map));
         }
+        assert!(stores.keeps::<ConfigMap>("shop", "map"));
         // The one that names it goes, and the other one stays.
         stores.delete::<Ingress>("shop", "a");
         assert!(!stores.keeps::<ConfigMap>("shop", "map"));

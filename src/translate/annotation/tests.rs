@@ -22,7 +22,7 @@ use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 use ingressd_model::catalogue::{self, AskedFor};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Argument, ByteSize, HeaderName, Kind, ObjectId};
-use ingressd_objects::references::may_refer;
+use ingressd_objects::references::{NAMING, may_refer};
 use ingressd_objects::{Snapshot, StringMap};
 
 /// Every key that ingress-nginx documents or has documented, with the other spellings.
@@ -170,12 +170,16 @@ fn every_annotation_that_names_a_secret_is_known_to_the_source() {
             Gives::Refused(text) => text.contains("name of a ConfigMap"),
             _ => false,
         });
-        if is_about_secret && !row.beside.iter().any(|(key, _)| may_refer(key)) {
+        let is_beside = row.beside.iter().any(|(key, _)| may_refer(&format!("{PREFIX}{key}")));
+        if is_about_secret && !is_beside {
             let mut keys = std::iter::once(&row.key).chain(row.aliases);
             assert!(keys.all(|key| may_refer(&format!("{PREFIX}{key}"))), "{}", row.key);
         }
     }
-    assert!(ANNOTATIONS.rows().any(|row| may_refer(row.key) && row.is_served()));
+    let rows: Vec<_> = ANNOTATIONS.rows().flat_map(|row| std::iter::once(&row.key).chain(row.aliases)).collect();
+    for (key, _) in NAMING {
+        assert!(key.strip_prefix(PREFIX).is_some_and(|key| rows.contains(&&key)), "{key} is read by nobody");
+    }
 }
 
 #[test]

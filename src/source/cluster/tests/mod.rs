@@ -413,7 +413,7 @@ async fn an_object_that_is_nested_too_deep_is_served_and_delays_no_other() {
     broken["spec"]["rules"] = (0..150).fold(json!({}), |inner, _| json!([inner]));
     double.put("ingresses", broken);
     double.end_watches("ingresses", true);
-    double.put("ingresses", deep(ingress("web", &json!({ "auth-secret": "late" }), &[])));
+    double.put("ingresses", deep(ingress("web", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "late" }), &[])));
     // An object that is requested by itself.
     double.put("secrets", deep(secret("late", "MQ==")));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secret("shop", "late").is_some()).await;
@@ -457,7 +457,7 @@ async fn namespaces_are_named_or_selected() {
     };
     let value = |snapshot: &Snapshot| Some(snapshot.secret("two", "late")?.object.data.as_ref()?["value"].0.clone());
     elsewhere("MQ==");
-    let mut referring = ingress("web", &json!({ "auth-secret": "two/late" }), &[]);
+    let mut referring = ingress("web", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "two/late" }), &[]);
     referring["metadata"]["namespace"] = json!("three");
     double.put("ingresses", referring);
     until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some(b"1")).await;

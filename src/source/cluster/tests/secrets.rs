@@ -9,14 +9,14 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     for name in ["tls", "passwords", "other", "late"] {
         double.put("secrets", secret(name, "MQ=="));
     }
-    double.put("ingresses", ingress("a", &json!({ "auth-secret": "passwords", "b": "no name" }), &["tls"]));
+    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "passwords", "b": "no name" }), &["tls"]));
     let mut source = start(&double);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert_eq!(names(&snapshot.secrets), ["passwords", "tls"]);
     assert!(!double.requests().contains(&"get secrets".to_owned()), "the list had them");
     // A Secret that becomes referenced later is requested, and no snapshot has the reference
     // without it.
-    double.put("ingresses", ingress("b", &json!({ "auth-secret": "shop/late" }), &[]));
+    double.put("ingresses", ingress("b", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "shop/late" }), &[]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 2).await;
     assert_eq!(names(&snapshot.secrets), ["late", "passwords", "tls"]);
     double.put("secrets", secret("late", "Mg=="));
@@ -55,7 +55,7 @@ async fn secrets_of_releases_and_tokens_are_never_kept() {
     let mut source = start(&double);
     until(&mut source, |_, _| true).await;
     // They become referenced, so that each is requested by itself.
-    double.put("ingresses", ingress("a", &json!({ "auth-secret": "release" }), &["token", "usual"]));
+    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "release" }), &["token", "usual"]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secrets.len() == 3).await;
     assert!(double.requests().contains(&"get secrets".to_owned()));
     let with_data = snapshot.secrets.iter().filter(|stored| stored.object.data.is_some());
@@ -88,7 +88,7 @@ async fn what_stays_missing_is_waited_for_once() {
     let mut source = start(&double);
     until(&mut source, |_, _| true).await;
     double.fail("secrets", "get", Some(Fault::Silence));
-    double.put("ingresses", ingress("a", &json!({ "auth-secret": "late" }), &[]));
+    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "late" }), &[]));
     until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     let began = tokio::time::Instant::now();
     for name in ["a", "b"] {
@@ -135,7 +135,7 @@ async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_ot
     until(&mut source, |_, _| true).await;
     assert!(!double.requests().iter().any(|request| request.ends_with("configmaps")));
     // As soon as an object names one, they are listed before it is served.
-    double.put("ingresses", ingress("a", &json!({ "auth-proxy-set-headers": "headers" }), &[]));
+    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "headers" }), &[]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     assert_eq!(names(&snapshot.config_maps), ["headers"]);
 }
@@ -146,7 +146,7 @@ async fn without_the_right_to_read_config_maps_everything_else_is_served() {
     double.fail("configmaps", "list", Some(Fault::Status(403)));
     double.put("configmaps", json!({ "metadata": { "namespace": "shop", "name": "headers" } }));
     let mut source = start(&double);
-    double.put("ingresses", ingress("a", &json!({ "auth-proxy-set-headers": "headers" }), &[]));
+    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "headers" }), &[]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     assert!(snapshot.config_maps.is_empty());
 }
