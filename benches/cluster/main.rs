@@ -6,6 +6,7 @@ mod churn;
 #[expect(dead_code, reason = "a folder of manifests needs more")]
 #[path = "../common/mod.rs"]
 mod common;
+mod fleet;
 mod measure;
 mod objects;
 mod options;

@@ -11,6 +11,7 @@ use crate::common::report::Figure;
 use crate::common::session::Session;
 use crate::common::stage::stage;
 use crate::common::times::{percentiles, served};
+use crate::fleet::fleet;
 use crate::objects::{create, published, write};
 use crate::withdrawal::withdrawal;
 use rig::cluster::objects::Objects;
@@ -31,6 +32,7 @@ const STATUS_RATE: u64 = 10;
 const CREATION: Duration = Duration::from_secs(900);
 const STATUSES: Duration = Duration::from_secs(120);
 const CHURN: Duration = Duration::from_secs(90);
+const FLEET: Duration = Duration::from_secs(300);
 const WITHDRAWAL: Duration = Duration::from_secs(600);
 
 /// Measures with this many Ingresses, so many changes of each sort, and so long a time of many
@@ -58,6 +60,7 @@ async fn figures(cluster: &mut Cluster, size: usize, samples: usize, churn: Dura
     let limit = STATUSES + Duration::from_secs(size as u64 / STATUS_RATE);
     stage(size, "first statuses", limit, first_statuses(&mut session, objects)).await;
     session.idle().await;
+    stage(size, "a fleet", FLEET, fleet(&mut session, objects)).await;
     for change in Change::ALL {
         let mut statuses = Statuses::default();
         let make = async |application: &Application| make(change, application, objects, &mut statuses).await;
