@@ -278,9 +278,9 @@ fn kept(names: &Names) -> StoredAnswers {
     addresses.map(|(name, answer)| (name.as_str().to_owned(), answer.addresses.clone())).collect()
 }
 
-/// Merges an answer with the previous one. Addresses stay while DNS fails, also those of one family
-/// alone; where there are too many, those in use stay. A family of which nothing was known is not
-/// missed: many servers never answer for it.
+/// Merges an answer with the previous one. Addresses stay while DNS fails, also those of one
+/// family alone; where there are too many, those in use stay. A family of which nothing was known
+/// is not missed: many servers never answer for it.
 fn judged(before: Option<&NameAnswer>, looked: LookupResult, most: usize) -> NameAnswer {
     let known = before.map(|answer| answer.addresses.as_slice()).unwrap_or_default();
     let stays = |half: &Half| known.iter().copied().filter(|address| half.missing.has(address)).collect::<Vec<_>>();

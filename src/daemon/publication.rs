@@ -314,7 +314,8 @@ impl Publication {
         self.served.confirmed = Some(confirmed);
         // A revision that the cluster has not reached is of the time before a restore.
         let newest = newest(&self.served.snapshot);
-        let revision = contents.revision.map(Revision).filter(|revision| newest.is_none_or(|newest| *revision <= newest));
+        let revision =
+            contents.revision.map(Revision).filter(|revision| newest.is_none_or(|newest| *revision <= newest));
         self.served.observed = Some(revision.unwrap_or(Revision(0)));
     }
 

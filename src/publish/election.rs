@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::options::Timing;
 
-/// The longest time for which a record is believed that does not change, unless our own is valid for
-/// longer: the Lease of a leader that died may have any duration.
+/// The longest time for which a record is believed that does not change, unless our own is valid
+/// for longer: the Lease of a leader that died may have any duration.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// The content of the leader's Lease.

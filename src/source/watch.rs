@@ -1,5 +1,5 @@
-//! Watches a folder of manifests by inotify, and signals when something in it may have changed. What
-//! inotify does not report is found by a look at everything from time to time.
+//! Watches a folder of manifests by inotify, and signals when something in it may have changed.
+//! What inotify does not report is found by a look at everything from time to time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -120,11 +120,11 @@ impl DirectorySource {
         // Nothing was read, so everything is still to be read.
         pending.structure |= read.is_err();
         drop(pending);
-        let snapshot = read?;
         if is_whole {
-            self.watches.forget_others();
             self.looked = Some(Instant::now());
+            self.watches.forget_others();
         }
+        let snapshot = read?;
         Ok(self.tell(snapshot))
     }
 
@@ -160,8 +160,14 @@ impl DirectorySource {
             }
             let pending = &mut *pending;
             // A file that was truncated by its name is never closed.
-            let is_over = |_: &PathBuf, last: &mut Instant| last.elapsed() >= LOOK;
-            pending.files.extend(pending.unfinished.extract_if(.., is_over).map(|(path, _)| path));
+            let files = &mut pending.files;
+            pending.unfinished.retain(|path, last| {
+                let is_over = last.elapsed() >= LOOK;
+                if is_over {
+                    files.insert(path.clone());
+                }
+                !is_over
+            });
             let unfinished = pending.unfinished.keys().cloned().collect();
             let take = std::mem::take::<BTreeSet<PathBuf>>;
             let (structure, lost) = (std::mem::take(&mut pending.structure), std::mem::take(&mut pending.lost));
@@ -375,6 +381,7 @@ mod tests {
         let folder = home.path().join("deep/manifests");
         let (mut source, wake) = DirectorySource::start(&folder).unwrap();
         assert!(source.snapshot().is_err(), "a folder that is not there yet is unknown, not empty");
+        assert!(source.due() > Instant::now(), "it is not looked for all the time");
         fs::create_dir_all(folder.join("sub")).unwrap();
         fs::write(folder.join("a.yaml"), secret("a", "1")).unwrap();
         until(&mut source, &wake, &["a=1"]).await;

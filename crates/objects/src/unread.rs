@@ -10,12 +10,12 @@ pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// The types of Secrets that hold nothing for nginx: Helm releases, and tokens.
 const UNREAD_SECRETS: [&str; 2] = ["helm.sh/release.v1", "kubernetes.io/service-account-token"];
 
-/// The keys of Secrets whose values are read as files. Any other one may be the name of a user, with
-/// the hash of a password.
+/// The keys of Secrets whose values are read as files. Any other one may be the name of a user,
+/// with the hash of a password.
 const FILES: [&str; 6] = ["auth", "ca.crl", "ca.crt", "dhparam.pem", "tls.crt", "tls.key"];
 
-/// How much is kept of the value of another key: no password has so long a hash, and a longer one is
-/// still seen to be too long.
+/// How much is kept of the value of another key: no password has so long a hash, and a longer one
+/// is still seen to be too long.
 const LONGEST_HASH: usize = 260;
 
 /// An object that contains more than is used. A map with a single key takes half a kilobyte.

@@ -10,11 +10,11 @@ use kube::api::GetParams;
 use kube::core::Request;
 use tokio::time::{Instant, sleep_until};
 
-use super::{answer, depth};
 use super::found::Found;
 use super::item::Item;
 use super::sink::Shared;
 use super::stream::Failure;
+use super::{answer, depth};
 use crate::source::watched::Watched;
 use ingressd_model::ObjectId;
 use ingressd_objects::for_kind;

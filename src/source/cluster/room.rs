@@ -1,5 +1,5 @@
-//! How much is kept of the Secrets, and of the ConfigMaps, of one namespace: each may be a megabyte
-//! large, and every node keeps those that are named.
+//! How much is kept of the Secrets, and of the ConfigMaps, of one namespace: each may be a
+//! megabyte large, and every node keeps those that are named.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -94,11 +94,13 @@ mod tests {
         let expected = (strings(&["crowd/a", "crowd/b", "shop/a"]), strings(&["Secret crowd/c"]));
         // By a list, and one by one.
         let mut stores = held();
-        let items = vec![secret("crowd", "a", 16), secret("crowd", "b", 15), secret("crowd", "c", 2), secret("shop", "a", 9)];
+        let items =
+            vec![secret("crowd", "a", 16), secret("crowd", "b", 15), secret("crowd", "c", 2), secret("shop", "a", 9)];
         stores.replace::<Secret>(&None, items, Vec::new());
         assert_eq!(shown(&mut stores), expected);
         // What is kept stays, whatever the order of the next list is.
-        let items = vec![secret("crowd", "c", 2), secret("crowd", "a", 16), secret("crowd", "b", 15), secret("shop", "a", 9)];
+        let items =
+            vec![secret("crowd", "c", 2), secret("crowd", "a", 16), secret("crowd", "b", 15), secret("shop", "a", 9)];
         stores.replace::<Secret>(&None, items, Vec::new());
         assert_eq!(shown(&mut stores), expected);
         stores.apply(secret("crowd", "c", 3));

@@ -326,8 +326,8 @@ impl<K: Known> Stream<K> {
                 tokio::time::sleep_until(began + rest.earliest).await;
                 true
             }
-            // Another watch has reached the API server again. All that failed with it see that, and
-            // it may have just so much strength.
+            // Another watch has reached the API server again. All that failed with it see that,
+            // and it may have just so much strength.
             Ok(()) = revived.changed(), if failing => {
                 tokio::time::sleep(rest.cut(began.elapsed(), chance())).await;
                 false
@@ -513,10 +513,9 @@ mod tests {
         const STREAMS: usize = 100;
         let pause = Duration::from_secs(8);
         let timing = Timing { pauses: (pause, pause), ..Timing::default() };
-        for (fault, early, of_early) in [
-            (Fault::Status(503), Duration::from_millis(400), 20),
-            (Fault::Busy(5), Duration::from_millis(4900), 0),
-        ] {
+        for (fault, early, of_early) in
+            [(Fault::Status(503), Duration::from_millis(400), 20), (Fault::Busy(5), Duration::from_millis(4900), 0)]
+        {
             let (double, revived) = (Double::default(), watch::Sender::new(0));
             double.fail("services", "list", Some(fault));
             let asked = || double.requests().iter().filter(|request| *request == "list services").count();

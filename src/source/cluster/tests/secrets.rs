@@ -9,7 +9,10 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     for name in ["tls", "passwords", "other", "late"] {
         double.put("secrets", secret(name, "MQ=="));
     }
-    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "passwords", "b": "no name" }), &["tls"]));
+    double.put(
+        "ingresses",
+        ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "passwords", "b": "no name" }), &["tls"]),
+    );
     let mut source = start(&double);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert_eq!(names(&snapshot.secrets), ["passwords", "tls"]);
@@ -55,7 +58,10 @@ async fn secrets_of_releases_and_tokens_are_never_kept() {
     let mut source = start(&double);
     until(&mut source, |_, _| true).await;
     // They become referenced, so that each is requested by itself.
-    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "release" }), &["token", "usual"]));
+    double.put(
+        "ingresses",
+        ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "release" }), &["token", "usual"]),
+    );
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secrets.len() == 3).await;
     assert!(double.requests().contains(&"get secrets".to_owned()));
     let with_data = snapshot.secrets.iter().filter(|stored| stored.object.data.is_some());
@@ -135,7 +141,10 @@ async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_ot
     until(&mut source, |_, _| true).await;
     assert!(!double.requests().iter().any(|request| request.ends_with("configmaps")));
     // As soon as an object names one, they are listed before it is served.
-    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "headers" }), &[]));
+    double.put(
+        "ingresses",
+        ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "headers" }), &[]),
+    );
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     assert_eq!(names(&snapshot.config_maps), ["headers"]);
 }
@@ -146,7 +155,10 @@ async fn without_the_right_to_read_config_maps_everything_else_is_served() {
     double.fail("configmaps", "list", Some(Fault::Status(403)));
     double.put("configmaps", json!({ "metadata": { "namespace": "shop", "name": "headers" } }));
     let mut source = start(&double);
-    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "headers" }), &[]));
+    double.put(
+        "ingresses",
+        ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "headers" }), &[]),
+    );
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     assert!(snapshot.config_maps.is_empty());
 }
