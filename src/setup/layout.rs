@@ -6,12 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
+use ingressd_apply::included;
 use ingressd_model::Listener;
 use ingressd_nginx::syntax::{self, Directive};
-use ingressd_nginx::{OtherSites, SiteListen};
-
-/// The deepest nesting of includes.
-const DEEPEST: u8 = 16;
+use ingressd_nginx::{OpenFiles, OtherSites, SiteListen};
 
 /// The layout of the files that nginx would load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,8 +56,9 @@ impl Layout {
         let mut layout = Layout { configuration: fs::canonicalize(&configuration)?, ..Layout::default() };
         let text = fs::read(&configuration)?;
         let folder = configuration.parent().unwrap_or(Path::new("/")).to_owned();
-        let mut walk = Walk { layout: &mut layout, folder, own: settings.apply.root.join("current") };
-        walk.list(&configuration, &syntax::parse(&text).unwrap_or_default(), Context::Main, 0);
+        let open = OpenFiles::of(&configuration.display().to_string());
+        let mut walk = Walk { layout: &mut layout, folder, own: settings.apply.root.join("current"), open };
+        walk.list(&configuration, &syntax::parse(&text).unwrap_or_default(), Context::Main);
         Ok(layout)
     }
 
@@ -96,17 +95,18 @@ struct Walk<'l> {
     layout: &'l mut Layout,
     folder: PathBuf,
     own: PathBuf,
+    open: OpenFiles,
 }
 
 impl Walk<'_> {
-    fn list(&mut self, file: &Path, directives: &[Directive], context: Context, depth: u8) {
+    fn list(&mut self, file: &Path, directives: &[Directive], context: Context) {
         for directive in directives {
             match (directive.name.as_str(), directive.arguments.first(), context) {
-                ("include", Some(pattern), _) => self.include(pattern, context, depth),
-                ("http", _, Context::Main) => self.list(file, directive.children(), Context::Http, depth),
+                ("include", Some(pattern), _) => self.include(pattern, context),
+                ("http", _, Context::Main) => self.list(file, directive.children(), Context::Http),
                 ("stream", _, Context::Main) if directive.block.is_some() => {
                     self.layout.stream_in.get_or_insert_with(|| file.to_owned());
-                    self.list(file, directive.children(), Context::Stream, depth);
+                    self.list(file, directive.children(), Context::Stream);
                 }
                 ("server", _, Context::Http) => self.layout.sites.push(site(file, directive)),
                 _ => {}
@@ -114,7 +114,7 @@ impl Walk<'_> {
         }
     }
 
-    fn include(&mut self, pattern: &str, context: Context, depth: u8) {
+    fn include(&mut self, pattern: &str, context: Context) {
         let pattern = self.folder.join(pattern);
         if pattern.starts_with(&self.own) {
             self.layout.stream_includes_ours |= context == Context::Stream;
@@ -125,13 +125,13 @@ impl Walk<'_> {
             Context::Http => self.layout.http_includes.push(pattern.clone()),
             Context::Stream => {}
         }
-        if depth >= DEEPEST {
-            return;
-        }
-        let paths = pattern.to_str().and_then(|pattern| glob::glob(pattern).ok());
-        for path in paths.into_iter().flatten().flatten() {
-            let directives = fs::read(&path).ok().and_then(|text| syntax::parse(&text).ok());
-            self.list(&path, &directives.unwrap_or_default(), context, depth + 1);
+        let files = if self.open.has_room() { included(&pattern) } else { Vec::new() };
+        for path in files {
+            if self.open.open(&path.display().to_string()) {
+                let directives = fs::read(&path).ok().and_then(|text| syntax::parse(&text).ok());
+                self.list(&path, &directives.unwrap_or_default(), context);
+                self.open.close();
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The steps of setup, with their purpose and their changes on this host.
 
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::edit;
@@ -9,7 +10,7 @@ use super::layout::{Layout, Site, claims};
 use super::state::{Content, Mode, Owned, State};
 use crate::config::Settings;
 use crate::source::cluster::DEFAULT_KUBECONFIG;
-use ingressd_apply::Survey;
+use ingressd_apply::{Survey, matches};
 
 /// The file that the packages install, when the folder of generations is the default one.
 const HTTP_FILE: &str = include_str!("../../packaging/nginx/ingressd.conf");
@@ -106,8 +107,8 @@ impl Ground<'_> {
     /// The first folder of these patterns in which a file of this name would be included.
     fn included_folder(patterns: &[PathBuf], name: &str) -> Option<PathBuf> {
         let takes = |pattern: &&PathBuf| {
-            let last = pattern.file_name().and_then(|last| glob::Pattern::new(last.to_str()?).ok());
-            last.is_some_and(|last| last.matches(name)) && pattern.parent().is_some_and(Path::is_dir)
+            let last = pattern.file_name().map(|last| last.as_bytes());
+            last.is_some_and(|last| matches(last, name.as_bytes())) && pattern.parent().is_some_and(Path::is_dir)
         };
         patterns.iter().find(takes).and_then(|pattern| pattern.parent()).map(Path::to_owned)
     }

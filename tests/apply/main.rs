@@ -6,6 +6,7 @@ mod conditions;
 mod crash;
 mod disk;
 mod files;
+mod includes;
 mod nginx;
 mod pinning;
 mod simulated;

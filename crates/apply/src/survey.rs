@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::ApplyError;
 use super::host::build_information;
+use super::include::included;
 use super::tree::{Tree, built_in, workers_group, write};
 use ingressd_model::Instance;
 use ingressd_nginx::render::Digest;
@@ -84,7 +85,9 @@ impl Survey {
     pub fn with_files(mut self, GateOptions { firewall, geo, .. }: &GateOptions) -> Survey {
         let mut states = Vec::new();
         for rules in firewall.files() {
-            let found: Vec<_> = glob::glob(rules.as_str()).into_iter().flatten().flatten().collect();
+            // ModSecurity asks for them as a shell does, which has the rules of nginx's includes.
+            let mut found = included(rules.as_str().as_ref());
+            found.retain(|path| path.exists());
             if found.is_empty() {
                 self.other_sites.missing_rules.insert(rules.clone());
             }

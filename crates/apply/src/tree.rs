@@ -4,12 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::ApplyError;
+use super::include::included;
 use ingressd_model::Instance;
 use ingressd_nginx::syntax::{self, Directive};
-use ingressd_nginx::{HostConfiguration, ParsedFile, survey};
-
-/// How deep files may include each other.
-const DEEPEST: u8 = 16;
+use ingressd_nginx::{HostConfiguration, OpenFiles, ParsedFile, survey};
 
 /// The host's configuration without our files.
 #[derive(Debug)]
@@ -41,10 +39,8 @@ impl Tree {
     /// The files for the argument of an `include`, in nginx's order. Files that cannot be read are
     /// left out: nginx's test complains about them.
     fn files(&self, pattern: &str) -> Vec<ParsedFile> {
-        let pattern = self.folder.join(pattern);
-        let Some(paths) = pattern.to_str().and_then(|pattern| glob::glob(pattern).ok()) else { return Vec::new() };
-        paths
-            .flatten()
+        included(&self.folder.join(pattern))
+            .into_iter()
             .filter(|path| !path.starts_with(&self.own))
             .filter_map(|path| {
                 let directives = syntax::parse(&fs::read(&path).ok()?).ok()?;
@@ -56,21 +52,24 @@ impl Tree {
     /// The directives of the main context, with the directives of included files in the place of
     /// each `include`.
     pub fn expanded(&self) -> Vec<Directive> {
-        self.expand(&self.main.directives, DEEPEST)
+        self.expand(&self.main.directives, &mut OpenFiles::of(&self.main.path))
     }
 
-    fn expand(&self, directives: &[Directive], depth: u8) -> Vec<Directive> {
+    fn expand(&self, directives: &[Directive], open: &mut OpenFiles) -> Vec<Directive> {
         let mut expanded = Vec::with_capacity(directives.len());
         for directive in directives {
             match (directive.name.as_str(), directive.arguments.first()) {
-                ("include", Some(pattern)) => {
-                    if let Some(depth) = depth.checked_sub(1) {
-                        let files = self.files(pattern);
-                        expanded.extend(files.iter().flat_map(|file| self.expand(&file.directives, depth)));
+                ("include", Some(pattern)) if open.has_room() => {
+                    for file in self.files(pattern) {
+                        if open.open(&file.path) {
+                            expanded.extend(self.expand(&file.directives, open));
+                            open.close();
+                        }
                     }
                 }
+                ("include", _) => {}
                 _ => expanded.push(Directive {
-                    block: directive.block.as_deref().map(|block| self.expand(block, depth)),
+                    block: directive.block.as_deref().map(|block| self.expand(block, open)),
                     ..directive.clone()
                 }),
             }

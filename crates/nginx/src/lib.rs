@@ -9,6 +9,7 @@ mod firewall;
 mod gate;
 pub mod geoip;
 mod host_lines;
+mod open_files;
 mod other_sites;
 mod plan;
 pub mod render;
@@ -27,6 +28,7 @@ pub use gate::{gate, wanted};
 pub use geoip::{Geo, GeoFile, GeoOptions};
 pub use host_lines::{HostBlock, HostLine};
 pub use ingressd_model::language::{lexer, syntax};
+pub use open_files::OpenFiles;
 pub use other_sites::{
     HostConfiguration, OtherSites, ParsedFile, SiteCertificate, SiteListen, SiteName, StreamListen, survey,
 };

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::access_log::{BufferedLogs, HostLog, buffered, host_log};
 use super::firewall::{RULE_DIRECTIVES, RuleFiles};
 use super::host_lines::{HostBlock, HostLine};
+use super::open_files::OpenFiles;
 use super::syntax::Directive;
 use ingressd_model::{Instance, Transport};
 
@@ -137,9 +138,6 @@ pub struct StreamListen {
     pub address: SocketAddr,
 }
 
-/// How deep files may include each other before the rest is left unread.
-const DEEPEST_INCLUDE: u8 = 16;
-
 /// Surveys the configuration that begins with the main file.
 ///
 /// `include` returns the files for the argument of an `include` line in nginx's order. It leaves
@@ -153,7 +151,7 @@ pub fn survey(
 ) -> HostConfiguration {
     let mut found = HostConfiguration::default();
     let (mut siblings, mut includes_streams) = (BTreeMap::new(), false);
-    let mut walk = Walk { include, depth: 0, ours_read: false };
+    let mut walk = Walk { include, open: OpenFiles::of(&main.path), ours_read: false };
     walk.each(main, &mut |walk, path, directive| {
         let first = directive.arguments.first();
         found.other_sites.lines.extend(HostLine::of(HostBlock::Main, path, directive));
@@ -314,7 +312,7 @@ type Visit<'v> = &'v mut dyn FnMut(&mut Walk<'_>, &str, &Directive);
 
 struct Walk<'a> {
     include: &'a mut dyn FnMut(&str) -> Option<Vec<ParsedFile>>,
-    depth: u8,
+    open: OpenFiles,
     /// Whether our files were read already.
     ours_read: bool,
 }
@@ -331,18 +329,17 @@ impl Walk<'_> {
     fn list(&mut self, path: &str, directives: &[Directive], visit: Visit<'_>) {
         for directive in directives {
             match (directive.name.as_str(), directive.arguments.first()) {
-                // A file that includes itself would never end. nginx refuses it; here the depth is
-                // limited.
-                ("include", Some(pattern)) if self.depth < DEEPEST_INCLUDE => {
+                ("include", Some(pattern)) if self.open.has_room() => {
                     let Some(files) = (self.include)(pattern) else {
                         self.ours_read = true;
                         continue;
                     };
-                    self.depth += 1;
                     for file in files {
-                        self.list(&file.path, &file.directives, visit);
+                        if self.open.open(&file.path) {
+                            self.list(&file.path, &file.directives, visit);
+                            self.open.close();
+                        }
                     }
-                    self.depth -= 1;
                 }
                 _ => visit(self, path, directive),
             }
@@ -518,6 +515,21 @@ mod tests {
         let found = survey(&endless, &Instance::default(), &mut |_| Some(vec![endless.clone()]));
         let other_sites = OtherSites { leaves_streams_out: true, ..OtherSites::default() };
         assert_eq!(found, HostConfiguration { other_sites, ..HostConfiguration::default() });
+    }
+
+    /// Each of ten files includes all ten: there are ten to the power of their number of ways
+    /// through them.
+    #[test]
+    fn ends_when_files_include_each_other() {
+        let files = || (0..10).map(|number| file(&format!("{number}"), "include all; server { listen 80; }")).collect();
+        let mut asked = 0;
+        let found = survey(&file("main", "http { include all; }"), &Instance::default(), &mut |_| {
+            asked += 1;
+            Some(files())
+        });
+        assert!(asked < 50_000, "{asked}");
+        let read: BTreeSet<_> = found.other_sites.listens.iter().map(|listen| &*listen.place).collect();
+        assert_eq!(read.len(), 10);
     }
 
     #[test]
