@@ -10,6 +10,8 @@
 mod catalogue;
 #[path = "golden/cost.rs"]
 mod cost;
+#[path = "golden/drawn.rs"]
+mod drawn;
 #[path = "golden/inputs.rs"]
 mod inputs;
 #[path = "golden/judge.rs"]

@@ -467,6 +467,11 @@ pub fn same_site_file() -> FilePath {
     "http/10-same-site.conf".into()
 }
 
+/// The file of the variable with the path of a session's cookie.
+pub fn cookie_path_file() -> FilePath {
+    "http/10-cookie-path.conf".into()
+}
+
 /// The file of a session or cookie variable.
 pub fn session_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()

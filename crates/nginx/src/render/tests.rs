@@ -10,9 +10,9 @@ use ingressd_model::catalogue::{
     self, CLIENT_MAX_BODY_SIZE, Context, InTemplate, Inherited, PROXY_READ_TIMEOUT, Version,
 };
 use ingressd_model::{
-    Action, Argument, Behaviour, ByteSize, Directive, Endpoint, Field, HeaderName, HeaderSet, HostName, Kind, Listener,
-    Model, ObjectId, Origin, PathMatch, Pattern, Port, Protocol, Route, Serves, Snippet, StreamPolicy,
-    StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
+    Action, Argument, Behaviour, ByteSize, Directive, Endpoint, ErrorPages, Field, HeaderName, HeaderSet, HostName,
+    Kind, Listener, Model, ObjectId, Origin, PathMatch, Pattern, Port, Protocol, Route, Serves, Snippet, StandIn,
+    StreamPolicy, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
 };
 
 fn origin(name: &str, field: Field) -> Origin {
@@ -60,8 +60,12 @@ fn text(file: &File) -> String {
 /// First lines of locations in order, each with the status that it answers.
 fn locations(server: &Server) -> Vec<String> {
     let place = |place: &lower::Place<'_>| {
-        let Action::Respond { status } = place.route.action else { return String::new() };
-        format!("{} {} {status}", place.modifier.as_str(), place.path)
+        let does = match (&place.to_slash, &place.route.action) {
+            (Some(_), _) => format!("to {}/", place.path.trim_start_matches('^').trim_end_matches("\\z")),
+            (None, Action::Respond { status }) => status.to_string(),
+            (None, action) => format!("{action:?}"),
+        };
+        format!("{} {} {does}", place.modifier.as_str(), place.path)
     };
     lower::places(server).iter().map(place).collect()
 }
@@ -78,9 +82,10 @@ fn paths_become_locations() {
         (vec![], vec!["^~ / 404"]),
         (vec![prefix("/a", false)], vec!["= /a 201", "^~ /a/ 201", "^~ / 404"]),
         (vec![prefix("/a/", false)], vec!["^~ /a/ 201", "= /a 201", "^~ / 404"]),
-        // nginx itself answers 301 for `/a`.
-        (vec![prefix("/a/", true)], vec!["^~ /a/ 201", "^~ / 404"]),
-        (vec![exact("/a/", true)], vec!["= /a/ 201", "^~ / 404"]),
+        // Here nginx does not redirect by itself.
+        (vec![prefix("/a/", true)], vec!["^~ /a/ 201", "= /a to /a/", "^~ / 404"]),
+        (vec![exact("/a/", true)], vec!["= /a/ 201", "= /a to /a/", "^~ / 404"]),
+        (vec![prefix("/a/", true), exact("/a", false)], vec!["^~ /a/ 201", "= /a 202", "^~ / 404"]),
         (vec![exact("/a/", false)], vec!["= /a/ 201", "= /a 404", "^~ / 404"]),
         (
             vec![exact("/p/a/", false), prefix("/p", false)],
@@ -103,6 +108,7 @@ fn paths_become_locations() {
             vec![
                 "~* (*LIMIT_MATCH=200000)(*LIMIT_RECURSION=10000)^/x 201",
                 "~ ^/p/ 202",
+                "~ ^/p\\z to /p/",
                 "~ ^/q/ 203",
                 "~ ^/q(?:/|\\z) 204",
                 "~ ^/ 404",
@@ -330,6 +336,49 @@ fn said(protocol: Protocol, header_set: HeaderSet) -> BTreeSet<String> {
     let file = files.iter().find(|(path, _)| path.contains("a.example")).unwrap().1;
     let server = syntax::parse(&file.content.bytes()).unwrap().remove(0);
     server.children().iter().map(|directive| directive.name.clone()).collect()
+}
+
+/// nginx redirects to the slash by itself where requests are passed on, and nowhere else.
+#[test]
+fn a_plain_location_with_a_backend_needs_no_redirect_to_its_slash() {
+    let upstream = UpstreamId::from(UpstreamIdentity::usual("default", "web", "80"));
+    let action = Action::Proxy { upstream, split: None };
+    let proxied = Route { action, ..route("i", prefix("/a/", true), 201) };
+    let written = locations(&server("a.example", vec![proxied.clone()]));
+    assert!(written.len() == 2 && written.iter().all(|line| !line.contains(" to ")), "{written:?}");
+    let expression = route("i", PathMatch::Regex(Pattern::new("/x").unwrap()), 202);
+    let written = locations(&server("a.example", vec![expression, proxied]));
+    assert!(written.contains(&"~ ^/a\\z to /a/".to_owned()), "{written:?}");
+}
+
+/// A location of error pages asks for variables that only the location of a route sets.
+#[test]
+fn nothing_is_written_for_the_error_pages_of_a_fallback_that_no_request_reaches() {
+    let pages = ErrorPages {
+        upstream: UpstreamId::from(UpstreamIdentity::usual("default", "pages", "80")),
+        statuses: vec![404],
+        intercepts: true,
+        stand_in: StandIn::Never,
+        service: "web".into(),
+        port: "80".into(),
+        origin: origin("i", Field::Object),
+    };
+    let pages = Some(Arc::new(pages));
+    let upstream = UpstreamId::from(UpstreamIdentity::usual("default", "web", "80"));
+    let fallback = Route { errors: pages, ..route("i", prefix("/", false), 404) };
+    let fallback = Route { action: Action::Proxy { upstream: upstream.clone(), split: None }, ..fallback };
+    let service = |service: &str| {
+        let id = UpstreamId::from(UpstreamIdentity::usual("default", service, "80"));
+        Arc::new(Upstream { id, origin: origin("i", Field::Object), endpoints: Vec::new(), uid: None })
+    };
+    for (routes, expected) in [(vec![], true), (vec![route("i", prefix("/", false), 200)], false)] {
+        let written = Server { fallback: fallback.clone(), ..Server::clone(&server("a.example", routes)) };
+        let upstreams = vec![service("pages"), service("web")];
+        let model = Model { servers: vec![Arc::new(written)], upstreams, ..Model::default() };
+        let files = Renderer::default().render(&plan_of(model)).files;
+        let text = text(files.iter().find(|(path, _)| path.contains("a.example")).unwrap().1);
+        assert_eq!(text.contains("@ingressd_error_404"), expected, "{text}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::Decisions;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{self, Tables};
-use ingressd_model::{ErrorPages, Kind, Origin, Protocol, Refused, Route, Server, StandIn, UpstreamId};
+use ingressd_model::{ErrorPages, Kind, Origin, Protocol, Refused, Route, StandIn, UpstreamId};
 
 use super::limits;
 use super::location::{Location, Scene};
@@ -65,16 +65,15 @@ pub fn take_over(tables: &mut Tables) {
     tables.line(Words::line("return", Word::number(u64::from(ErrorPages::WITHOUT_ENDPOINTS))));
 }
 
-/// The routes of a server for requests to upstreams without endpoints, by the name of their
-/// location.
-pub fn stand_ins(server: &Server) -> BTreeMap<String, Route> {
+/// The routes for requests to upstreams without endpoints, by the name of their location.
+pub fn stand_ins<'r>(routes: impl IntoIterator<Item = &'r Route>) -> BTreeMap<String, Route> {
     let with_name = |route: &Route| route.stand_in().map(|stand_in| (names::stand_in(route), stand_in));
-    server.all_routes().filter_map(with_name).collect()
+    routes.into_iter().filter_map(with_name).collect()
 }
 
-/// The internal locations of a server that request error pages, by name.
-pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> {
-    let pages = server.all_routes().filter_map(|route| route.errors.as_deref());
+/// The internal locations that request error pages for these routes, by name.
+pub fn places<'r>(routes: &[&'r Route]) -> BTreeMap<String, (&'r UpstreamId, u16, &'r Origin)> {
+    let pages = routes.iter().filter_map(|route| route.errors.as_deref());
     let pages = pages.filter(|pages| pages.stand_in != StandIn::Always);
     let places = pages.flat_map(|pages| {
         let of = |status: &u16| (place(&pages.upstream, *status), (&pages.upstream, *status, &pages.origin));

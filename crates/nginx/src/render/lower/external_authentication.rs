@@ -13,9 +13,7 @@ use crate::render::file_set::FilePath;
 use crate::render::names;
 use crate::render::token::{Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
-use ingressd_model::{
-    ExternalAuthentication, Protocol, Refused, Route, Server, Template, TemplatePart, UpstreamId, Variable,
-};
+use ingressd_model::{ExternalAuthentication, Protocol, Refused, Route, Template, TemplatePart, UpstreamId, Variable};
 
 use super::location::{Location, Scene};
 use super::server::Facts;
@@ -39,11 +37,11 @@ fn name(route: &Route, external: &ExternalAuthentication) -> String {
     names::authentication(external, &route.origin.object.namespace)
 }
 
-/// The authentication services of a server, by the name of the internal location; each distinct
-/// policy has one.
-pub fn of_server(server: &Server) -> BTreeMap<String, &ExternalAuthentication> {
+/// The authentication services of these routes, by the name of the internal location; each
+/// distinct policy has one.
+pub fn of_routes<'r>(routes: impl IntoIterator<Item = &'r Route>) -> BTreeMap<String, &'r ExternalAuthentication> {
     let mut all = BTreeMap::new();
-    for route in server.all_routes() {
+    for route in routes {
         if let Some(external) = asked(route) {
             all.entry(name(route, external)).or_insert(external);
         }

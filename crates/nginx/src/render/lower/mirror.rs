@@ -11,7 +11,7 @@ use crate::render::crowds::Crowds;
 use crate::render::file_set::FilePath;
 use crate::render::names;
 use crate::render::token::{Text, Word, Words};
-use ingressd_model::{HeaderName, Mirror, Protocol, Refused, Route, Server, Template};
+use ingressd_model::{HeaderName, Mirror, Protocol, Refused, Route, Template};
 
 use super::external_authentication::{asked, tls};
 use super::location::{Location, Scene};
@@ -32,9 +32,10 @@ fn name((mirror, told): Copied<'_>) -> String {
     names::mirror(&mirror.service, &mirror.policy, told)
 }
 
-/// The mirrors of a server, by the name of the internal location; each distinct policy has one.
-pub fn of_server(server: &Server) -> BTreeMap<String, Copied<'_>> {
-    server.all_routes().filter_map(copied).map(|copied| (name(copied), copied)).collect()
+/// The mirrors of these routes, by the name of the internal location; each distinct policy has
+/// one.
+pub fn of_routes<'r>(routes: impl IntoIterator<Item = &'r Route>) -> BTreeMap<String, Copied<'r>> {
+    routes.into_iter().filter_map(copied).map(|copied| (name(copied), copied)).collect()
 }
 
 /// The file that a route requires for its mirror.

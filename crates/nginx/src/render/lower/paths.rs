@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::render::token::{Literal, Text, Word, Words};
 use ingressd_model::expression::{LIMITS, literal};
-use ingressd_model::{Action, PathMatch, Pattern, Refused, Route, Server, UrlPath};
+use ingressd_model::{PathMatch, Pattern, Refused, Route, Server, UrlPath};
 
 /// The longest path of a plain location: some versions of nginx keep the length in one byte.
 const LONGEST_PLAIN: usize = 250;
@@ -25,7 +25,7 @@ pub struct Place<'a> {
     /// The route that handles the requests.
     pub route: &'a Route,
     /// The target of the redirect for requests without the slash at the end of the route's path; a
-    /// plain location of nginx redirects by itself.
+    /// plain location of nginx with a backend redirects by itself.
     pub to_slash: Option<Text>,
 }
 
@@ -63,15 +63,16 @@ fn plain_places(server: &Server) -> Vec<Place<'_>> {
             PathMatch::Prefix { path, redirect_to_slash } => match path.as_str().strip_suffix('/') {
                 None => places.add(BELOW, &format!("{path}/"), route),
                 Some(bare) if !bare.is_empty() && !redirect_to_slash => places.add(EXACT, bare, route),
-                Some(_) => {}
+                Some(_) => places.redirect_plain(path, *redirect_to_slash, route),
             },
+            PathMatch::Exact { path, redirect_to_slash: true } => places.redirect_plain(path, true, route),
             // nginx would redirect the same path without the slash by 301, whichever route it
             // belongs to.
             PathMatch::Exact { path, redirect_to_slash: false } => match path.as_str().strip_suffix('/') {
                 Some(bare) if !bare.is_empty() => places.add(EXACT, bare, taker(server, bare)),
                 _ => {}
             },
-            _ => {}
+            PathMatch::Regex(_) => {}
         }
     }
     places.add(BELOW, "/", &server.fallback);
@@ -146,14 +147,24 @@ impl<'a> Locations<'a> {
         self.put(Place { modifier, path: path.to_owned(), route, to_slash: None });
     }
 
-    /// Does what nginx does for a request that equals a plain location without its trailing slash,
-    /// and only where that location has a backend.
+    /// Does what nginx does for a request that equals a plain location without its trailing slash.
     fn redirect(&mut self, path: &UrlPath, redirect_to_slash: bool, route: &'a Route) {
-        let bare = path.as_str().strip_suffix('/').filter(|_| redirect_to_slash);
+        let written = |bare: &str| (CASED, format!("^{}\\z", literal(bare)));
+        self.redirect_at(path, redirect_to_slash, route, written);
+    }
+
+    /// The same for a plain location, where nginx does it only if the location has a backend.
+    fn redirect_plain(&mut self, path: &UrlPath, redirect_to_slash: bool, route: &'a Route) {
+        let is_missing = redirect_to_slash && route.action.upstream().is_none();
+        self.redirect_at(path, is_missing, route, |bare| (EXACT, bare.to_owned()));
+    }
+
+    fn redirect_at(&mut self, path: &UrlPath, is_asked: bool, route: &'a Route, written: fn(&str) -> (Word, String)) {
+        let bare = path.as_str().strip_suffix('/').filter(|bare| is_asked && !bare.is_empty());
         // The encoded target may be too long: then the request is handled as without the redirect.
-        if let (Some(bare), Action::Proxy { .. }, Ok(target)) = (bare, &route.action, Text::redirection(path)) {
-            let path = format!("^{}\\z", literal(bare));
-            self.put(Place { modifier: CASED, path, route, to_slash: Some(target) });
+        if let (Some(bare), Ok(target)) = (bare, Text::redirection(path)) {
+            let (modifier, path) = written(bare);
+            self.put(Place { modifier, path, route, to_slash: Some(target) });
         }
     }
 

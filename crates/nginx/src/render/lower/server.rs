@@ -1,6 +1,6 @@
 //! Makes the file of one server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::render::crowds::Crowds;
@@ -15,8 +15,8 @@ use crate::{ConnectedBy, Decisions, Http2, Listen};
 use ingressd_model::catalogue;
 use ingressd_model::expression::LIMITS;
 use ingressd_model::{
-    Action, CertificateId, ClientCertificates, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName,
-    StrictPaths, TlsTermination, expression,
+    Action, CertificateId, ClientCertificates, Directive, Forwarded, HostName, Origin, Refused, Route, Server,
+    ServerName, StrictPaths, TlsTermination, expression,
 };
 
 use super::backend::Backends;
@@ -254,14 +254,19 @@ fn write_one(
         log_line: decisions.access_log.line(head.is_detailed()),
         backends,
     };
-    let stand_ins = error_pages::stand_ins(server);
+    let places = places(server);
+    let stand_ins = error_pages::stand_ins(places.iter().map(|place| place.route));
     let stand_ins = stand_ins.iter().map(|(name, route)| Place::named(name, route));
     let stand_ins = stand_ins.collect::<Result<Vec<_>, Refused>>()?;
-    for place in places(server).into_iter().chain(stand_ins) {
+    let mut full = HashSet::new();
+    for place in places.into_iter().chain(stand_ins) {
         let written = location(&place, &surroundings, facts)
             .and_then(|location| Ok((filled(&location, list, engine)?, location)));
         match written {
-            Ok((texts, location)) => writer.add_location(texts, &location, &place, &common),
+            Ok((texts, location)) => {
+                full.insert(std::ptr::from_ref(place.route));
+                writer.add_location(texts, &location, &place, &common);
+            }
             // A closed route must not fall through to another one.
             Err(_) => {
                 writer.leave_out(&place.route.origin);
@@ -272,21 +277,24 @@ fn write_one(
             }
         }
     }
-    write_internal(server, list, &inherited, facts, engine, writer)?;
+    // Variables of an internal location are set by the locations that lead to it: nginx knows none
+    // whose locations are left out, such as a fallback that no request reaches.
+    let routes: Vec<_> = server.all_routes().filter(|route| full.contains(&std::ptr::from_ref(*route))).collect();
+    write_internal(&routes, list, &inherited, facts, engine, writer)?;
     writer.end(&server.origin);
     Ok(())
 }
 
-/// Writes the internal locations of a server: for subrequests, and for error pages.
+/// Writes the internal locations for these routes: for subrequests, and for error pages.
 fn write_internal(
-    server: &Server,
+    routes: &[&Route],
     list: RequestHeaderList,
     inherited: &Inherited,
     facts: &Facts<'_>,
     engine: &Engine,
     writer: &mut Writer,
 ) -> Result<(), Refused> {
-    for (name, external) in external_authentication::of_server(server) {
+    for (name, external) in external_authentication::of_routes(routes.iter().copied()) {
         let location = external_authentication::location(&name, external, inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &external.origin),
@@ -294,7 +302,7 @@ fn write_internal(
             Err(_) => writer.leave_out(&external.origin),
         }
     }
-    for (name, copied) in mirror::of_server(server) {
+    for (name, copied) in mirror::of_routes(routes.iter().copied()) {
         let location = mirror::location(&name, copied, inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &copied.0.origin),
@@ -302,7 +310,7 @@ fn write_internal(
             Err(_) => writer.leave_out(&copied.0.origin),
         }
     }
-    for (name, page) in error_pages::places(server) {
+    for (name, page) in error_pages::places(routes) {
         let location = error_pages::location(&name, page, facts.decisions)?;
         writer.add_block(filled(&location, list, engine)?, page.2);
     }

@@ -65,7 +65,7 @@ pub fn requires(route: &Route) -> BTreeSet<FilePath> {
 /// The files that the file of a cookie requires.
 fn required(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<> {
     let conditional = is_conditional(cookie).then(names::same_site_file);
-    [names::session_file(&names::session(&cookie.name))].into_iter().chain(conditional)
+    [names::session_file(&names::session(&cookie.name)), names::cookie_path_file()].into_iter().chain(conditional)
 }
 
 /// One file for each cookie name, and one for each cookie.
@@ -77,6 +77,14 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for (cookie, origin) in upstreams.chain(cookies.clone().map(|(cookie, route)| (&cookie.name, &route.origin))) {
         let name = names::session(cookie);
         files.add(names::session_file(&name), Some(origin), [], |tables| session(cookie, &name, tables));
+    }
+    if cookies.clone().next().is_some() {
+        // Locations set it, if there are any.
+        files.add(names::cookie_path_file(), None, [], |tables| {
+            let map = Block::map("1", Word::variable(names::COOKIE_PATH)?);
+            tables.block(map.row("default", "/"));
+            Ok(())
+        });
     }
     if plan.model.upstreams.iter().any(|upstream| upstream.id.naming_cookie().is_some()) {
         files.add(names::answered_file(), None, [], named_endpoint::answers);
