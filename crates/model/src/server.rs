@@ -81,8 +81,8 @@ pub struct Server {
     pub hsts: Option<Hsts>,
     /// Which headers the backends of its routes get.
     pub header_set: HeaderSet,
-    /// Routes in order of precedence: exact paths, then regular expressions in the order in which
-    /// they are tried, then prefixes from the longest to the shortest.
+    /// Routes in order of precedence: exact paths, then regular expressions and prefixes in the
+    /// order in which they are tried; prefixes among themselves from the longest to the shortest.
     pub routes: Vec<Route>,
     /// The route for all other requests.
     pub fallback: Route,

@@ -86,7 +86,9 @@ pub static FAMILY: Family = Family {
             scope: Scope::Matching,
             form: Form::Boolean,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
-                regex mode: matched from the start, without regard to case, the longest path first.",
+                regex mode: matched from the start, without regard to case, the longest path first. In the dialect of the \
+                specification only its paths of the type ImplementationSpecific are expressions, and one is as long as \
+                what everything begins with that it matches: /(.*) takes no requests of the path /admin.",
             tries: &[
                 ("true", Gives::Sets("paths are regular expressions")),
                 ("false", Gives::Nothing),

@@ -1,6 +1,7 @@
 //! The paths of one namespace on one host, without regard to other namespaces.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -90,8 +91,38 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
     for (bound, used, most, _) in nearly.into_iter().filter(|(.., is_over)| !is_over) {
         findings.extend(kept.last().and_then(|youngest| bound.near(used, most, || youngest.origin.clone())));
     }
-    kept.sort_by(|left, right| path::winning_order((left.matching, &left.path), (right.matching, &right.path)));
-    kept
+    in_order(kept)
+}
+
+/// Sorts the paths by precedence. The paths of objects of the specification's dialect go the
+/// longest first, where an expression is as long as what everything begins with that it matches:
+/// one that is general takes no requests of a longer path. Those of the ingress-nginx dialect keep
+/// the order of ingress-nginx, and the others go between them, in front of shorter ones.
+fn in_order<'s, 'a>(mut claims: Vec<Claim<'s, 'a>>) -> Vec<Claim<'s, 'a>> {
+    let order = |left: &Claim<'_, '_>, right: &Claim<'_, '_>| {
+        path::winning_order((left.matching, &left.path), (right.matching, &right.path))
+    };
+    claims.sort_by(order);
+    if claims.iter().all(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix)) {
+        return claims;
+    }
+    let length = |claim: &Claim<'_, '_>| match claim.matching {
+        Matching::Exact => usize::MAX,
+        matching => reach::beginning(matching, claim.path.as_str()).len(),
+    };
+    let claims = claims.into_iter().map(|claim| (length(&claim), claim));
+    let (theirs, mut own): (Vec<_>, Vec<_>) =
+        claims.partition(|(_, claim)| claim.subject.rule.dialect == Dialect::IngressNginx);
+    // The sort is stable: of paths that are equally long expressions go first, which would get no
+    // requests otherwise.
+    own.sort_by_key(|(length, _)| Reverse(*length));
+    let (mut theirs, mut own) = (theirs.into_iter().peekable(), own.into_iter().peekable());
+    let next = std::iter::from_fn(|| match (theirs.peek(), own.peek()) {
+        (Some((one, _)), Some((other, _))) if one < other => own.next(),
+        (Some(_), _) => theirs.next(),
+        (None, _) => own.next(),
+    });
+    next.map(|(_, claim)| claim).collect()
 }
 
 /// The total weight of the expressions of a host.
