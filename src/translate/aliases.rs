@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::site::younger;
-use super::{ClassRule, HostAliases, Limits, host, order};
+use super::{HostAliases, Limits, Reading, host, order};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, HostName, ObjectId, Origin, ServerName};
 use ingressd_objects::{Ingress, IngressRule, IngressTls, Snapshot, Stored};
@@ -23,7 +23,7 @@ pub struct Expanded {
 }
 
 /// An Ingress with its options about host names.
-pub type Named<'a> = (&'a Stored<Ingress>, &'a ClassRule, Option<&'a HostAliases>);
+pub type Named<'a> = (&'a Stored<Ingress>, &'a Reading);
 
 impl Expanded {
     /// The objects with rules for the aliases of their hosts; `None` when there are no aliases.
@@ -35,7 +35,7 @@ impl Expanded {
         findings: &mut Vec<Finding>,
     ) -> Option<Self> {
         let mut naming: Vec<_> =
-            objects.iter().filter_map(|(stored, _, aliases)| Some((*stored, (*aliases)?))).collect();
+            objects.iter().filter_map(|(stored, reading)| Some((*stored, reading.host.aliases.as_ref()?))).collect();
         if naming.is_empty() {
             return None;
         }
@@ -56,7 +56,9 @@ impl Expanded {
             let namespace = Arc::clone(&stored.id.namespace);
             hosts(stored).map(move |name| (Arc::clone(&namespace), name)).collect::<Vec<_>>()
         };
-        let named: BTreeSet<(Arc<str>, ServerName)> = objects.iter().flat_map(of_rules).collect();
+        // A canary names no host.
+        let naming = objects.iter().filter(|(_, reading)| reading.canary.is_none());
+        let named: BTreeSet<(Arc<str>, ServerName)> = naming.flat_map(of_rules).collect();
         let edited = expanded.snapshot.ingresses.edit();
         let mut room = Room { limits, used: BTreeMap::new() };
         let mut objects: Vec<_> = objects.iter().map(|(stored, ..)| *stored).collect();
@@ -108,7 +110,9 @@ fn further_rules(
     room: &mut Room<'_>,
     findings: &mut Vec<Finding>,
 ) -> Vec<(IngressRule, ServerName, Origin)> {
-    let is_named = |alias: &ServerName| named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
+    let own: BTreeSet<ServerName> = hosts(stored).collect();
+    let is_named =
+        |alias: &ServerName| own.contains(alias) || named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
     let paths = |rule: &IngressRule| rule.paths.len() as u64;
     let mut further = Vec::new();
     let mut sum: u64 = rules(stored).iter().map(paths).sum();
@@ -128,7 +132,7 @@ fn further_rules(
                 return further;
             }
             sum += paths(rule);
-            let rule = IngressRule { host: Some(host::written(alias).into()), ..rule.clone() };
+            let rule = IngressRule { host: Some(host::written(alias).into()), is_alias: true, ..rule.clone() };
             further.push((rule, name.clone(), aliases.origin.clone()));
         }
     }

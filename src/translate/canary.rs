@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::path::PathType;
-use super::position;
 use super::rule::Backend;
 use super::subject::Subject;
+use super::{position, site};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, ObjectId, Origin, ServerName, Share, Test, UrlPath};
 
@@ -51,8 +51,13 @@ impl<'s, 'a> Canaries<'s, 'a> {
             let backend = subject.takes_the_rest().then(|| Origin::field(subject.id(), Field::DefaultBackend));
             canaries.backends.extend(backend);
             for (number, rule) in subject.read() {
-                // An invalid host has a finding already.
-                let Ok(name) = &rule.name else { continue };
+                let name = match &rule.name {
+                    Ok(name) => name,
+                    Err(refused) => {
+                        findings.push(site::invalid_host(subject, number, refused));
+                        continue;
+                    }
+                };
                 for (path_number, read, backend) in subject.paths(number) {
                     let Some((path, kind)) = read.parts() else { continue };
                     let origin = Origin::field(subject.id(), Field::Path(position(number), position(path_number), ""));

@@ -351,8 +351,7 @@ fn with_aliases(
     let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
     let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
     let known = memory.read_all(&selected, snapshot, options);
-    let named = selected.iter().zip(&known);
-    let named = named.map(|((stored, rule), known)| (*stored, *rule, known.reading.host.aliases.as_ref()));
+    let named = selected.iter().zip(&known).map(|((stored, _), known)| (*stored, &*known.reading));
     Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
 }
 
@@ -377,7 +376,8 @@ fn subjects<'a>(
         let class = class::select(stored, snapshot, options).ok()?;
         Some(Withheld { stored, class, known: memory.read(stored, class, snapshot, options) })
     });
-    let mut withheld: Vec<_> = withheld.collect();
+    // A canary has no claim that could be reserved for it.
+    let mut withheld: Vec<_> = withheld.filter(|object| object.known.reading.canary.is_none()).collect();
     let lists = everywhere.access.as_deref();
     let is_everywhere = |access: &AccessList| {
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
@@ -403,7 +403,6 @@ fn subjects<'a>(
             translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
             if subject.reading.refused || !is_fit {
                 left_out.push(subject.clone());
-                // A canary has no claim that could be reserved for it.
                 withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
                 refused.extend(is_fit.then_some(subject));
                 continue;

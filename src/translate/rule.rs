@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::path::{self, PathType};
 use super::port::PortReference;
-use super::{host, subject};
+use super::{aliases, host, subject};
 use ingressd_model::{Refused, ServerName, UrlPath};
 use ingressd_objects::{Ingress, IngressBackend};
 
@@ -17,6 +17,16 @@ pub struct Rule {
     pub host: Arc<str>,
     /// Its paths in their order.
     pub paths: Box<[RulePath]>,
+    /// Whether it stands for an alias of a host.
+    is_alias: bool,
+}
+
+impl Rule {
+    /// The host with or without `www.` that may be redirected to that of this rule. An alias has
+    /// none.
+    pub fn twin(&self) -> Option<ServerName> {
+        self.name.as_ref().ok().filter(|_| !self.is_alias).and_then(aliases::twin)
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -63,7 +73,7 @@ pub fn read(ingress: &Ingress) -> Arc<[Rule]> {
         };
         let paths = subject::paths(rule)
             .map(|(_, entry)| RulePath { path: path::read(entry), kind: PathType::read(&entry.path_type) });
-        Rule { name, host, paths: paths.collect() }
+        Rule { name, host, paths: paths.collect(), is_alias: rule.is_alias }
     });
     rules.collect()
 }

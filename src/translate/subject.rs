@@ -7,7 +7,7 @@ use super::claims::Since;
 use super::memory::KnownObject;
 use super::path::PathType;
 use super::rule::{Backend, Rule, RulePath};
-use super::{ClassRule, Dialect, EndpointMode, Options, Reading, aliases};
+use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Behaviour, Field, HostName, ObjectId, Origin, RewriteTarget, ServerName};
 use ingressd_objects::{Ingress, IngressPath, IngressRule, Stored};
@@ -90,9 +90,7 @@ impl<'a> Subject<'a> {
         for (_, rule) in self.read() {
             match &rule.name {
                 Ok(own) if own == name => return None,
-                Ok(own @ ServerName::Exact(host)) if aliases::twin(own).as_ref() == Some(name) => {
-                    to = to.or(Some(host));
-                }
+                Ok(ServerName::Exact(host)) if rule.twin().as_ref() == Some(name) => to = to.or(Some(host)),
                 _ => {}
             }
         }
@@ -191,9 +189,10 @@ impl Withheld<'_> {
 
     /// The hosts that it names, perhaps repeated.
     pub fn hosts(&self) -> impl Iterator<Item = Cow<'_, ServerName>> {
-        let named = || self.known.rules.iter().filter_map(|rule| rule.name.as_ref().ok());
-        let twins = self.known.reading.host.redirects_www.as_ref().map(|_| named().filter_map(aliases::twin));
-        named().map(Cow::Borrowed).chain(twins.into_iter().flatten().map(Cow::Owned))
+        let rules = &self.known.rules;
+        let named = rules.iter().filter_map(|rule| rule.name.as_ref().ok());
+        let twins = self.known.reading.host.redirects_www.as_ref().map(|_| rules.iter().filter_map(Rule::twin));
+        named.map(Cow::Borrowed).chain(twins.into_iter().flatten().map(Cow::Owned))
     }
 }
 

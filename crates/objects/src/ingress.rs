@@ -35,6 +35,8 @@ pub struct IngressRule {
     pub host: Option<Box<str>>,
     /// The paths of `http`; a rule without `http` has none.
     pub paths: Box<[IngressPath]>,
+    /// Whether it is not written, but stands for another name of the host of a rule that is.
+    pub is_alias: bool,
 }
 
 /// A path of a rule.
@@ -90,7 +92,7 @@ impl From<api::Ingress> for Ingress {
 impl From<api::IngressRule> for IngressRule {
     fn from(rule: api::IngressRule) -> Self {
         let paths = rule.http.into_iter().flat_map(|http| http.paths).map(IngressPath::from);
-        IngressRule { host: boxed(rule.host), paths: paths.collect() }
+        IngressRule { host: boxed(rule.host), paths: paths.collect(), is_alias: false }
     }
 }
 

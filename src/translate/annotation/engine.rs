@@ -7,7 +7,7 @@ use super::row::{Compared, Effect, OnError, Row, Scope, Trust, asks};
 use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
 use super::value::excerpt;
-use crate::translate::{DefaultValue, Dialect, Options, Reading, bounds};
+use crate::translate::{DefaultValue, Dialect, HostOptions, Options, Reading, bounds};
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
 use ingressd_model::{Field, Origin, Refused};
 use ingressd_objects::{Snapshot, StringMap};
@@ -81,6 +81,10 @@ pub fn read(context: &Context<'_>, annotations: &StringMap) -> Reading {
     companions::tell(&dependents, context, annotations, &implied, &mut draft);
     for family in table.families {
         (family.finish)(&mut draft, context);
+    }
+    // About whole hosts the main object of a canary decides.
+    if draft.reading.canary.is_some() {
+        draft.reading.host = HostOptions::default();
     }
     let Reading { behaviour, closed, authentication, .. } = &mut draft.reading;
     let asks = behaviour.basic_authentication.is_some() || authentication.is_some();

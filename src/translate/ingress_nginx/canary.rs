@@ -38,7 +38,7 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
             form: Form::Boolean,
-            documentation: "Makes the object a canary: its backends get some of the requests to the paths of another one, the main object, which has the same host, path and path type and is in the same namespace. The other keys decide which requests: a header takes precedence, then a cookie, then the weight. All other annotations of the canary have no effect: those of the main object apply. Where there is no main object, or two canaries for one path, there is a finding; the older canary is used.",
+            documentation: "Makes the object a canary: its backends get some of the requests to the paths of another one, the main object, which has the same host, path and path type and is in the same namespace. The other keys decide which requests: a header takes precedence, then a cookie, then the weight. Annotations about TCP and UDP services count too, and those about sessions and load balancing where the main object has none. All others of the canary have no effect, also those about hosts, such as server-alias: those of the main object apply. Where there is no main object, or two canaries for one path, there is a finding; the older canary is used.",
             tries: &[
                 ("true", Gives::Sets("canary: 0.00% of all other requests")),
                 ("false", Gives::Nothing),

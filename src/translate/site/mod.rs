@@ -25,9 +25,9 @@ use super::path::{Matching, PathType};
 use super::rule::Backend;
 use super::subject::{Subject, Withheld};
 use super::value::excerpt;
-use super::{ClassRule, Options, SMALLEST_PART, aliases};
+use super::{ClassRule, Options, SMALLEST_PART};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, HostName, Origin, ServerName, UrlPath};
+use ingressd_model::{Field, HostName, Origin, Refused, ServerName, UrlPath};
 
 /// A path of a host, and the object that claims it.
 #[derive(Debug)]
@@ -208,10 +208,7 @@ fn gather<'s, 'a>(
             let name = match &rule.name {
                 Ok(name) => name,
                 Err(refused) => {
-                    let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
-                    let host = excerpt(&rule.host);
-                    let note = format!("host {host} is refused: {refused}");
-                    findings.push(Finding::new(Reason::InvalidHost, origin, note));
+                    findings.push(invalid_host(subject, number, refused));
                     continue;
                 }
             };
@@ -250,6 +247,13 @@ fn gather<'s, 'a>(
     sites
 }
 
+/// The finding about the host of a rule.
+pub fn invalid_host(subject: &Subject<'_>, rule: usize, refused: &Refused) -> Finding {
+    let origin = Origin::field(subject.id(), Field::Rule(super::position(rule)));
+    let host = excerpt(subject.read.get(rule).map_or("", |rule| &rule.host));
+    Finding::new(Reason::InvalidHost, origin, format!("host {host} is refused: {refused}"))
+}
+
 /// Whether objects of this class may use expressions for hosts: where hosts are exclusive, only
 /// namespaces may that the administrator allows all hosts.
 fn may_use(name: &ServerName, rule: &ClassRule, options: &Options) -> bool {
@@ -267,8 +271,8 @@ fn redirect_with_or_without_www<'s, 'a>(
     let mut asked = BTreeMap::<ServerName, Vec<&'s Subject<'a>>>::new();
     for subject in subjects.iter().filter(|subject| subject.reading.host.redirects_www.is_some()) {
         let allowance = allowances.of(&subject.stored.id.namespace);
-        let named = subject.read().filter_map(|(_, rule)| rule.name.as_ref().ok());
-        for other in named.filter(|name| allowance.permits(name)).filter_map(aliases::twin) {
+        let permitted = subject.read().filter(|(_, rule)| rule.name.as_ref().is_ok_and(|name| allowance.permits(name)));
+        for other in permitted.filter_map(|(_, rule)| rule.twin()) {
             let has_rule =
                 |site: &Site<'_, '_>| site.subjects.iter().any(|known| known.id().namespace == subject.id().namespace);
             if !find(sites, &other).is_some_and(has_rule) && allowance.permits(&other) {

@@ -4,8 +4,9 @@ use super::manifests::snapshot;
 use super::{findings, ingress, options, path, shared, translate};
 use crate::translate::aliases::Expanded;
 use crate::translate::host::{server_name, written};
-use crate::translate::{AllowedHosts, Claims, HostAliases, Options, Translation, Translator};
+use crate::translate::{AllowedHosts, Claims, HostAliases, HostOptions, Options, Reading, Translation, Translator};
 use ingressd_model::{Action, Origin, PathMatch, Server, ServerName};
+use ingressd_objects::{Ingress, Stored};
 
 /// An object of a namespace with a creation year and a path of a host.
 fn object(namespace: &str, name: &str, year: u16, host: &str, at: &str, annotations: &str) -> String {
@@ -140,6 +141,11 @@ fn the_twin_of_a_host_leads_to_it_unless_somebody_has_a_rule_for_it() {
             (
                 &[("default", "www.a.example", "/", TWIN)],
                 &["a.example: 308 to www.a.example", "www.a.example: /=default/o0"],
+                &[],
+            ),
+            (
+                &[("default", "a.example", "/", "from-to-www-redirect: 'true', server-alias: b.example")],
+                &["a.example: /=default/o0", "b.example: /=default/o0", "www.a.example: 308 to a.example"],
                 &[],
             ),
             (
@@ -372,20 +378,13 @@ fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
             .map(|(number, count)| many(&format!("o{number}"), 2020 + number, &format!("a{number}.example"), *count))
             .collect();
         let snapshot = snapshot(&documents.join("\n---\n"));
-        let aliases: Vec<_> = snapshot
-            .ingresses
-            .iter()
-            .map(|stored| HostAliases {
-                names: (0..30)
-                    .map(|number| server_name(&format!("{}-{number}.example", stored.id.name)).unwrap())
-                    .collect(),
-                weight: 0,
-                origin: Origin::object(&stored.id),
-            })
-            .collect();
-        let rule = &options.classes[0];
-        let named: Vec<_> =
-            snapshot.ingresses.iter().zip(&aliases).map(|(stored, aliases)| (stored, rule, Some(aliases))).collect();
+        let reading = |stored: &Stored<Ingress>| {
+            let names = (0..30).map(|number| server_name(&format!("{}-{number}.example", stored.id.name)).unwrap());
+            let aliases = HostAliases { names: names.collect(), weight: 0, origin: Origin::object(&stored.id) };
+            Reading { host: HostOptions { aliases: Some(aliases), ..HostOptions::default() }, ..Reading::default() }
+        };
+        let readings: Vec<_> = snapshot.ingresses.iter().map(reading).collect();
+        let named: Vec<_> = snapshot.ingresses.iter().zip(&readings).collect();
         let mut findings = Vec::new();
         let expanded = Expanded::of(&snapshot, &named, &options.limits, &mut findings).unwrap();
         let rules = expanded.snapshot.ingresses.iter().map(|stored| stored.object.rules.len());

@@ -1,7 +1,8 @@
 //! Canaries: objects that take a share of the requests for the paths of another one.
 
+use super::manifests::snapshot;
 use super::{findings, ingress, options, path, translate};
-use crate::translate::Translation;
+use crate::translate::{Translation, Translator, written_host};
 use ingressd_model::{Action, Balance, Branch, Choice, HeaderName, Route, Split, Test};
 
 /// A canary whose path leads to the Service `api`.
@@ -156,4 +157,52 @@ fn of_two_the_older_one_counts_and_the_main_object_decides_everything_else() {
         translation.model.upstreams.iter().map(|upstream| format!("{:?}", upstream.id.protocol)).collect();
     assert_eq!(protocols, ["Https", "Https"]);
     assert!(findings(&translation).contains(&"newer PathConflict".to_owned()));
+}
+
+/// What an object says about its hosts is the main object's business, also which hosts it has.
+#[test]
+fn a_canary_says_nothing_about_hosts() {
+    let of_main = "server-alias: b.example";
+    let main = |annotations: &str| ingress("main", "nginx", "a.example", annotations, &[path("/", "Prefix", "web")]);
+    let part = |annotations: &str, host: &str| {
+        canary("part", &format!(", canary-weight: '10'{annotations}"), &[path("/", "Prefix", "api")])
+            .replace("a.example", host)
+    };
+    let shared = "web | Share(1000): api";
+    for (of_main, of_part, host, expected) in [
+        ("", ", server-alias: b.example", "a.example", &["a.example"][..]),
+        ("", ", from-to-www-redirect: 'true'", "a.example", &["a.example"]),
+        ("", ", app-root: /start", "a.example", &["a.example"]),
+        // The alias of the main object has its canary, and stays where a canary has a rule for it.
+        (of_main, "", "a.example", &["a.example", "b.example"]),
+        (of_main, "", "b.example", &["a.example", "b.example"]),
+    ] {
+        let translation = translate(&[main(of_main), part(of_part, host)].join("\n---\n"), options());
+        let hosts: Vec<_> = translation.model.servers.iter().map(|server| written_host(&server.name)).collect();
+        assert_eq!(hosts, expected, "{of_main} {of_part} {host}");
+        let parts = served(&translation);
+        assert!(parts.iter().all(|part| [shared, "web"].contains(&&**part)), "{of_main} {of_part} {host}: {parts:?}");
+        assert_eq!(parts.contains(&"web".to_owned()), host == "b.example", "{of_main} {of_part} {host}");
+    }
+}
+
+#[test]
+fn a_canary_that_nginx_refuses_reserves_no_host() {
+    let part = canary("part", ", auth-tls-secret: none", &[path("/", "Prefix", "api")]);
+    let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
+    let mut all = snapshot(&main.replace("namespace: default", "namespace: team-a"));
+    all.withheld = snapshot(&part).ingresses;
+    let translation = Translator::new(options()).translate(&all, &Default::default(), &Default::default());
+    assert!(translation.claims.of(&translation.model.servers[0].name).iter().all(|one| &*one.namespace == "team-a"));
+    assert_eq!(served(&translation).len(), 1);
+}
+
+#[test]
+fn a_host_of_a_canary_that_is_no_host_is_told() {
+    for host in ["bad..host", "192.0.2.7"] {
+        let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
+        let part = canary("part", ", canary-weight: '10'", &[path("/", "Prefix", "api")]).replace("a.example", host);
+        let translation = translate(&[main, part].join("\n---\n"), options());
+        assert_eq!(findings(&translation), ["part InvalidHost"], "{host}");
+    }
 }
