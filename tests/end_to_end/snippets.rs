@@ -76,6 +76,18 @@ fn objects() -> Vec<Value> {
             "server-snippet",
             "if ($http_x_stop) { return 403; }\nlocation ~ /\\.git { deny all; }\nlocation = /robots.txt { return 200 'all'; }\nadd_header X-Whole yes always;",
         ),
+        // These have locations that respond by themselves, for paths that no backend gets.
+        ingress("partly")
+            .namespace("scribe")
+            .class("nginx")
+            .path("partly.test", "Prefix", "/app", "web")
+            .annotation("server-snippet", "location = /robots.txt { return 200 'all'; }")
+            .annotation("configuration-snippet", "if ($http_x_kept) { break; }\nif ($http_x_late) { return 410; }")
+            .build(),
+        of_scribe("moved")
+            .annotation("permanent-redirect", "https://new.test/")
+            .annotation("server-snippet", "location = /robots.txt { return 200 'all'; }")
+            .build(),
         guarded.annotation("configuration-snippet", GUARDED).build(),
         // A host as long as a line would be written each time that something is found.
         ingress("replaced")
@@ -163,6 +175,11 @@ fn they_do_what_they_say_and_everything_else_stays() {
             ("http://whole.test/", 200, "x-whole", Some("yes")),
             ("http://whole.test/a/.git/config", 403, "x-everywhere", Some("yes")),
             ("http://whole.test/robots.txt", 200, "x-whole", Some("yes")),
+            ("http://partly.test/robots.txt", 200, "x-everywhere", Some("yes")),
+            ("http://partly.test/app", 200, "x-whole", None),
+            ("http://partly.test/other", 404, "x-whole", None),
+            ("http://moved.test/robots.txt", 200, "x-whole", None),
+            ("http://moved.test/other", 301, "location", Some("https://new.test/")),
             ("http://shared.test/mine", 200, "x-whole", Some("yes")),
             // This path belongs to another namespace.
             ("http://shared.test/", 200, "x-whole", None),
@@ -178,6 +195,14 @@ fn they_do_what_they_say_and_everything_else_stays() {
             [("http://whole.test/", 403), ("http://shared.test/mine", 403), ("http://shared.test/", 200)]
         {
             assert_eq!(get(url).header("X-Stop", "1").send().await.status, status, "{url}");
+        }
+        // What leads on to the backend leads to none where there is none.
+        for (header, url, status) in [
+            ("X-Kept", "http://partly.test/other", 404),
+            ("X-Late", "http://partly.test/other", 404),
+            ("X-Late", "http://partly.test/app", 410),
+        ] {
+            assert_eq!(get(url).header(header, "1").send().await.status, status, "{header} {url}");
         }
         for (address, status) in [("10.244.5.1", 403), ("10.244.5.2", 200), ("10.244.6.1", 403)] {
             for tag in ["", "x"] {

@@ -20,6 +20,9 @@ pub enum Slot {
     Preflight,
     /// Variables that later directives use.
     Variables,
+    /// Directives of snippets in a location without a backend, which would not be reached behind
+    /// its response.
+    Conditions,
     /// A response of nginx itself, in the place of a backend's.
     Answer,
     /// Access by long address lists.

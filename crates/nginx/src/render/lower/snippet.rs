@@ -11,8 +11,8 @@ use crate::render::view;
 use ingressd_model::catalogue;
 use ingressd_model::expression::{LIMITS, anywhere};
 use ingressd_model::{
-    Action, LONGEST_HOST, Origin, Pattern, Refused, Route, RouteVariable, Snippet, SnippetCondition, SnippetDirective,
-    SnippetPart, SnippetStatement, SnippetText, Variable,
+    Action, LONGEST_HOST, Origin, Pattern, Refused, RewriteFlag, Route, RouteVariable, Snippet, SnippetCondition,
+    SnippetDirective, SnippetPart, SnippetStatement, SnippetText, Variable,
 };
 
 use super::location::Scene;
@@ -40,7 +40,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         trusts: scene.facts.tells_scheme(),
         has_request_ids: scene.facts.has_request_ids,
     };
-    let mut lowering = Lowering { surroundings, slots, notes: 0 };
+    let slot = if scene.route.action.upstream().is_some() { Slot::Snippets } else { Slot::Conditions };
+    let mut lowering = Lowering { surroundings, slots, slot, notes: 0 };
     if Snippet::replace_all(snippets) {
         lowering.refuse_long_hosts()?;
     }
@@ -83,6 +84,8 @@ fn known(route: &Route, variable: RouteVariable) -> Option<Arc<str>> {
 struct Lowering<'a> {
     surroundings: SnippetSurroundings<'a>,
     slots: &'a mut Slots,
+    /// Where statements go.
+    slot: Slot,
     /// The number of conditions that are kept in variables so far.
     notes: usize,
 }
@@ -91,6 +94,10 @@ impl Lowering<'_> {
     fn snippet(&mut self, snippet: &Snippet) -> Result<(), Refused> {
         self.slots.owned_by(Some(snippet.origin.clone()));
         for statement in &snippet.statements {
+            // The response of the location itself must not be left out, which would serve files.
+            if ends_here(statement) {
+                self.slot = Slot::Snippets;
+            }
             match statement {
                 SnippetStatement::If(condition, then) => self.condition(condition, then)?,
                 statement => self.say(&When::Always, statement)?,
@@ -134,7 +141,7 @@ impl Lowering<'_> {
         }
         let note = Word::variable(&format!("s_{}", self.notes))?;
         self.notes += 1;
-        self.slots.say(Slot::Snippets, "set", Words::join([note.clone(), Word::fixed("\"\"")]));
+        self.slots.say(self.slot, "set", Words::join([note.clone(), Word::fixed("\"\"")]));
         self.directive(&When::If(condition), "set", Words::join([note.clone(), Word::fixed("1")]))?;
         then.iter().try_for_each(|statement| self.say(&When::Noted(&note), statement))
     }
@@ -166,15 +173,15 @@ impl Lowering<'_> {
         };
         let (variable, operator, value) = match when {
             When::Always => {
-                self.slots.say(Slot::Snippets, name, arguments);
+                self.slots.say(self.slot, name, arguments);
                 return Ok(());
             }
             When::Noted(note) => {
-                self.slots.say_if(Slot::Snippets, (*note).clone(), name, arguments);
+                self.slots.say_if(self.slot, (*note).clone(), name, arguments);
                 return Ok(());
             }
             When::If(SnippetCondition::IsSet(part)) => {
-                self.slots.say_if(Slot::Snippets, variable(part)?, name, arguments);
+                self.slots.say_if(self.slot, variable(part)?, name, arguments);
                 return Ok(());
             }
             When::If(SnippetCondition::Is { variable: part, text, not }) => {
@@ -191,12 +198,21 @@ impl Lowering<'_> {
             }
         };
         let (operator, name) = (Word::fixed(operator), Word::fixed(name));
-        self.slots.say_compared(Slot::Snippets, view::Comparison { variable, operator, value, name, arguments });
+        self.slots.say_compared(self.slot, view::Comparison { variable, operator, value, name, arguments });
         Ok(())
     }
 
     fn text(&self, text: &SnippetText) -> Result<Text, Refused> {
         Text::of_snippet(text, &self.surroundings)
+    }
+}
+
+/// Whether nginx may skip all that follows a statement, and go on to the backend.
+fn ends_here(statement: &SnippetStatement) -> bool {
+    match statement {
+        SnippetStatement::Break | SnippetStatement::Rewrite(_, _, RewriteFlag::Break) => true,
+        SnippetStatement::If(_, then) => then.iter().any(ends_here),
+        SnippetStatement::Set(..) | SnippetStatement::Return(..) | SnippetStatement::Rewrite(..) => false,
     }
 }
 
