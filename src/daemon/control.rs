@@ -15,11 +15,12 @@ use tokio::time::timeout;
 
 use super::commands::{CommandSender, ControlCommand};
 use super::drain::Drain;
+use super::explain;
 use super::status::{Inquiry, Status};
 use ingressd_apply::folder::{self, Existing};
 
-/// The longest request in bytes. Nothing longer is read.
-const LONGEST_REQUEST: u64 = 512;
+/// The longest request in bytes, which has an address in it. Nothing longer is read.
+const LONGEST_REQUEST: u64 = explain::LONGEST as u64 + 512;
 
 /// The time limit for reading a request, and for writing a response.
 const TIMEOUT: Duration = Duration::from_secs(2);

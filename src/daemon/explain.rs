@@ -5,7 +5,7 @@ mod address;
 mod expression;
 mod location;
 
-pub use address::Address;
+pub use address::{Address, LONGEST};
 pub use expression::matches_host;
 
 use std::sync::Arc;
@@ -108,16 +108,17 @@ impl InForce {
             Some(Taker { is_reserved: true, .. }) => "reserved",
             Some(_) => "served",
         };
-        let (route, options) = match is_ours {
-            true => self.route(address, (server, taken), findings, file),
-            false => (Value::Null, Vec::new()),
+        let (route, options) = match address.path() {
+            _ if !is_ours => (Value::Null, Vec::new()),
+            Some(path) => self.route((address, path), (server, taken), findings, file),
+            None => (refused(), Vec::new()),
         };
         let tls = self.sites_beside.sockets().filter(|listen| listen.ssl).map(|listen| listen.address.to_string());
         json!({
             "kind": "Request",
             "host": address.host(),
             "host_is": host_is,
-            "path": address.path(),
+            "path": address.path().unwrap_or(address.sent()),
             "other_sites": sites_beside.iter().map(taking_site).collect::<Vec<_>>(),
             "passthrough": passed.map(|passed| json!({
                 "on": tls.collect::<Vec<_>>(),
@@ -133,12 +134,12 @@ impl InForce {
     /// What the server does with a path, and the options that count there.
     fn route(
         &self,
-        address: &Address,
+        (address, path): (&Address, &str),
         (server, taken): (&Server, Option<Taker<'_>>),
         findings: &[Finding],
         file: &dyn Fn(&Origin) -> Option<String>,
     ) -> (Value, Vec<Told>) {
-        let Location { route, adds_slash, unless } = location(server, address.path());
+        let Location { route, adds_slash, unless } = location(server, path);
         let is_strict = match server.strict_paths() {
             StrictPaths::Nowhere => false,
             StrictPaths::Everywhere => true,
@@ -309,6 +310,19 @@ fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
         matches!(finding.reason, Reason::HostRuleConflict | Reason::NoEffectAlone) && finding.origin == *origin
     };
     !(matches!(origin.field, Field::Annotation(_)) && findings.iter().any(is_lost))
+}
+
+/// What nginx does with a request whose path it cannot read.
+fn refused() -> Value {
+    json!({
+        "is_of_object": false,
+        "from": null,
+        "file": null,
+        "does": "is answered 400, because the path leads above / or has an escape that is none",
+        "over_plain_http": null,
+        "because": [],
+        "unless": null,
+    })
 }
 
 /// Another site that takes the request on some sockets.

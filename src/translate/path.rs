@@ -8,7 +8,7 @@ use super::reading::RequestedSession;
 use super::{Dialect, Reading};
 use ingressd_model::{
     Behaviour, CookiePath, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, Session, UrlPath,
-    expression,
+    expression, request_path,
 };
 use ingressd_objects::IngressPath;
 
@@ -68,6 +68,26 @@ pub fn enforces_regex(reading: &Reading, path: &UrlPath) -> bool {
     reading.use_regex || reading.rewrite_target.as_ref().is_some_and(|target| path.as_str() != "/" || !is(target, path))
 }
 
+/// Whether no request has this text as its path when nginx compares it, which is after it has
+/// decoded and resolved it; with the path that such requests have instead, if there is one.
+pub fn is_unmatched(matching: Matching, path: &UrlPath) -> Option<Option<String>> {
+    let text = path.as_str();
+    let bytes = request_path::decoded(text).unwrap_or_else(|| text.as_bytes().to_vec());
+    let compared = request_path::resolved(&bytes);
+    (matching != Matching::Regex && compared.as_deref() != Some(text)).then_some(compared)
+}
+
+/// Whether no request at all can match, because nginx resolves paths. A location for it would take
+/// requests for other paths, such as those without the last slash.
+pub fn is_never_matched(path: &PathMatch) -> bool {
+    match path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => {
+            request_path::resolved(path.as_str().as_bytes()).as_deref() != Some(path.as_str())
+        }
+        PathMatch::Regex(_) => false,
+    }
+}
+
 /// Whether a path that is matched as text may have been meant as an expression.
 pub fn is_like_an_expression(matching: Matching, path: &UrlPath) -> bool {
     matches!(matching, Matching::Exact | Matching::Prefix) && path.as_str().contains(['*', '|', '[', '^'])
@@ -91,8 +111,8 @@ pub fn path_match(
     })
 }
 
-/// The order of precedence: exact paths, then expressions as ingress-nginx tries them (the longest
-/// first, equal ones in reverse order), then prefixes from the longest to the shortest.
+/// The order of ingress-nginx: exact paths, then expressions as it tries them (the longest first,
+/// equal ones in reverse order), then prefixes from the longest to the shortest.
 pub fn winning_order(left: (Matching, &UrlPath), right: (Matching, &UrlPath)) -> Ordering {
     let rank = |matching| match matching {
         Matching::Exact => 0,

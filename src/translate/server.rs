@@ -103,6 +103,7 @@ impl<'a> Servers<'a> {
         let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
         for claim in &site.claims {
             match self.route(name, claim, &taken) {
+                Ok(route) if path::is_never_matched(&route.path) => {}
                 Ok(route) => routes.push(route),
                 Err(route) => closed.push((route, claim.subject.is_protected)),
             }
@@ -262,6 +263,9 @@ impl<'a> Servers<'a> {
                 if path::is_like_an_expression(claim.matching, &claim.path) {
                     self.tell_of_literal_path(&claim.path, &claim.origin);
                 }
+                if let Some(instead) = path::is_unmatched(claim.matching, &claim.path) {
+                    self.tell_of_unmatched_path(&claim.path, instead, &claim.origin);
+                }
                 let to_url = behaviour.rewrite.as_ref().is_some_and(|rewrite| rewrite.target.is_url());
                 let action = match claim.closed {
                     true => Action::Closed,
@@ -349,6 +353,17 @@ impl<'a> Servers<'a> {
     /// Notes that a path that is read as text may be meant as an expression.
     pub fn tell_of_literal_path(&mut self, path: &UrlPath, origin: &Origin) {
         let note = format!("{} is read as text, because nothing makes it a regular expression", excerpt(path.as_str()));
+        self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
+    }
+
+    /// Notes that no request has a path like this.
+    fn tell_of_unmatched_path(&mut self, path: &UrlPath, instead: Option<String>, origin: &Origin) {
+        let remedy = instead.map_or_else(|| "remove it".to_owned(), |path| format!("write {}", excerpt(&path)));
+        let note = format!(
+            "no request has the path {}: nginx decodes escapes such as %20 and resolves //, /./ and /../ before it \
+                compares paths; {remedy}",
+            excerpt(path.as_str())
+        );
         self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
     }
 

@@ -60,12 +60,21 @@ const ROWS: &[(&str, &str)] = &[
     ("shop.test/cart%2f", "shop"),
     ("shop.test/cart%3fx", "shop"),
     ("shop.test/%C3%A4", "shop"),
+    ("shop.test/x//../cart", "cart"),
+    ("shop.test/x/./..//cart", "cart"),
+    ("shop.test/%25%3f", "shop"),
+    ("shop.test/../cart", "400"),
+    ("shop.test/%2e%2E/cart", "400"),
+    ("shop.test/x/%2e%2e/%2e%2e/cart", "400"),
+    ("nobody.test/..", "400"),
     // Slashes count as in the dialect of ingress-nginx, both where nginx compares texts and where
     // it has expressions.
     ("slash.test/dir", "301"),
     ("slash.test/dir/", "dir"),
     ("slash.test/dir/x", "dir"),
     ("slash.test/dirs", "404"),
+    ("slash.test/gone", "301"),
+    ("slash.test/gone/", "503"),
     ("mixed.test/dir", "404"),
     ("mixed.test/dir/", "folder"),
     ("mixed.test/dir/x", "folder"),
@@ -92,6 +101,9 @@ const ROWS: &[(&str, &str)] = &[
     ("strict.test/x//admin", "400"),
     ("strict.test/x/..;/admin", "400"),
     ("strict.test/x?y=//", "open"),
+    ("strict.test/x//../admin", "400"),
+    // nginx takes a longer path than most people send.
+    ("shop.test/cart?LONG/LONG/LONG", "cart"),
 ];
 
 fn of_controller(name: &str, year: u16) -> Ingress {
@@ -129,7 +141,10 @@ fn write(rig: &Rig, long: &str) {
                 .host("moved.test", "shop")
                 .annotation("permanent-redirect", "https://new.example/")
                 .build(),
-            of_controller("slash", 2021).path("slash.test", "Prefix", "/dir/", "dir").build(),
+            of_controller("slash", 2021)
+                .path("slash.test", "Prefix", "/dir/", "dir")
+                .path("slash.test", "Prefix", "/gone/", "absent")
+                .build(),
             of_controller("stretched", 2021)
                 .path("stretched.test", "Prefix", "/dir/", "dir")
                 .path("stretched.test", "Prefix", long, "long")

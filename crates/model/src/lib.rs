@@ -31,6 +31,7 @@ mod mirror;
 mod name;
 mod origin;
 mod passthrough;
+pub mod request_path;
 mod route;
 mod server;
 mod snippet;

@@ -8,10 +8,11 @@ use url::Url;
 
 use super::expression::matches_host;
 use crate::translate::host_with_wildcard;
+use ingressd_model::request_path::{decoded, resolved};
 use ingressd_model::{Server, ServerName};
 
-/// The longest that is taken.
-const LONGEST: usize = 480;
+/// The longest that is taken; nginx takes 8 KiB for the line of a request.
+pub const LONGEST: usize = 8 << 10;
 
 /// What `crates/nginx/templates/strict_paths.hbs` refuses of a path as it was sent; that needs
 /// PCRE for speed.
@@ -23,7 +24,8 @@ pub struct Address {
     host: String,
     /// The path as it was sent.
     sent: String,
-    path: String,
+    /// The path as nginx compares it; `None` where it refuses it.
+    path: Option<String>,
     /// As it was written.
     written: String,
 }
@@ -46,11 +48,16 @@ impl Address {
     pub fn read(text: &str) -> Option<Self> {
         let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
         let is_word = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
-        let url = Url::parse(&format!("http://{rest}")).ok().filter(|_| is_word && text.len() <= LONGEST)?;
-        let (host, sent) = (url.host_str()?.to_ascii_lowercase(), url.path().to_owned());
+        let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let url = Url::parse(&format!("http://{authority}/")).ok();
+        // Other programs resolve paths in other ways than nginx.
+        let url = url.filter(|url| is_word && text.len() <= LONGEST && url.path() == "/")?;
+        let host = url.host_str()?.to_ascii_lowercase();
         // nginx leaves out the dot that ends a name.
         let host = host.strip_suffix('.').filter(|host| !host.is_empty()).unwrap_or(&host).to_owned();
-        Some(Address { host, path: resolved(&decoded(&sent))?, sent, written: text.to_owned() })
+        let sent = behind.split(['?', '#']).next().filter(|sent| !sent.is_empty()).unwrap_or("/").to_owned();
+        let path = decoded(&sent).and_then(|path| resolved(&path));
+        Some(Address { host, path, sent, written: text.to_owned() })
     }
 
     /// The host, in small letters.
@@ -58,9 +65,14 @@ impl Address {
         &self.host
     }
 
-    /// The path as nginx compares it.
-    pub fn path(&self) -> &str {
-        &self.path
+    /// The path as nginx compares it; `None` where it refuses the request, whatever its host is.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The path as it was sent.
+    pub fn sent(&self) -> &str {
+        &self.sent
     }
 
     /// What was read.
@@ -111,34 +123,6 @@ impl Address {
     }
 }
 
-/// A path without the escapes of URLs.
-fn decoded(path: &str) -> Vec<u8> {
-    let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
-    while let [byte, behind @ ..] = rest {
-        let code = behind.get(..2).filter(|_| *byte == b'%');
-        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(*byte));
-        rest = if code.is_some() { &behind[2..] } else { behind };
-    }
-    bytes
-}
-
-/// A decoded path as nginx reads it: one slash for several, no `.` and no `..`. `None` for what it
-/// refuses, because that leads above `/`.
-fn resolved(path: &[u8]) -> Option<String> {
-    let (mut parts, mut is_folder) = (Vec::new(), true);
-    for part in path.split(|byte| *byte == b'/') {
-        is_folder = matches!(part, b"" | b"." | b"..");
-        match part {
-            b"" | b"." => {}
-            b".." => drop(parts.pop()?),
-            _ => parts.push(String::from_utf8_lossy(part)),
-        }
-    }
-    let end = if is_folder && !parts.is_empty() { "/" } else { "" };
-    Some(format!("/{}{end}", parts.join("/")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,16 +135,26 @@ mod tests {
             ("shop.example./", Some("shop.example /")),
             ("http://shop.example//a/./b/../c%20d%2fe", Some("shop.example /a/c d/e")),
             ("shop.example/a%2f..%2fb/.", Some("shop.example /b/")),
-            ("shop.example/a%2f..%2f..%2fb", None),
-            ("shop.example/100%", Some("shop.example /100%")),
+            ("shop.example?x=/y", Some("shop.example /")),
+            // Slashes that follow each other are one before `..` counts.
+            ("shop.example/a//../b", Some("shop.example /b")),
+            ("shop.example/a%2f..%2f..%2fb", Some("shop.example 400")),
+            ("shop.example/../a", Some("shop.example 400")),
+            ("shop.example/%2E%2e/a", Some("shop.example 400")),
+            ("shop.example/100%", Some("shop.example 400")),
+            ("shop.example/%zz", Some("shop.example 400")),
+            ("shop.example/%00", Some("shop.example 400")),
+            ("shop.example/%25%3f%23", Some("shop.example /%?#")),
+            ("shop.example\\a/b", None),
             ("*/x", Some("* /x")),
             ("192.0.2.1/x", Some("192.0.2.1 /x")),
             ("", None),
             ("a b/x", None),
             ("a\n/x", None),
-            (&format!("a/{}", "x".repeat(500)), None),
+            (&format!("a/{}", "x".repeat(LONGEST)), None),
         ] {
-            let read = Address::read(text).map(|address| format!("{} {}", address.host(), address.path()));
+            let read = Address::read(text);
+            let read = read.map(|address| format!("{} {}", address.host(), address.path().unwrap_or("400")));
             assert_eq!(read.as_deref(), expected, "{text:?}");
         }
     }

@@ -22,7 +22,7 @@ pub fn location<'s>(server: &'s Server, path: &str) -> Location<'s> {
     let found = |place: &Place<'s>, adds_slash| Location { route: place.route, adds_slash, unless: None };
     let of = |modifier: &'static str| places.iter().filter(move |place| place.modifier.as_str() == modifier);
     if let Some(exact) = of("=").find(|place| place.path == path) {
-        return found(exact, false);
+        return found(exact, exact.to_slash.is_some());
     }
     // nginx does this by itself where requests are passed on.
     let lacks_slash = |place: &&Place<'s>| {

@@ -30,6 +30,21 @@ fn paths() {
             ],
             &["= /y", "~ /long/.*/x", "~ /x/[0-9]", "/z"],
         ),
+        // The longest path first, an expression by what it begins with.
+        (
+            SPECIFICATION,
+            "use-regex: 'true'",
+            &[
+                ("/(.*)", "ImplementationSpecific"),
+                ("/admin", "Prefix"),
+                ("/a", "Prefix"),
+                ("/a(/|$)(.*)", "ImplementationSpecific"),
+                ("/admin/[0-9]+/.*", "ImplementationSpecific"),
+                ("/", "Prefix"),
+                ("/b", "Exact"),
+            ],
+            &["= /b", "~ /admin/[0-9]+/.*", "/admin", "~ /a(/|$)(.*)", "/a", "~ /(.*)", "/"],
+        ),
         (
             NGINX,
             "use-regex: 'true'",
@@ -102,11 +117,39 @@ fn a_path_that_looks_like_an_expression_is_told_where_it_is_text() {
         ("/Foo_(bar)", "Exact", "", &[]),
         ("/argo(/|$)(.*)", "ImplementationSpecific", "rewrite-target: /$2", &[]),
         ("/.*", "ImplementationSpecific", "use-regex: 'true'", &[]),
+        // nginx compares paths without these.
+        ("/a//", "Prefix", "", &[told]),
+        ("//", "Exact", "", &[told]),
+        ("/a/./b", "Prefix", "", &[told]),
+        ("/a/..", "Exact", "", &[told]),
+        ("/..", "Prefix", "", &[told]),
+        ("/a%20b", "Prefix", "", &[told]),
+        ("/a%2Fb", "Prefix", "use-regex: 'false'", &[told]),
+        ("/a b", "Prefix", "", &[]),
+        ("/100%", "Exact", "", &[]),
+        ("/..a/.b/", "Prefix", "", &[]),
+        ("/a%20b(/|$)", "ImplementationSpecific", "use-regex: 'true'", &[]),
     ];
     for (text, kind, annotations, expected) in cases {
         let paths = [path(text, kind, "web")];
         let translation = translate(&ingress("i", "nginx", "a.example", annotations, &paths), options());
         assert_eq!(findings(&translation), *expected, "{text} {kind}");
+    }
+}
+
+#[test]
+fn a_path_that_nginx_resolves_takes_no_request() {
+    let paths = ["//", "/a//", "/a/./", "/a/../b"].map(|text| path(text, "Prefix", "web"));
+    for class in ["ingressd", "nginx"] {
+        let documents = [
+            ingress("a", class, "a.example", "", &paths),
+            ingress("b", class, "a.example", "", &[path("/a", "Prefix", "api"), path("/a//", "Exact", "api")]),
+        ];
+        let translation = translate(&documents.join("\n---\n"), options());
+        assert_eq!(routes(&translation)[1..], ["  /a -> api Http", "  else / -> 404"], "{class}");
+        let told = findings(&translation);
+        assert!(told.len() == 5 && told.iter().all(|told| told.ends_with(" LiteralPath")), "{told:?}");
+        assert_eq!(translation.accepted.iter().map(|one| one.routes).collect::<Vec<_>>(), [0, 1], "{class}");
     }
 }
 
@@ -144,6 +187,23 @@ fn regex_mode_is_of_the_host_and_dialect() {
         [one("a", "nginx", "use-regex: 'true'", "/a"), one("b", "nginx", "", "/b"), one("c", "ingressd", "", "/c")];
     let translation = translate(&documents.join("\n---\n"), options());
     assert_eq!(routes(&translation)[1..4], ["  ~ /b -> web Http", "  ~ /a -> web Http", "  /c -> web Http"]);
+}
+
+/// An expression of ingress-nginx takes no requests of a longer path of the specification.
+#[test]
+fn paths_of_both_dialects_on_one_host_go_by_their_length() {
+    let one = |name: &str, class: &str, annotations: &str, paths: &[(&str, &str)]| {
+        let paths: Vec<_> = paths.iter().map(|(text, kind)| path(text, kind, "web")).collect();
+        ingress(name, class, "a.example", annotations, &paths)
+    };
+    let theirs = [("/a/.*", "ImplementationSpecific"), ("/.*/long/.*", "Prefix"), ("/b/c/d", "Exact")];
+    let own = [("/admin", "Prefix"), ("/a", "Prefix"), ("/b", "Exact")];
+    let documents = [one("a", "nginx", "use-regex: 'true'", &theirs), one("b", "ingressd", "", &own)];
+    let translation = translate(&documents.join("\n---\n"), options());
+    let routes = routes(&translation);
+    let shown: Vec<_> =
+        routes[1..routes.len() - 1].iter().map(|line| line.trim().replace(" -> web Http", "")).collect();
+    assert_eq!(shown, ["= /b", "/admin", "/a", "~ /.*/long/.*", "~ /b/c/d", "~ /a/.*"]);
 }
 
 #[test]
