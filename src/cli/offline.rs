@@ -56,6 +56,8 @@ pub struct Judging {
 pub struct Processed {
     /// The objects that were read.
     pub snapshot: Arc<Snapshot>,
+    /// Those of them that the daemon would use.
+    served: Arc<Snapshot>,
     /// How many Ingresses are of our classes.
     pub ours: usize,
     /// The plan for nginx.
@@ -100,7 +102,7 @@ impl Processed {
         InForce {
             settings: Arc::clone(&self.settings),
             options: self.options.clone(),
-            snapshot: Snapshot::clone(&self.snapshot),
+            snapshot: Snapshot::clone(&self.served),
             servers: self.plan.model.servers.clone(),
             without_endpoints: self.without_endpoints(),
             passthroughs: self.plan.model.passthroughs.hosts.clone(),
@@ -143,10 +145,11 @@ impl Manifests {
 impl Judging {
     /// The same for these files and settings.
     pub fn process(&self, files: &[PathBuf], settings: Settings, judge: bool) -> Result<Processed, Exit> {
-        let options = to_look_with(&settings).map_err(|error| {
+        let mut options = to_look_with(&settings).map_err(|error| {
             complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
+        options.fills_in_class = true;
         self.process_by(files, settings, options, judge)
     }
 
@@ -157,26 +160,49 @@ impl Judging {
         options: Options,
         judge: bool,
     ) -> Result<Processed, Exit> {
-        let mut directory = match judge {
-            true => Directory::to_judge(files.to_vec()),
-            false => Directory::new(files.to_vec()),
-        };
-        let read = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {});
-        let snapshot = read.map_err(|error| {
-            complain!("ingressd: {error}");
-            Exit::NoInput
-        })?;
+        let served = read(Directory::new(files.to_vec()))?;
         let host = Host::of(&settings, self.nginx_version);
-        let mut with_classes = Snapshot::clone(&snapshot);
+        let judged = judge.then(|| read(Directory::to_judge(files.to_vec()))).transpose()?;
+        let of = |snapshot: &Snapshot, settings, options: Options| {
+            process(self.with_classes(snapshot, &options.classes), settings, options, &host, self.resolve)
+        };
+        let judged = match judged {
+            Some(judged) if !served.left_out.is_empty() => judged,
+            judged => {
+                let snapshot = judged.unwrap_or(served);
+                return Ok(Processed { snapshot: Arc::clone(&snapshot), ..of(&snapshot, settings, options)? });
+            }
+        };
+        // What an API server refuses is judged to the end, and nothing else is told of it: the
+        // daemon would serve the others without it.
+        let alone = of(&judged, settings.clone(), options.clone())?;
+        let mut processed = of(&served, settings, options)?;
+        let is_refused = |finding: &Finding| served.left_out(&finding.origin.object).is_some();
+        let own = alone.findings.into_iter().filter(|finding| is_refused(finding) || judged.findings.contains(finding));
+        processed.findings.extend(own);
+        processed.findings.sort();
+        processed.findings.dedup();
+        Ok(Processed { snapshot: judged, ours: alone.ours, ..processed })
+    }
+
+    /// The objects with the classes that are ours without being among them.
+    fn with_classes(&self, snapshot: &Snapshot, rules: &[ClassRule]) -> Arc<Snapshot> {
+        let mut with_classes = snapshot.clone();
         for name in &self.classes {
             let is_of = |rule: &&ClassRule| [&rule.class_name, &rule.legacy_class].contains(&&Some(Arc::from(&**name)));
-            let rule = options.classes.iter().find(is_of).or(options.classes.first());
-            if let Some(rule) = rule {
+            if let Some(rule) = rules.iter().find(is_of).or(rules.first()) {
                 with_classes.stand_in_for_class(name, &rule.controller);
             }
         }
-        Ok(Processed { snapshot, ..process(Arc::new(with_classes), settings, options, &host, self.resolve)? })
+        Arc::new(with_classes)
     }
+}
+
+fn read(mut directory: Directory) -> Result<Arc<Snapshot>, Exit> {
+    directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).map_err(|error| {
+        complain!("ingressd: {error}");
+        Exit::NoInput
+    })
 }
 
 /// Translates a snapshot and gates it for a host; errors are printed. DNS is asked where it is to
@@ -222,7 +248,8 @@ pub(super) fn process(
     limit(&mut findings, most_findings);
     let Settings { instance, templates, .. } = settings;
     let settings = Arc::new(layered.settings);
-    Ok(Processed { snapshot, ours, plan, findings, instance, templates, options, settings, unasked })
+    let served = Arc::clone(&snapshot);
+    Ok(Processed { snapshot, served, ours, plan, findings, instance, templates, options, settings, unasked })
 }
 
 /// The nginx that the plan is made for, and its other sites.

@@ -260,6 +260,8 @@ impl Settings {
     /// never upstreams.
     pub fn translate_options(&self) -> translate::Options {
         let mut options = self.translate.clone();
+        // No API server has written it into the files of a folder.
+        options.fills_in_class = self.manifests.is_some();
         options.keys_of_config_map = config_map::keys_without_annotation();
         options.own_addresses.extend([self.gate.status, self.http.address]);
         options.own_ports.extend(self.translate.listeners.ports());

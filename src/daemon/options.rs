@@ -27,8 +27,9 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
 
 /// The options of other settings, with the same additions of this host.
 pub fn under(host: &translate::Options, settings: &Settings) -> translate::Options {
-    let translate::Options { own_addresses, claim_orders, self_signed, limits, now, .. } = host.clone();
-    translate::Options { own_addresses, claim_orders, self_signed, limits, now, ..settings.translate_options() }
+    let translate::Options { fills_in_class, own_addresses, claim_orders, self_signed, limits, now, .. } = host.clone();
+    let options = settings.translate_options();
+    translate::Options { fills_in_class, own_addresses, claim_orders, self_signed, limits, now, ..options }
 }
 
 /// The addresses of this host and of the other nodes, sorted, each with the ports of our own

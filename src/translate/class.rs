@@ -3,10 +3,14 @@
 use super::{ClassRule, Options};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Field, Origin};
+use ingressd_objects::rows::IngressClass;
 use ingressd_objects::{Ingress, Snapshot, Stored};
 
 /// The annotation for the class from before `spec.ingressClassName` existed.
 const LEGACY: &str = "kubernetes.io/ingress.class";
+
+/// The annotation of the IngressClass for objects that name none.
+const DEFAULT: &str = "ingressclass.kubernetes.io/is-default-class";
 
 /// The class rule of an Ingress, or the finding that says why it is ignored.
 ///
@@ -35,8 +39,9 @@ fn of_class<'a>(
 ) -> Result<&'a ClassRule, Box<Finding>> {
     let field = |path: &'static str| Origin::field(&ingress.id, Field::Other(path.into()));
     let foreign = |origin, note: String| Box::new(Finding::new(Reason::ForeignClass, origin, note));
-    let class = ingress.object.class_name.as_deref();
-    if let Some(name) = class {
+    let has_none = ingress.object.annotations.get(LEGACY).is_none() && options.fills_in_class;
+    let default = || has_none.then(|| default_class(snapshot)).flatten();
+    if let Some(name) = ingress.object.class_name.as_deref().or_else(default) {
         let origin = field("spec.ingressClassName");
         let Some(found) = snapshot.ingress_class(name) else {
             let note = format!("there is no IngressClass {name:?}; create it or correct the name");
@@ -74,4 +79,16 @@ fn of_class<'a>(
                 .to_owned(),
         )
     })
+}
+
+/// The class that an API server writes into a new object without one: of several the youngest, or
+/// the first by name.
+fn default_class(snapshot: &Snapshot) -> Option<&str> {
+    let is_default = |class: &&Stored<IngressClass>| {
+        let annotations = class.object.metadata.annotations.as_ref();
+        annotations.and_then(|annotations| annotations.get(DEFAULT)).is_some_and(|value| value == "true")
+    };
+    let classes = snapshot.ingress_classes.iter().filter(is_default);
+    let created = |class: &&Stored<IngressClass>| class.object.metadata.creation_timestamp.clone();
+    classes.rev().max_by_key(created).map(|class| &*class.id.name)
 }

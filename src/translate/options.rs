@@ -131,6 +131,8 @@ pub struct DefaultValue {
 pub struct Options {
     /// The class rules; the first match counts.
     pub classes: Vec<ClassRule>,
+    /// Whether an object without a class gets the default one, which an API server writes into it.
+    pub fills_in_class: bool,
     /// The listeners for hosts.
     pub listeners: HostListeners,
     /// Who owns a host that several namespaces claim.
@@ -255,6 +257,7 @@ impl Options {
     pub fn empty() -> Self {
         Options {
             classes: Vec::new(),
+            fills_in_class: false,
             listeners: HostListeners::empty(),
             ownership: HostOwnership::default(),
             host_grace: 0,

@@ -178,6 +178,47 @@ spec:
     assert!(!output.text.contains("a.example"), "{}", output.text);
 }
 
+/// What an API server refuses takes nothing from what the daemon serves.
+#[test]
+fn check_judges_the_others_as_the_daemon_does() {
+    let bad = "      - {path: bad, pathType: Prefix, backend: {service: {name: absent, port: {number: 80}}}}\n";
+    let refused = ingress("a", "a.example", "absent") + bad;
+    let folder = folder(&[("a.yaml", &refused), ("b.yaml", &ingress("b", "a.example", "web"))]);
+    let manifests = folder.path().to_str().unwrap();
+    let output = ingressd("check", &[manifests]);
+    assert!(output.text.contains("InvalidPath") && output.text.contains("MissingService"), "{}", output.text);
+    assert!(!output.text.contains("Ingress default/b") && !output.text.contains("PathConflict"), "{}", output.text);
+    assert!(output.text.contains("2 of 2 Ingresses are ours"), "{}", output.text);
+    let output = ingressd("explain", &["a.example/x", manifests]);
+    assert!(output.text.contains("is taken by Ingress default/b"), "{}", output.text);
+}
+
+/// An API server would have written it into the object.
+#[test]
+fn an_object_without_a_class_is_of_the_default_one() {
+    let without = ingress("a", "a.example", "web").replace("  ingressClassName: ingressd\n", "");
+    let default = "{name: ingressd, annotations: {ingressclass.kubernetes.io/is-default-class: 'true'}}";
+    for (class, legacy, expected) in [
+        (CLASS.to_owned(), "", "0 of 1 Ingress"),
+        (CLASS.replace("{name: ingressd}", default), "", "1 of 1 Ingress"),
+        (
+            CLASS.replace("{name: ingressd}", default),
+            "  annotations: {kubernetes.io/ingress.class: other}\n",
+            "0 of 1 Ingress",
+        ),
+        (
+            CLASS.replace("{name: ingressd}", default).replace("ingressd/nginx", "example.com/other"),
+            "",
+            "0 of 1 Ingress",
+        ),
+    ] {
+        let object = without.replace("spec:\n", &format!("{legacy}spec:\n"));
+        let folder = folder(&[("a.yaml", &object), ("class.yaml", &class)]);
+        let output = ingressd("check", &[folder.path().to_str().unwrap()]);
+        assert!(output.text.contains(expected), "{class}{legacy}{}", output.text);
+    }
+}
+
 #[test]
 fn what_is_no_object_is_told_with_what_was_meant() {
     let misspelt = "---\napiVersion: networking.k8s.io/v1\nkind: Ingres\nmetadata: {name: a}\n";

@@ -39,6 +39,31 @@ fn a_class_may_be_ours_by_its_name() {
 }
 
 #[test]
+fn an_object_without_a_class_gets_the_youngest_default_one_where_no_api_server_has_written_it() {
+    let class = |name: &str, controller: &str, created: &str, is_default: &str| {
+        format!(
+            "{{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {{name: {name}, creationTimestamp: \
+             '{created}-01-01T00:00:00Z', annotations: {{ingressclass.kubernetes.io/is-default-class: '{is_default}'}}}}, \
+             spec: {{controller: {controller}}}}}\n---\n"
+        )
+    };
+    let object = "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a, namespace: default}, spec: {rules: [{host: a.example}]}}";
+    let (ours, other) = ("ingressd/nginx", "example.com/other");
+    for (classes, fills_in_class, expected) in [
+        (class("a", ours, "2020", "true"), true, 1),
+        (class("a", ours, "2020", "true"), false, 0),
+        (class("a", ours, "2020", "false"), true, 0),
+        (class("a", ours, "2020", "true") + &class("b", other, "2021", "true"), true, 0),
+        (class("a", other, "2020", "true") + &class("b", ours, "2021", "true"), true, 1),
+        (class("a", ours, "2020", "true") + &class("b", other, "2020", "true"), true, 1),
+    ] {
+        let options = Options { fills_in_class, ..options() };
+        let translation = translate(&(classes.clone() + object), options);
+        assert_eq!(translation.accepted.len(), expected, "{classes}");
+    }
+}
+
+#[test]
 fn objects_with_a_default_backend_may_be_left_alone() {
     let (ours, foreign) = ours(Options { no_catch_all: true, ..options() });
     assert_eq!(ours, ["no-host"]);
