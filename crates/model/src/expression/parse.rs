@@ -160,8 +160,11 @@ impl Parser<'_> {
         let (first, second) = (halves.next().unwrap_or_default(), halves.next());
         match is_number(first) && second.is_none_or(|second| second.is_empty() || is_number(second)) {
             true => Ok(true),
-            // `{,3}` and `{ 1 }` are literal in some versions of PCRE and repetitions in others.
-            false if inside.iter().all(|byte| byte.is_ascii_digit() || b", \t".contains(byte)) => {
+            // `{,3}` and `{ 1 }` are literal in some versions of PCRE and repetitions in others;
+            // `{}` is literal in all.
+            false
+                if !inside.is_empty() && inside.iter().all(|byte| byte.is_ascii_digit() || b", \t".contains(byte)) =>
+            {
                 Err(Refused::because(
                     "versions of PCRE differ in what a { followed by a comma or blank means; write {0,3} or \\{",
                 ))
