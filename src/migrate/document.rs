@@ -46,6 +46,13 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
         ),
     ),
     (
+        "`spec.defaultBackend` beside a rule without a host in one Ingress",
+        Compared::Different(
+            "It gets all other requests for unknown hosts; with ingress-nginx the default backend of the controller gets them.",
+            "remove spec.defaultBackend where it had no effect",
+        ),
+    ),
+    (
         "Ingresses without a host",
         Compared::Stricter(
             "They set no certificate for unknown hosts, and do not replace the default backend.",

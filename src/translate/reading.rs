@@ -138,7 +138,7 @@ pub struct Reading {
     pub protocol: Option<Protocol>,
     /// The redirect of all requests, instead of a backend.
     pub redirect: Option<(u16, RedirectUrl)>,
-    /// How an endpoint is selected; `None` means round robin.
+    /// How an endpoint is selected; `None` leaves it to nginx's usual way.
     pub balance: Option<Arc<Balance>>,
     /// The session cookie; its `path` is set when the object sets it.
     pub session: Option<RequestedSession>,

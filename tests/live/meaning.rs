@@ -56,7 +56,7 @@ fn slices_are_found_by_their_label_alone() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         cluster.start().await;
         let mut seen = std::collections::BTreeSet::new();
-        for _ in 0..12 {
+        for _ in 0..60 {
             seen.insert(get("http://shop.example/").send().await.echo().address.ip().to_string());
         }
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["10.244.0.1", "10.244.0.2"]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{HeaderName, RewriteTarget, Text, UrlPath};
 
-/// How an endpoint is selected, when it is not round robin. Where it is selected by a key, few
+/// How an endpoint is selected, where something asks for it. Where it is selected by a key, few
 /// keys move to another endpoint when endpoints come or go (consistent hashing).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Balance {
@@ -13,9 +13,7 @@ pub enum Balance {
     Session(HeaderName),
     /// By a key made of text and variables.
     Key(RewriteTarget),
-    /// The endpoint with the fewest connections.
-    LeastConnections,
-    /// The one of two random endpoints with fewer connections.
+    /// The one of two random endpoints with fewer connections, as without a balance.
     TwoByChance,
     /// By a key of which each value has at most this many endpoints; one of these is selected at
     /// random.
@@ -29,7 +27,7 @@ impl Balance {
     pub const fn cookie(&self) -> Option<&HeaderName> {
         match self {
             Balance::Session(cookie) | Balance::Named(cookie) => Some(cookie),
-            Balance::Key(_) | Balance::LeastConnections | Balance::TwoByChance | Balance::SharedKey(..) => None,
+            Balance::Key(_) | Balance::TwoByChance | Balance::SharedKey(..) => None,
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct UpstreamIdentity {
     /// The protocol of the endpoints. nginx keeps idle connections per upstream: an HTTP/1.1
     /// connection must not be reused for gRPC, nor a plain one for TLS.
     pub protocol: Protocol,
-    /// How an endpoint is selected; `None` means round robin.
+    /// How an endpoint is selected; `None` leaves it to nginx's usual way.
     pub balance: Option<Arc<Balance>>,
     /// TLS settings that differ from the default without verification. nginx keeps idle
     /// connections and TLS sessions per upstream: a connection with one client certificate must

@@ -95,7 +95,7 @@ impl Variables {
                 let name = format!("cookie_{}", cookie.as_str());
                 self.add(iter::once(name.as_str()));
             }
-            Balance::LeastConnections | Balance::TwoByChance => {}
+            Balance::TwoByChance => {}
         }
     }
 }

@@ -49,7 +49,6 @@ const FLAGS: &[(Module, &str, Packaging)] = &[
     (Module::AuthRequest, "http_auth_request_module", Packaging::Asked),
     (Module::SplitClients, "http_split_clients_module", Packaging::Always),
     (Module::UpstreamHash, "http_upstream_hash_module", Packaging::Always),
-    (Module::UpstreamLeastConn, "http_upstream_least_conn_module", Packaging::Always),
     (Module::UpstreamRandom, "http_upstream_random_module", Packaging::Always),
     (Module::Mirror, "http_mirror_module", Packaging::Always),
     (Module::Sub, "http_sub_module", Packaging::Asked),
@@ -64,6 +63,7 @@ const FLAGS: &[(Module, &str, Packaging)] = &[
     (Module::StreamSslPreread, "stream_ssl_preread_module", Packaging::Asked),
     (Module::StreamMap, "stream_map_module", Packaging::Always),
     (Module::StreamGeo, "stream_geo_module", Packaging::Always),
+    (Module::StreamUpstreamRandom, "stream_upstream_random_module", Packaging::Always),
 ];
 
 /// Why the output of `nginx -V` cannot be parsed.

@@ -244,10 +244,10 @@ pub struct Decisions {
     pub keepalive_min_timeout: bool,
     /// Whether nginx has `hash` for upstreams; without the module endpoints are used in turn.
     pub upstream_hash: bool,
-    /// Whether nginx has `least_conn`.
-    pub upstream_least_conn: bool,
     /// Whether nginx has `random`.
     pub upstream_random: bool,
+    /// Whether it has that for TCP and UDP services.
+    pub stream_random: bool,
     /// Whether nginx has `split_clients`, so that the key of the choice may differ from request to
     /// request.
     pub split_clients: bool,

@@ -65,13 +65,8 @@ const MODULES: &[ModuleUse] = &[
         without: |_| Level::Warning,
     },
     ModuleUse {
-        module: Module::UpstreamLeastConn,
-        what: "endpoints that are chosen by their connections (least_conn)",
-        without: |_| Level::Warning,
-    },
-    ModuleUse {
         module: Module::UpstreamRandom,
-        what: "endpoints that are chosen by chance and their connections (random)",
+        what: "endpoints that are chosen by chance and their connections (random), and not in turn",
         without: |_| Level::Warning,
     },
     ModuleUse {

@@ -179,7 +179,6 @@ fn endpoints(reading: &Reading, say: &mut impl FnMut(String)) {
             say(format!("{} by {}", count(*endpoints, "endpoint", "endpoints"), joined("", key.parts())));
         }
         Some(Balance::TwoByChance) => say("the less loaded of two random endpoints".into()),
-        Some(Balance::LeastConnections) => say("endpoints by their connections".into()),
         None => {}
     }
     if let Some(session) = &reading.session {

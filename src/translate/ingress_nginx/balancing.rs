@@ -124,15 +124,15 @@ pub static FAMILY: Family = Family {
             on_error: OnError::Refuse,
             elsewhere: &[Elsewhere::Refuse],
             compared: Compared::Different(
-                "ewma uses the number of connections, and not the response times: of two endpoints chosen at random, the one with fewer connections gets a request.",
+                "Of two endpoints chosen at random, the one with fewer connections gets a request: round_robin does not use each in turn, and ewma not the response times.",
                 "",
             ),
             trust: Trust::Low,
             form: Form::Word(&["round_robin", "least_conn", "ewma"]),
-            documentation: "How an endpoint is chosen: `round_robin` (the default) uses each in turn, `least_conn` the one with the fewest connections. `ewma`, which only ingress-nginx has, chooses two at random and uses the one with fewer connections, with a finding; ingress-nginx uses the faster one. Affinity and upstream-hash-by take precedence.",
+            documentation: "How an endpoint is chosen: nginx chooses two at random and uses the one with fewer connections, also with `round_robin` (the default) and `least_conn`: in turn, and by the fewest, every worker would begin with the same endpoint after each reload. With `ewma`, which only ingress-nginx has and which uses the faster one there, there is a finding. Affinity and upstream-hash-by take precedence.",
             tries: &[
                 ("round_robin", Gives::Nothing),
-                ("least_conn", Gives::Sets("endpoints by their connections")),
+                ("least_conn", Gives::Sets("the less loaded of two random endpoints")),
                 ("ewma", Gives::Near("the less loaded of two random endpoints")),
                 ("chash", Gives::LeftOut("upstream-hash-by")),
                 ("sticky_balanced", Gives::LeftOut("affinity")),
@@ -141,7 +141,7 @@ pub static FAMILY: Family = Family {
             effect: Effect::Part(|draft, entry| {
                 draft.balance.by_connections = match entry.value.trim() {
                     "round_robin" => None,
-                    "least_conn" => Some(Balance::LeastConnections),
+                    "least_conn" => Some(Balance::TwoByChance),
                     "ewma" => {
                         let note = "nginx does not measure how fast endpoints answer: it chooses two at random and \
                             uses the one with fewer connections";

@@ -249,7 +249,7 @@ pub const KEYS: &[Key] = &[
     key("limit-rate-after", "50", &["+limit_rate_after 50k;"], "late", REFUSED)
         .beside(&[("proxy-buffering", "on"), ("limit-rate", "900")]),
     key("limit-req-status-code", "429", &["+limit_req_status 429;"], "200", "400 to 599").set("429"),
-    key("load-balance", "least_conn", &["+least_conn;"], "best", REFUSED),
+    key("load-balance", "least_conn", &["=random two least_conn;"], "best", REFUSED),
     key("log-format-escape-json", "true", &["+log_format ingressd_line escape=json \"${status}\";"], "yes", SWITCH)
         .beside(&[("log-format-upstream", "$status")])
         .set("true"),

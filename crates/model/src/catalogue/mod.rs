@@ -32,6 +32,7 @@ pub use main::EVENTS;
 pub use proxy::*;
 pub use response::*;
 pub use routing::*;
+pub use stream::STREAM_RANDOM;
 pub use tls::*;
 
 use super::{ByteSize, Ciphers, Origin, Text};
@@ -86,8 +87,6 @@ pub enum Module {
     StubStatus,
     /// `ngx_http_upstream_hash_module`.
     UpstreamHash,
-    /// `ngx_http_upstream_least_conn_module`.
-    UpstreamLeastConn,
     /// `ngx_http_upstream_random_module`.
     UpstreamRandom,
     /// `ngx_http_upstream_keepalive_module`.
@@ -118,6 +117,8 @@ pub enum Module {
     StreamMap,
     /// `ngx_stream_geo_module`.
     StreamGeo,
+    /// `ngx_stream_upstream_random_module`.
+    StreamUpstreamRandom,
 }
 
 /// Whether an annotation, or a key of a ConfigMap, can set the directive.

@@ -26,8 +26,6 @@ rows! {
     pub SPLIT_CLIENTS = row("split_clients", HTTP, Form::Block).of(Module::SplitClients);
     /// Selects endpoints by a key.
     pub HASH = row("hash", UPSTREAM, Form::Words).of(Module::UpstreamHash);
-    /// Selects the endpoint with the fewest connections.
-    pub LEAST_CONN = row("least_conn", UPSTREAM, Form::Nothing).of(Module::UpstreamLeastConn);
     /// Selects endpoints at random.
     pub RANDOM = row("random", UPSTREAM, Form::Words).of(Module::UpstreamRandom);
     /// How long a connection to an endpoint is used.

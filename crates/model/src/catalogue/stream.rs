@@ -15,6 +15,8 @@ rows! {
     STREAM_ACCESS_LOG = row("access_log", BOTH, Form::Words).default("off").tests(InTests::Never);
     STREAM_LOG_FORMAT = row("log_format", STREAM, Form::Words);
     STREAM_UPSTREAM = row("upstream", STREAM, Form::Block);
+    /// Selects endpoints at random.
+    pub STREAM_RANDOM = row("random", Contexts::of(&[Context::StreamUpstream]), Form::Words).of(Module::StreamUpstreamRandom);
     STREAM_LISTEN = row("listen", SERVER, Form::Words);
     STREAM_SET_REAL_IP_FROM = row("set_real_ip_from", BOTH, Form::Word).of(Module::StreamRealIp);
     STREAM_PROXY_TIMEOUT = row("proxy_timeout", BOTH, Form::Time).default("10m");

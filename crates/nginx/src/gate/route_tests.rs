@@ -181,7 +181,6 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
         (Balance::SharedKey(key(), 3), Module::SplitClients),
         (Balance::Named(HeaderName::new("a").unwrap()), Module::UpstreamHash),
         (Balance::TwoByChance, Module::UpstreamRandom),
-        (Balance::LeastConnections, Module::UpstreamLeastConn),
     ] {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         capabilities.modules.remove(&lacking);

@@ -272,7 +272,6 @@ fn tell_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Fi
     let needed: &[Module] = match balance {
         Some(Balance::Session(_) | Balance::Named(_) | Balance::Key(_)) => &[Module::UpstreamHash],
         Some(Balance::SharedKey(..)) => &[Module::UpstreamHash, Module::SplitClients],
-        Some(Balance::LeastConnections) => &[Module::UpstreamLeastConn],
         Some(Balance::TwoByChance) => &[Module::UpstreamRandom],
         None => &[],
     };

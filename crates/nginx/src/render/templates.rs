@@ -197,7 +197,7 @@ fn stream() -> view::Stream {
 }
 
 fn stream_upstream() -> view::StreamUpstream {
-    view::StreamUpstream { name: WORD, endpoints: lines() }
+    view::StreamUpstream { name: WORD, balancing: lines(), endpoints: lines() }
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
         ("statements", "arguments compared condition conditional name operator plain statements value variable"),
         ("status", "address directives lines locations opening this"),
         ("stream", "directives listens this upstream"),
-        ("stream_upstream", "endpoints name this"),
+        ("stream_upstream", "balancing endpoints name this"),
         ("tables", "block line lines opening statements this"),
         ("upstream", "balancing connections endpoints name this"),
     ];

@@ -240,6 +240,8 @@ views! {
     #[derive(Debug)]
     pub struct StreamUpstream {
         pub name: Word,
+        /// How an endpoint is chosen.
+        pub balancing: Vec<Words>,
         /// Address and port of each endpoint, with its parameters; or a line for none.
         pub endpoints: Vec<Words>,
     }

@@ -14,7 +14,7 @@ use super::access_log::buffering;
 use super::location::argument;
 use super::server::fill;
 use super::tables::Files;
-use super::upstream::{NOBODY, endpoint};
+use super::upstream::{BY_CHANCE, NOBODY, endpoint};
 
 /// The file of a service.
 pub fn stream(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &Engine) -> File {
@@ -172,5 +172,7 @@ fn group(upstream: &StreamUpstream, decisions: &Decisions, engine: &Engine) -> R
         endpoints => endpoints.iter().map(own).collect(),
     };
     let name = Word::own(&names::stream_upstream(&upstream.id))?;
-    fill(engine, "stream_upstream", &view::StreamUpstream { name, endpoints })
+    let is_choice = decisions.stream_random && endpoints.len() > 1;
+    let balancing = is_choice.then(|| BY_CHANCE.into()).into_iter().collect();
+    fill(engine, "stream_upstream", &view::StreamUpstream { name, balancing, endpoints })
 }

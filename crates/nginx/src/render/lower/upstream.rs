@@ -34,7 +34,7 @@ pub fn variables_of(upstream: &UpstreamId) -> Vec<FilePath> {
         Some(Balance::Session(cookie)) => vec![names::session_file(&names::session(cookie))],
         Some(Balance::Named(cookie)) => vec![names::session_file(&names::session(cookie)), names::answered_file()],
         Some(Balance::SharedKey(_, endpoints)) => vec![names::turn_file(*endpoints)],
-        Some(Balance::Key(_) | Balance::LeastConnections | Balance::TwoByChance) | None => Vec::new(),
+        Some(Balance::Key(_) | Balance::TwoByChance) | None => Vec::new(),
     }
 }
 
@@ -95,18 +95,23 @@ fn keepalive(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
     Ok(())
 }
 
+/// The endpoint with fewer connections of two by chance. In turn, or by the fewest connections,
+/// each worker would begin with the first endpoint after each reload, which then gets most of a few
+/// requests: the start has to differ without files of others being written.
+pub const BY_CHANCE: &str = "random two least_conn";
+
 /// The load balancing directive, where this nginx has it.
 fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
     upstream.id.balance.as_deref().filter(|balance| match balance {
         Balance::Session(_) | Balance::Named(_) | Balance::Key(_) => decisions.upstream_hash,
         Balance::SharedKey(..) => decisions.upstream_hash && decisions.split_clients,
         Balance::TwoByChance => decisions.upstream_random,
-        Balance::LeastConnections => decisions.upstream_least_conn,
     })
 }
 
 fn balancing(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstream) -> Result<(), Refused> {
     let hash = |key: Words| Words::join(["hash".into(), key, "consistent".into()]);
+    let by_chance = decisions.upstream_random.then(|| BY_CHANCE.into());
     slots.balancing.extend(match balance(upstream, decisions) {
         Some(Balance::Session(cookie)) => Some(hash(Word::variable(&names::session(cookie))?.into())),
         Some(Balance::Named(_)) => Some(hash(Word::variable(&names::endpoint_key(&upstream.id))?.into())),
@@ -114,9 +119,8 @@ fn balancing(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
         Some(Balance::SharedKey(key, endpoints)) => {
             Some(hash(Text::replacement_with(key, &Word::variable(&names::turn(*endpoints))?)?.into()))
         }
-        Some(Balance::LeastConnections) => Some("least_conn".into()),
-        Some(Balance::TwoByChance) => Some("random two least_conn".into()),
-        None => None,
+        Some(Balance::TwoByChance) => by_chance,
+        None => by_chance.filter(|_| upstream.endpoints.len() > 1),
     });
     Ok(())
 }
