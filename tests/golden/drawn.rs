@@ -66,7 +66,7 @@ fn annotations() -> impl Strategy<Value = Annotations> {
         tries.map(|(value, _)| [owned(row.beside), owned(&[(row.key, value)])].concat()).collect::<Vec<_>>()
     };
     let rows: Vec<_> = rows.map(of_row).collect();
-    prop_oneof![select(referred), select(rows).prop_flat_map(select)]
+    prop_oneof![3 => select(referred), 1 => select(rows).prop_flat_map(select)]
 }
 
 fn backend() -> impl Strategy<Value = Value> {
@@ -77,7 +77,7 @@ fn ingress() -> impl Strategy<Value = Value> {
     let path = (select(&PATHS[..]), select(&TYPES[..]), backend())
         .prop_map(|(path, kind, backend)| json!({"path": path, "pathType": kind, "backend": backend}));
     let rules = (subsequence(&HOSTS[..], 1..=2), vec(path, 0..=3));
-    let rest = (vec(annotations(), 0..=3), option::weighted(0.4, backend()), option::weighted(0.2, Just(())));
+    let rest = (vec(annotations(), 0..=3), option::weighted(0.6, backend()), option::weighted(0.2, Just(())));
     let drawn = (select(&["ingressd", "nginx"][..]), select(&NAMESPACES[..]), rules, rest, any::<Index>());
     drawn.prop_map(|(class, namespace, (hosts, paths), (annotations, default, tls), age)| {
         let annotations = annotations.into_iter().flatten();
