@@ -7,6 +7,7 @@ mod crash;
 mod disk;
 mod files;
 mod includes;
+mod late;
 mod nginx;
 mod pinning;
 mod simulated;

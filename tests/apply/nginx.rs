@@ -56,6 +56,13 @@ impl Nginx {
         fs::write(self.path("nginx.conf"), text).unwrap();
     }
 
+    /// Adds lines of the host's at http level that nginx reads after our files.
+    pub fn write_afterwards(&self, http: &str) {
+        let text = fs::read_to_string(self.path("nginx.conf")).unwrap();
+        let text = text.strip_suffix("}\n").unwrap();
+        fs::write(self.path("nginx.conf"), format!("{text}{http}\n}}\n")).unwrap();
+    }
+
     pub fn start(&self) {
         let status = Command::new("/usr/sbin/nginx")
             .args(["-p", self.folder.path().to_str().unwrap(), "-c", self.path("nginx.conf").to_str().unwrap()])

@@ -53,6 +53,11 @@ impl Simulated {
         nginx
     }
 
+    /// From now on it serves this generation, whatever is in place.
+    pub fn serve(&self, generation: u64) {
+        self.state.lock().unwrap().served = Some(generation);
+    }
+
     pub fn hang_ups(&self) -> u32 {
         self.state.lock().unwrap().hang_ups
     }

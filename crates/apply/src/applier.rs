@@ -196,8 +196,8 @@ impl<H: Host> Applier<H> {
         self.try_apply(files).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
     }
 
-    /// Looks whether nginx was started, stopped or restarted since the last look; `None` when
-    /// nothing changed.
+    /// Looks whether nginx was started, stopped or restarted since the last look, or serves
+    /// another generation than the one in place; `None` when nothing changed.
     pub fn recheck(&mut self) -> Option<Outcome> {
         // While another instance has nginx reload nothing can be judged; the next look comes soon.
         let path = self.options.nginx_configuration.as_deref().unwrap_or(std::path::Path::new(""));
@@ -211,11 +211,11 @@ impl<H: Host> Applier<H> {
             Ok(master) => master,
             Err(why) => return self.running.take().map(|_| Outcome::Ready { generation, why }),
         };
-        if self.running == Some(master) {
+        let served = self.host.served();
+        if self.running == Some(master) && served.is_none_or(|served| served == generation) {
             return None;
         }
         let table = self.host.table(master)?;
-        let served = self.host.served();
         let verdict = at_rest(&table, generation, served);
         if served.is_some() {
             self.silent = None;
@@ -402,6 +402,7 @@ impl<H: Host> Applier<H> {
     /// Lets nginx read the current generation and waits for confirmation.
     fn activate(&mut self, effort: Attempt<'_>) -> Result<Outcome, ApplyError> {
         let generation = effort.generation;
+        self.running = None;
         let confirm = Confirm::of(&self.options, generation);
         match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
@@ -412,7 +413,9 @@ impl<H: Host> Applier<H> {
                 Ok(Outcome::Killed { generation, why, read: true })
             }
             Ok(Confirmation::Down(why) | Confirmation::Killed(why)) => Ok(Outcome::Ready { generation, why }),
-            Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed, false),
+            // The master may have begun to read before what makes the test fail was there, and may
+            // finish after the rollback.
+            Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed, true),
             Ok(Confirmation::Late { why, too_much }) => {
                 let too_much = too_much.then(|| self.late(&why));
                 self.roll_back(format!("generation {generation} was not confirmed: {why}"), too_much, true)
@@ -450,19 +453,22 @@ impl<H: Host> Applier<H> {
             return Ok(outcome(why, too_much));
         }
         let confirm = Confirm::of(&self.options, target).again();
-        Ok(match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
+        let also = match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, .. }) => {
                 self.running = Some(master);
-                outcome(why, too_much)
+                return Ok(outcome(why, too_much));
             }
             Ok(
                 Confirmation::Down(also)
                 | Confirmation::Killed(also)
                 | Confirmation::Refused(also)
                 | Confirmation::Late { why: also, .. },
-            ) => outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"), None),
-            Err(error) => outcome(format!("{why}; generation {target} is in place again, but {error}"), None),
-        })
+            ) => format!("is in place again but not confirmed: {also}"),
+            Err(error) => format!("is in place again, but {error}"),
+        };
+        // Should it serve the other one after all, the next looks notice.
+        self.running = self.host.master().ok().filter(|_| self.host.served() == generation);
+        Ok(outcome(format!("{why}; generation {target} {also}"), None))
     }
 }
 

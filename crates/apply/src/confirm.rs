@@ -114,7 +114,8 @@ impl<'a> Confirm<'a> {
     }
 
     /// Tells the master to reload and waits. Where the old workers would then be too many, the
-    /// oldest are ended first, and counted in `ended`.
+    /// oldest are ended first, and counted in `ended`. After an error nginx has not been told;
+    /// whatever else this returns, it may read the generation now or later.
     pub fn hang_up(
         &self,
         host: &mut impl Host,
@@ -139,7 +140,7 @@ impl<'a> Confirm<'a> {
             // reads what is on disk.
             _ => before = None,
         }
-        self.watch(host, before, begun)
+        Ok(self.watch(host, before, begun))
     }
 
     /// Ends old workers, and with them their connections. Returns how many.
@@ -171,13 +172,10 @@ impl<'a> Confirm<'a> {
     }
 
     /// `before` is the process table of the master that got the signal, if one did.
-    fn watch(
-        &self,
-        host: &mut impl Host,
-        mut before: Option<Table>,
-        begun: Instant,
-    ) -> Result<Confirmation, ApplyError> {
+    fn watch(&self, host: &mut impl Host, mut before: Option<Table>, begun: Instant) -> Confirmation {
         let (mut passed, mut missing_since, mut idleness) = (None::<Instant>, None, Idleness::default());
+        // Why the test of the whole configuration told nothing.
+        let mut untested = None;
         let mut retired = Vec::new();
         let mut told = before.as_ref().map(|before| before.master);
         loop {
@@ -187,7 +185,7 @@ impl<'a> Confirm<'a> {
             if let Some(gone) = told.filter(|told| master != Ok(*told) && host.table(*told).is_none()) {
                 told = None;
                 if host.was_killed(gone) {
-                    return Ok(Confirmation::Killed(KILLED.to_owned()));
+                    return Confirmation::Killed(KILLED.to_owned());
                 }
             }
             if let Ok(master) = master {
@@ -204,38 +202,43 @@ impl<'a> Confirm<'a> {
             }
             match (verdict, master) {
                 (Verdict::Confirmed, Ok(master)) => {
-                    return Ok(Confirmation::Confirmed { master, reload: begun.elapsed() });
+                    return Confirmation::Confirmed { master, reload: begun.elapsed() };
                 }
                 (_, Err(why)) if missing_since.get_or_insert_with(Instant::now).elapsed() > self.options.suspicion => {
-                    return Ok(Confirmation::Down(why));
+                    return Confirmation::Down(why);
                 }
                 (Verdict::Pending(Pending::NoNewWorker), Ok(_))
-                    if passed.is_none() && idle > self.options.suspicion =>
+                    if passed.is_none() && untested.is_none() && idle > self.options.suspicion =>
                 {
-                    let tested = host.test(None)?;
-                    if !tested.accepted {
-                        return Ok(Confirmation::Refused(tested.words.trim_end().to_owned()));
+                    match host.test(None) {
+                        Ok(tested) if tested.accepted => passed = Some(Instant::now()),
+                        Ok(tested) => return Confirmation::Refused(tested.words.trim_end().to_owned()),
+                        Err(error) => untested = Some(error),
                     }
-                    passed = Some(Instant::now());
                 }
                 // A test waits for the same things as a master, such as DNS answers for names in
                 // other sites: only a master that was idle all the time may have given up.
                 (Verdict::Pending(Pending::NoNewWorker), Ok(_))
                     if passed.is_some_and(|passed| passed.elapsed().min(idle) > self.options.resignation) =>
                 {
-                    return Ok(Confirmation::Late { why: RESIGNED.to_owned(), too_much: true });
+                    return Confirmation::Late { why: RESIGNED.to_owned(), too_much: true };
                 }
                 (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.timeout => {
                     // Workers that serve another generation have read a whole configuration, just
                     // not ours.
-                    let too_much = !matches!(pending, Pending::Serves(_));
+                    let too_much = !matches!(pending, Pending::Serves(_)) && untested.is_none();
                     // A master that is idle after the test has passed would have given up soon.
                     let has_resigned = passed.is_some() && pending == Pending::NoNewWorker && !idle.is_zero();
-                    let why = if has_resigned { RESIGNED.to_owned() } else { self.in_time(&pending) };
-                    return Ok(Confirmation::Late { why, too_much });
+                    let why = match untested {
+                        // An idle master and a test that does not end wait for the same thing.
+                        Some(error) => format!("{}, and {error}", self.in_time(&pending)),
+                        None if has_resigned => RESIGNED.to_owned(),
+                        None => self.in_time(&pending),
+                    };
+                    return Confirmation::Late { why, too_much };
                 }
                 (Verdict::Impossible(why), _) if begun.elapsed() > self.timeout => {
-                    return Ok(Confirmation::Late { why: self.in_time(&why), too_much: false });
+                    return Confirmation::Late { why: self.in_time(&why), too_much: false };
                 }
                 _ => {}
             }
