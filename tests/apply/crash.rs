@@ -168,3 +168,33 @@ fn a_first_generation_that_is_not_confirmed_is_taken_out_of_nginx_too() {
     // nginx is signalled once to read the generation, and once to give it up.
     assert_eq!(nginx.hang_ups(), 2);
 }
+
+#[test]
+fn without_a_journal_a_generation_that_fails_takes_nothing_out_of_service() {
+    let [one, two, _] = sets();
+    for journal in [None, Some("{\"issued\": 3")] {
+        for is_deaf in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let nginx = Simulated::new(&folder.path().join("ingressd"));
+            let options = || Options { confirm_timeout: Duration::from_millis(200), ..options(folder.path()) };
+            let open = || Applier::open(options(), nginx.clone()).unwrap();
+            assert!(matches!(open().apply(&one), Outcome::Confirmed { generation: 1, .. }));
+            let file = folder.path().join("state/journal.json");
+            match journal {
+                Some(text) => fs::write(&file, text).unwrap(),
+                None => fs::remove_file(&file).unwrap(),
+            }
+            // One that does not even say what it serves cannot be seen to run anything.
+            if is_deaf {
+                nginx.silence();
+            }
+            nginx.close_ears();
+            let mut applier = open();
+            let outcome = applier.apply(&two);
+            let what = format!("{journal:?}, {is_deaf}: {outcome:?}");
+            assert!(matches!(outcome, Outcome::RolledBack { generation: Some(1), .. }), "{what}");
+            assert_eq!(on_disk(folder.path()), Ok(Some(0)), "{what}");
+            assert_eq!(applier.status().confirmed, (!is_deaf).then_some(1), "{what}");
+        }
+    }
+}

@@ -49,8 +49,18 @@ impl Simulated {
     /// An nginx whose configuration does not include ours.
     pub fn deaf(root: &Path) -> Self {
         let nginx = Simulated::new(root);
-        nginx.state.lock().unwrap().deaf = true;
+        nginx.close_ears();
         nginx
+    }
+
+    /// From now on it serves nothing that it reads.
+    pub fn close_ears(&self) {
+        self.state.lock().unwrap().deaf = true;
+    }
+
+    /// From now on it does not say what it serves, unless it reads something.
+    pub fn silence(&self) {
+        self.state.lock().unwrap().served = None;
     }
 
     /// From now on it serves this generation, whatever is in place.

@@ -297,6 +297,7 @@ impl<H: Host> Applier<H> {
         {
             return self.same_again(generation);
         }
+        self.acknowledge()?;
         let staged = self.generations.stage(files, &self.accompanying, &mut self.steps)?;
         let begun = Instant::now();
         let context = self.context();
@@ -369,6 +370,19 @@ impl<H: Host> Applier<H> {
             true => self.record(Attempt::none(generation), master, begun.elapsed()),
             false => self.activate(Attempt::none(generation)),
         }
+    }
+
+    /// Records that nginx runs the generation in place, where the journal does not say so because
+    /// it was lost or could not be written: should the next generation fail, nginx goes back to
+    /// this one.
+    fn acknowledge(&mut self) -> Result<(), ApplyError> {
+        let unknown = self.generations.in_place().filter(|generation| !self.generations.is_confirmed(*generation));
+        if let (Some(generation), Ok(master)) = (unknown, self.host.master())
+            && Confirm::of(&self.options, generation).at_rest(&mut self.host, master)
+        {
+            self.generations.confirm(generation)?;
+        }
+        Ok(())
     }
 
     /// Rolls back because nginx refuses the whole configuration, although it accepted the changed
@@ -456,6 +470,7 @@ impl<H: Host> Applier<H> {
         let also = match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, .. }) => {
                 self.running = Some(master);
+                self.generations.confirm(target)?;
                 return Ok(outcome(why, too_much));
             }
             Ok(

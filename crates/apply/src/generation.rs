@@ -37,6 +37,9 @@ pub struct Generations {
     journal: Journal,
     pin: Option<Pin>,
     current: Option<Manifest>,
+    /// The generation that the link named before the current one, or names although the journal
+    /// was lost: it takes the place of a confirmed one where none is known.
+    before: Option<u64>,
     /// The record of the current generation, when this run of the daemon made it.
     record: Option<Record>,
     /// The number and record of the staged generation, and why it was made.
@@ -80,11 +83,14 @@ impl Generations {
             journal,
             pin: None,
             current: None,
+            before: None,
             record: None,
             staged: None,
             cause: None,
         };
         generations.current = generations.read_current();
+        // A number is recorded before the link names it.
+        generations.before = generations.in_place().filter(|number| *number > generations.journal.issued());
         generations.pin = Pin::read(&options.state, generations.linked())?;
         generations.remove_leftovers()?;
         Ok(generations)
@@ -114,6 +120,11 @@ impl Generations {
     /// they were written.
     pub fn current(&self) -> Option<&Manifest> {
         self.current.as_ref()
+    }
+
+    /// The number of the generation that the link names, even where its files were changed.
+    pub fn in_place(&self) -> Option<u64> {
+        self.linked().filter(|number| self.folder(*number).is_dir())
     }
 
     /// The latest confirmed generation that is still on disk.
@@ -220,14 +231,14 @@ impl Generations {
     /// Lets the link name this generation. Its number is recorded first, because nginx may read it
     /// from now on, and no other generation may get the same number.
     pub fn switch(&mut self, manifest: Manifest, steps: &mut Steps) -> Result<(), ApplyError> {
-        let generation = manifest.generation;
+        let (generation, before) = (manifest.generation, self.in_place());
         let switched = self.journal.issue(generation).and_then(|()| self.point_to(generation, steps));
         if switched.is_err() && self.linked() != Some(generation) {
             // Without this, each further attempt would leave a folder behind.
             self.remove_unused(generation);
         }
         switched?;
-        self.current = Some(manifest);
+        (self.current, self.before) = (Some(manifest), before);
         let staged = self.staged.take().filter(|(number, ..)| *number == generation);
         (self.record, self.cause) = staged.map(|(_, record, cause)| (record, cause)).unzip();
         self.regrouped = false;
@@ -235,10 +246,10 @@ impl Generations {
         Ok(())
     }
 
-    /// Lets the link name the latest confirmed generation again, or removes it when there is none.
-    /// Returns the number.
+    /// Lets the link name the latest confirmed generation again, or what it named before where the
+    /// journal knows of none. Removes it when nothing was in place before. Returns the number.
     pub fn switch_back(&mut self, steps: &mut Steps) -> Result<Option<u64>, ApplyError> {
-        let target = self.confirmed();
+        let target = self.confirmed().or(self.before.filter(|number| self.folder(*number).is_dir()));
         match target {
             Some(generation) => self.point_to(generation, steps)?,
             None => {
@@ -276,9 +287,9 @@ impl Generations {
     ///
     /// When it is not on disk, when its files were changed, or when the file system fails.
     pub fn switch_to_kept(&mut self, generation: u64, steps: &mut Steps) -> Result<(), ApplyError> {
-        let manifest = self.intact(generation)?;
+        let (manifest, before) = (self.intact(generation)?, self.in_place());
         self.point_to(generation, steps)?;
-        self.current = Some(manifest);
+        (self.current, self.before) = (Some(manifest), before);
         (self.record, self.cause) = (None, None);
         steps.reached(Step::Switched);
         Ok(())
@@ -311,7 +322,7 @@ impl Generations {
     /// latest. Returns how many.
     pub fn sweep(&self) -> Result<usize, ApplyError> {
         let current = self.current.as_ref().map(|manifest| manifest.generation);
-        let protected = [current, self.confirmed(), self.pin.map(|pin| pin.generation)];
+        let protected = [current, self.before, self.confirmed(), self.pin.map(|pin| pin.generation)];
         let mut numbers = self.numbers()?;
         numbers.sort_unstable_by(|a, b| b.cmp(a));
         let old = numbers.into_iter().skip(self.keep).filter(|number| !protected.contains(&Some(*number)));

@@ -94,6 +94,7 @@ impl<H: Host> Applier<H> {
             let outcome = applier.roll_back(format!("generation {generation} is not in service: {why}"), None, read);
             outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
         };
+        self.acknowledge()?;
         self.running = None;
         self.generations.switch_to_kept(generation, &mut self.steps)?;
         // It was written for an earlier state of the host: only a test of the whole configuration
