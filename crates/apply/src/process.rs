@@ -4,7 +4,7 @@ use ingressd_model::finding::count;
 use std::fmt;
 use std::time::Duration;
 
-use procfs::Current as _;
+use nix::time::{ClockId, clock_gettime};
 
 /// A process; the start time tells it from another process that gets the same PID later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,11 +104,12 @@ fn role(title: &str) -> Role {
     }
 }
 
-/// The clock of start times: ticks since boot.
+/// The clock of start times: ticks since boot. In a container `/proc/uptime` may be that of the
+/// container, while start times are not.
 fn now() -> Option<u64> {
-    let uptime = procfs::Uptime::current().ok()?.uptime_duration();
+    let since_boot = Duration::from(clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?);
     let (ticks, second) = (u128::from(procfs::ticks_per_second()), Duration::from_secs(1).as_nanos());
-    u64::try_from(uptime.as_nanos() * ticks / second).ok()
+    u64::try_from(since_boot.as_nanos() * ticks / second).ok()
 }
 
 #[cfg(test)]
