@@ -144,6 +144,39 @@ fn a_file_that_somebody_changed_or_put_a_link_in_its_place_is_written_anew() {
 }
 
 #[test]
+fn a_file_that_somebody_changes_while_the_daemon_runs_is_not_in_the_next_generation() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 4] = [
+        ("written over", |file| fs::write(file, "server { return 200 changed; }").unwrap()),
+        ("as long as before", |file| {
+            let text = fs::read_to_string(file).unwrap();
+            fs::write(file, text.replace("204", "205")).unwrap();
+            // The clock of the file system may not have gone on since the file was written.
+            let later = std::time::SystemTime::now() + Duration::from_secs(1);
+            fs::File::options().write(true).open(file).unwrap().set_modified(later).unwrap();
+        }),
+        ("opened to all", |file| fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap()),
+        ("replaced by a link", |file| {
+            fs::remove_file(file).unwrap();
+            std::os::unix::fs::symlink("/dev/null", file).unwrap();
+        }),
+    ];
+    for (what, change) in changes {
+        let folder = tempfile::tempdir().unwrap();
+        let nginx = Simulated::new(&folder.path().join("ingressd"));
+        let [first, second, _] = sets();
+        let mut applier = Applier::open(options(folder.path()), nginx).unwrap();
+        applier.apply(&first);
+        change(&folder.path().join("ingressd/current/http/same.conf"));
+        let outcome = applier.apply(&second);
+        assert!(matches!(outcome, Outcome::Confirmed { generation: 2, written: 3, .. }), "{what}: {outcome:?}");
+        assert_eq!(on_disk(folder.path()), Ok(Some(1)), "{what}");
+        let mode = fs::metadata(folder.path().join("ingressd/current/http/same.conf")).unwrap().permissions();
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o644, "{what}");
+    }
+}
+
+#[test]
 fn files_of_a_generation_without_the_newer_folders_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let nginx = Simulated::new(&folder.path().join("ingressd"));

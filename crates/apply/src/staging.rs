@@ -76,7 +76,7 @@ impl Staging<'_> {
             let (folder, name) = split(path)?;
             let linked = sources.as_ref().and_then(|from| {
                 let entry = self.reusable(path, file.digest)?;
-                linkat(from[folder].as_ref()?, name, &targets[folder], name, AtFlags::empty()).ok().map(|()| entry)
+                self.link(from[folder].as_ref()?, &targets[folder], name, path, entry)
             });
             let entry = match linked {
                 Some(entry) => entry,
@@ -120,6 +120,22 @@ impl Staging<'_> {
         let entry = self.base.as_ref()?.1.entries.get(path).filter(|entry| entry.digest == digest)?;
         let group = self.workers_group.filter(|_| path.starts_with("auth/"));
         group.is_none_or(|group| group == entry.traits.group).then_some(*entry)
+    }
+
+    /// Links a file of the base, unless somebody changed it since it was written.
+    fn link(&self, from: &OwnedFd, to: &OwnedFd, name: &str, path: &FilePath, entry: Entry) -> Option<Entry> {
+        linkat(from, name, to, name, AtFlags::empty()).ok()?;
+        // The link is looked at, and not what it was made of: nobody can exchange it meanwhile.
+        let place = self.folder.join(&**path);
+        match fs::symlink_metadata(&place).is_ok_and(|linked| Traits::of(&linked) == entry.traits) {
+            true => Some(entry),
+            false => {
+                tracing::warn!(path = %path, "{path} of the generation in place was changed by somebody; it is written anew");
+                // Writing fails when it stays.
+                let _ = fs::remove_file(&place);
+                None
+            }
+        }
     }
 
     fn make_folders(&self) -> Result<Vec<OwnedFd>, ApplyError> {
