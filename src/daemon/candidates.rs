@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::last_good::{LastGood, written};
 use super::objects::{self, Visitor};
+use super::state_file;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
 use ingressd_objects::{Snapshot, Stored};
@@ -46,7 +47,7 @@ fn write(
 ) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("/"));
     // The file is created with mode 0600, which the rename keeps.
-    let file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    let file = state_file::unfinished(folder)?;
     let mut output = BufWriter::new(file);
     writeln!(output, "{}", name(files))?;
     let mut proposal = Proposal { worth, kept, output: &mut output, count: 0, result: Ok(()) };

@@ -15,12 +15,12 @@ use tokio::time::timeout;
 
 use super::commands::{CommandSender, ControlCommand};
 use super::drain::Drain;
-use super::explain;
+use super::explain::Address;
 use super::status::{Inquiry, Status};
 use ingressd_apply::folder::{self, Existing};
 
-/// The longest request in bytes, which has an address in it. Nothing longer is read.
-const LONGEST_REQUEST: u64 = explain::LONGEST as u64 + 512;
+/// The longest request in bytes: a word before an address. Nothing longer is read.
+pub const LONGEST_REQUEST: usize = Address::LONGEST + 64;
 
 /// The time limit for reading a request, and for writing a response.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -157,7 +157,7 @@ impl ControlRequest {
 async fn read(stream: &mut UnixStream) -> io::Result<String> {
     let mut request = Vec::new();
     let mut byte = [0];
-    while (request.len() as u64) < LONGEST_REQUEST && stream.read(&mut byte).await? == 1 && byte != *b"\n" {
+    while request.len() < LONGEST_REQUEST && stream.read(&mut byte).await? == 1 && byte != *b"\n" {
         request.extend(byte);
     }
     Ok(String::from_utf8_lossy(&request).into_owned())

@@ -5,7 +5,7 @@ mod address;
 mod expression;
 mod location;
 
-pub use address::{Address, LONGEST};
+pub use address::Address;
 pub use expression::matches_host;
 
 use std::sync::Arc;

@@ -87,11 +87,16 @@ impl ShortDigest {
     }
 }
 
+/// Where the versions are kept.
+pub fn folder(state: &Path) -> PathBuf {
+    state.join("objects")
+}
+
 impl LastGood {
     /// Reads which versions an earlier run kept in this folder; the objects that were recorded for
     /// the files `in_place` are good too. A failure is logged as a warning.
     pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
-        let folder = state.join("objects");
+        let folder = folder(state);
         let entries = state_file::make_folder(&folder).and_then(|()| std::fs::read_dir(&folder));
         let kept = match entries {
             Ok(entries) => entries.flatten().filter_map(|entry| marks(&entry.path())).collect(),

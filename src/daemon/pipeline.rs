@@ -12,11 +12,13 @@ use super::claims;
 use super::cycle::{Product, Stages};
 use super::explain::InForce;
 use super::publication::{Peers, newest};
-use super::{options, state_file};
+use super::{last_good, options, state_file};
 use crate::config::Usual as _;
 use crate::config::{Layered, Settings};
 use crate::publish::Revision;
 use crate::translate::{self, Accepted, Claims, Names, Namespaces, Translation, Translator};
+use ingressd_apply::folder::{self, Existing};
+use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
     Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
     System, SystemOptions, connections, ports,
@@ -66,6 +68,8 @@ pub struct Pipeline {
     claims: Arc<Claims>,
     renderer: Renderer,
     applier: Applier<System>,
+    /// What keeps other daemons out of the folders.
+    _locks: [Option<Lock>; 2],
     changes: Changes,
     survey: Survey,
     surveyed: Instant,
@@ -113,6 +117,12 @@ impl Pipeline {
     pub fn open(settings: &Settings, memory: Option<Memory>) -> Result<Self, Error> {
         let state = &settings.apply.state;
         state_file::make_folder(state).map_err(|source| Error::State { path: state.clone(), source })?;
+        folder::make(&settings.apply.root, 0o755, Existing::Closed)
+            .map_err(ApplyError::files("use folder", &settings.apply.root))?;
+        let locks = [Lock::of_folder(state)?, Lock::of_folder(&settings.apply.root)?];
+        for folder in [state.clone(), last_good::folder(state)] {
+            state_file::remove_unfinished(&folder).map_err(|source| Error::State { path: folder, source })?;
+        }
         let options = options::of_host(settings, certificate::kept_in(state)?);
         let survey = look(settings)?;
         let system = System::new(SystemOptions {
@@ -131,6 +141,7 @@ impl Pipeline {
                 root: settings.apply.root.clone(),
                 state: state.clone(),
                 nginx_configuration: Some(settings.nginx.configuration.clone()),
+                turn: Some(lock::beside(&settings.nginx.pid_file)),
                 keep: settings.apply.kept_generations.max(2),
                 confirm_timeout: settings.apply.confirm_timeout,
                 most_draining: settings.pacing.most_draining,
@@ -152,6 +163,7 @@ impl Pipeline {
             renderer,
             changes: Changes::since(applier.contents()),
             applier,
+            _locks: locks,
             survey,
             surveyed: Instant::now(),
             ports: BTreeSet::new(),

@@ -8,6 +8,30 @@ use serde::de::DeserializeOwned;
 
 use ingressd_apply::folder::{self, Existing};
 
+/// How the name of a file begins that is being written.
+const UNFINISHED: &str = ".new-";
+
+/// Removes what a killed predecessor had begun to write into a folder: Secrets may be in it.
+/// Without the folder there is nothing.
+pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// A file in this folder that gets its name once it is complete.
+pub fn unfinished(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)
+}
+
 /// Reads a file; `None` when it does not exist.
 pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     match std::fs::read(path) {
@@ -38,7 +62,7 @@ fn put(path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
     // The file is created with mode 0600, which the rename keeps. Most files are not synced:
     // thousands are written at the first start, and one that a power failure truncated is
     // recognised when it is read.
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    let mut file = unfinished(folder)?;
     file.write_all(bytes)?;
     if synced {
         file.as_file().sync_data()?;
@@ -58,6 +82,17 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn what_was_never_finished_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder.path().join("claims.json"), &[7]).unwrap();
+        let unfinished = unfinished(folder.path()).unwrap().into_temp_path().keep().unwrap();
+        remove_unfinished(folder.path()).unwrap();
+        assert!(!unfinished.exists());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        remove_unfinished(&folder.path().join("none")).unwrap();
+    }
 
     #[test]
     fn what_a_link_in_its_place_leads_to_is_not_written() {

@@ -1,16 +1,33 @@
-//! Disks that are full or read-only, mounted where only one thread sees them.
+//! Disks that are full or read-only, and a clock of a container, mounted where only one thread sees
+//! them.
 
 use std::path::Path;
 
-use ingressd_apply::{Applier, Options, Outcome};
+use ingressd_apply::{Applier, Host as _, Options, Outcome};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use super::files::Files;
+use super::nginx::Nginx;
 use super::simulated::Simulated;
 use ingressd::config::Usual as _;
 
 const NOTHING: Option<&str> = None;
+
+#[test]
+fn the_age_of_workers_is_measured_by_the_clock_of_their_start() {
+    let nginx = Nginx::started();
+    with_own_mounts(|folder| {
+        // lxcfs says how long the container runs.
+        let uptime = folder.join("uptime");
+        std::fs::write(&uptime, "0.01 0.01\n").unwrap();
+        mount(Some(&uptime), "/proc/uptime", NOTHING, MsFlags::MS_BIND, NOTHING).unwrap();
+        let mut system = nginx.system();
+        let master = system.master().unwrap();
+        let table = system.table(master).unwrap();
+        assert!(table.at >= master.started, "{table:?}");
+    });
+}
 
 /// Runs this in a thread with mounts of its own; needs root, as the other tests with namespaces
 /// do.
@@ -48,6 +65,23 @@ fn a_full_disk_changes_nothing_and_is_told_with_its_remedy() {
         assert_eq!(applier.apply(&small().set()), Outcome::Unchanged { generation: 1 });
         let next = small().server("b", status, "return 204;").set();
         assert!(matches!(applier.apply(&next), Outcome::Confirmed { .. }));
+    });
+}
+
+#[test]
+fn old_generations_make_way_for_a_new_one() {
+    with_own_mounts(|folder| {
+        let status = "127.0.0.1:1".parse().unwrap();
+        let nginx = Simulated::new(&folder.join("ingressd"));
+        let mut applier = Applier::open(Options { keep: 100, ..options(folder) }, nginx).unwrap();
+        for number in 1..=12 {
+            let text = format!("# {number}\n").repeat(8000);
+            let files = Files::with_status(status).file("http/large.conf", &text, &[]).set();
+            let outcome = applier.apply(&files);
+            assert!(matches!(outcome, Outcome::Confirmed { generation, .. } if generation == number), "{outcome:?}");
+        }
+        let kept = std::fs::read_dir(folder.join("ingressd/generations")).unwrap().count();
+        assert!((2..12).contains(&kept), "{kept}");
     });
 }
 

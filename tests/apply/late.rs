@@ -49,7 +49,7 @@ fn a_master_that_finishes_after_the_rollback_serves_what_is_in_place() {
             }
             Step::SwitchedBack => {
                 fs::rename(&empty, &pipe).unwrap();
-                held = None;
+                drop(held.take());
             }
             _ => {}
         });
@@ -65,9 +65,8 @@ fn a_master_that_finishes_after_the_rollback_serves_what_is_in_place() {
         );
         assert_eq!(nginx.on_disk(), Some(1));
         eventually("the generation in place is served", || {
-            applier.recheck();
-            let now = fs::read_to_string(nginx.path("error.log")).unwrap();
-            let has_read = now.matches("reconfiguring").count() == 3;
+            let log = fs::read_to_string(nginx.path("error.log")).unwrap();
+            let has_read = log.matches(": reconfiguring").count() >= 3;
             (has_read && nginx.served() == 1 && nginx.children().len() == 2).then_some(())
         });
         assert_confirmed(&applier.apply(&two), 3);

@@ -11,6 +11,7 @@ mod late;
 mod nginx;
 mod pinning;
 mod simulated;
+mod turns;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;

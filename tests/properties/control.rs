@@ -4,16 +4,13 @@
 use std::time::Instant;
 
 use ingressd::cli::status::{overview, subject};
-use ingressd::daemon::control::ControlRequest;
+use ingressd::daemon::control::{ControlRequest, LONGEST_REQUEST};
 use ingressd::daemon::{ControlCommand, Inquiry, Status};
 use serde_json::Value;
 
-/// The longest request that the daemon reads.
-const LONGEST: usize = 512;
-
 pub fn check(data: &[u8]) {
     let line = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    request(&String::from_utf8_lossy(&line[..line.len().min(LONGEST)]));
+    request(&String::from_utf8_lossy(&line[..line.len().min(LONGEST_REQUEST)]));
     if let Ok(response) = serde_json::from_slice(data) {
         shown(&response);
     }

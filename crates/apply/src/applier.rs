@@ -2,21 +2,18 @@
 //! objects, versions or quarantine.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
 
 use super::blame::{GenerationFolders, Scope, complaint};
 use super::cause::{Cause, Change};
 use super::confirm::{Confirm, Confirmation, KILLED};
 use super::crowd::{Crowd, surplus};
 use super::error::ApplyError;
-use super::generation::{Accompanying, Generations};
+use super::generation::{Accompanying, Generations, Staged};
 use super::host::Host;
+use super::lock::Lock;
 use super::options::Options;
 use super::outcome::Outcome;
 use super::process::{Process, Role};
@@ -192,20 +189,15 @@ impl<H: Host> Applier<H> {
     /// Brings the files into service. Blocks until nginx is confirmed to run them, or until that
     /// has failed.
     pub fn apply(&mut self, files: &FileSet) -> Outcome {
-        let _turn = self.turn();
-        self.try_apply(files).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
+        let applied = self.turn().and_then(|_turn| self.try_apply(files));
+        applied.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
     }
 
     /// Looks whether nginx was started, stopped or restarted since the last look, or serves
     /// another generation than the one in place; `None` when nothing changed.
     pub fn recheck(&mut self) -> Option<Outcome> {
         // While another instance has nginx reload nothing can be judged; the next look comes soon.
-        let path = self.options.nginx_configuration.as_deref().unwrap_or(std::path::Path::new(""));
-        let _turn = match File::open(path).map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock)) {
-            Ok(Err((_, Errno::EWOULDBLOCK))) => return None,
-            Ok(turn) => turn.ok(),
-            Err(_) => None,
-        };
+        let _turn = self.turn_within(Duration::ZERO).ok()?;
         let generation = self.generations.current()?.generation;
         let master = match self.host.master() {
             Ok(master) => master,
@@ -272,11 +264,21 @@ impl<H: Host> Applier<H> {
     }
 
     /// Takes the lock that instances share: a reload for one instance must not be taken for that
-    /// of another, and some files may be written by one at a time only. Without the lock the work
-    /// goes on; nginx is asked before anything is switched.
-    fn turn(&self) -> Option<Flock<File>> {
-        let file = File::open(self.options.nginx_configuration.as_deref()?).ok()?;
-        Flock::lock(file, FlockArg::LockExclusive).ok()
+    /// of another, and some files may be written by one at a time only. Where the file of the lock
+    /// cannot be made the work goes on; nginx is asked before anything is switched.
+    fn turn(&self) -> Result<Option<Lock>, ApplyError> {
+        self.turn_within(self.options.confirm_timeout)
+    }
+
+    fn turn_within(&self, limit: Duration) -> Result<Option<Lock>, ApplyError> {
+        let Some(path) = &self.options.turn else { return Ok(None) };
+        match Lock::take(path, limit) {
+            Err(error) if !matches!(error, ApplyError::Busy { .. }) => {
+                tracing::warn!("instances of ingressd that share this nginx may disturb each other: {error}");
+                Ok(None)
+            }
+            taken => taken,
+        }
     }
 
     fn try_apply(&mut self, files: &FileSet) -> Result<Outcome, ApplyError> {
@@ -298,7 +300,7 @@ impl<H: Host> Applier<H> {
             return self.same_again(generation);
         }
         self.acknowledge()?;
-        let staged = self.generations.stage(files, &self.accompanying, &mut self.steps)?;
+        let staged = self.stage(files)?;
         let begun = Instant::now();
         let context = self.context();
         let mut whole = self.weighs || context.is_none();
@@ -344,6 +346,18 @@ impl<H: Host> Applier<H> {
             Ok(tested) => self.refused(&effort, &tested.words, false),
             Err(error @ ApplyError::Slow { .. }) => self.roll_back(error.to_string(), Some(self.slow()), false),
             Err(error) => self.roll_back(error.to_string(), None, false),
+        }
+    }
+
+    /// Writes the next generation. Where there is no room for it, old ones make way.
+    fn stage(&mut self, files: &FileSet) -> Result<Staged, ApplyError> {
+        let staged = self.generations.stage(files, &self.accompanying, &mut self.steps);
+        match staged {
+            Err(error) if error.is_full() && self.generations.make_room()? > 0 => {
+                tracing::warn!("fewer generations are kept than apply.kept-generations says: {error}");
+                self.generations.stage(files, &self.accompanying, &mut self.steps)
+            }
+            staged => staged,
         }
     }
 

@@ -42,6 +42,18 @@ pub enum ApplyError {
         /// The limit.
         seconds: u64,
     },
+    /// Another daemon holds a lock.
+    #[error(
+        "another ingressd{} holds {} and does not let go of it: end that process where it hangs; each instance needs an \
+         apply.root and an apply.state of its own",
+        holder.as_ref().map(|pid| format!(" (process {pid})")).unwrap_or_default(), .path.display()
+    )]
+    Busy {
+        /// The file.
+        path: PathBuf,
+        /// Its process number, when it wrote it.
+        holder: Option<String>,
+    },
     /// A signal could not be sent.
     #[error("cannot signal the nginx master {pid}: {source}: ingressd must run as root or as the user of the master")]
     Signal {
@@ -53,6 +65,12 @@ pub enum ApplyError {
 }
 
 impl ApplyError {
+    /// Whether there is no room left to write to.
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, ApplyError::Files { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
+
     /// For `map_err`: the file system refused this action at this place.
     pub fn files(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> ApplyError {
         move |source| ApplyError::Files { action, path: path.as_ref().to_owned(), source }

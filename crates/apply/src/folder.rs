@@ -59,13 +59,14 @@ pub fn make(path: &Path, mode: u32, existing: Existing) -> io::Result<()> {
     }
 }
 
-fn of_nobody_else(metadata: &fs::Metadata) -> io::Result<()> {
+/// Refuses what belongs to another user than root or ourselves.
+pub(super) fn of_nobody_else(metadata: &fs::Metadata) -> io::Result<()> {
     match metadata.uid() {
         0 => Ok(()),
         owner if owner == nix::unistd::geteuid().as_raw() => Ok(()),
         owner => {
             let words =
-                format!("it belongs to user {owner}, who could exchange what is in it: remove it, or give it to root");
+                format!("it belongs to user {owner}, who could exchange what is in it or hold its lock: remove it, or give it to root");
             Err(io::Error::new(ErrorKind::PermissionDenied, words))
         }
     }

@@ -24,6 +24,9 @@ use ingressd_nginx::render::FileSet;
 /// The name of a generation's folder until it is complete.
 const UNFINISHED: &str = ".partial";
 
+/// The one in use and one to go back to.
+const LEAST_KEPT: usize = 2;
+
 /// The generations of one root.
 #[derive(Debug)]
 pub struct Generations {
@@ -75,7 +78,7 @@ impl Generations {
         let journal = Journal::open(&options.state)?;
         let mut generations = Generations {
             root: options.root.clone(),
-            keep: options.keep.max(2),
+            keep: options.keep.max(LEAST_KEPT),
             workers_group: options.workers_group,
             instance: options.instance.clone(),
             regrouped: false,
@@ -321,11 +324,20 @@ impl Generations {
     /// Deletes generations that are neither in use, pinned, the last confirmed one nor among the
     /// latest. Returns how many.
     pub fn sweep(&self) -> Result<usize, ApplyError> {
+        self.sweep_to(self.keep)
+    }
+
+    /// The same with the fewest that are ever kept, because there is no room for another one.
+    pub fn make_room(&self) -> Result<usize, ApplyError> {
+        self.sweep_to(LEAST_KEPT)
+    }
+
+    fn sweep_to(&self, keep: usize) -> Result<usize, ApplyError> {
         let current = self.current.as_ref().map(|manifest| manifest.generation);
         let protected = [current, self.before, self.confirmed(), self.pin.map(|pin| pin.generation)];
         let mut numbers = self.numbers()?;
         numbers.sort_unstable_by(|a, b| b.cmp(a));
-        let old = numbers.into_iter().skip(self.keep).filter(|number| !protected.contains(&Some(*number)));
+        let old = numbers.into_iter().skip(keep).filter(|number| !protected.contains(&Some(*number)));
         let mut count = 0;
         for folder in old.map(|number| self.folder(number)) {
             fs::remove_dir_all(&folder).map_err(ApplyError::files("remove", &folder))?;

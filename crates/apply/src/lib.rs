@@ -14,6 +14,7 @@ mod history;
 mod host;
 mod include;
 mod journal;
+pub mod lock;
 mod manifest;
 mod options;
 mod outcome;

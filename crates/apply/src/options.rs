@@ -15,6 +15,9 @@ pub struct Options {
     /// nginx's main configuration file, from which tests of changed files take the host's context;
     /// `None` switches these tests off.
     pub nginx_configuration: Option<PathBuf>,
+    /// The file that is locked while nginx is told to reload, by each daemon that shares it; `None`
+    /// where there is no other.
+    pub turn: Option<PathBuf>,
     /// How many generations are kept; at least 2.
     pub keep: usize,
     /// How long new workers may take to start after SIGHUP.
@@ -45,6 +48,7 @@ impl Options {
             root: PathBuf::new(),
             state: PathBuf::new(),
             nginx_configuration: None,
+            turn: None,
             keep: 0,
             confirm_timeout: Duration::ZERO,
             suspicion: Duration::from_secs(1),

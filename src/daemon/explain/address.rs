@@ -11,9 +11,6 @@ use crate::translate::host_with_wildcard;
 use ingressd_model::request_path::{decoded, resolved};
 use ingressd_model::{Server, ServerName};
 
-/// The longest that is taken; nginx takes 8 KiB for the line of a request.
-pub const LONGEST: usize = 8 << 10;
-
 /// What `crates/nginx/templates/strict_paths.hbs` refuses of a path as it was sent; that needs
 /// PCRE for speed.
 const AMBIGUOUS: &str = r"//|/(?:\.|%(?:25)*2e){1,2}(?:[/;]|%(?:25)*3b|\z)|%(?:25)*(?:2f|5c)|[\\#]";
@@ -43,6 +40,9 @@ pub struct Taker<'s> {
 }
 
 impl Address {
+    /// The longest that is taken: what nginx takes of a request line where nobody raised that.
+    pub const LONGEST: usize = 8192;
+
     /// Reads `https://shop.example/cart`; scheme, port and query do not matter, and may be absent.
     /// `*` is a host that no object has.
     pub fn read(text: &str) -> Option<Self> {
@@ -51,7 +51,7 @@ impl Address {
         let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         let url = Url::parse(&format!("http://{authority}/")).ok();
         // Other programs resolve paths in other ways than nginx.
-        let url = url.filter(|url| is_word && text.len() <= LONGEST && url.path() == "/")?;
+        let url = url.filter(|url| is_word && text.len() <= Address::LONGEST && url.path() == "/")?;
         let host = url.host_str()?.to_ascii_lowercase();
         // nginx leaves out the dot that ends a name.
         let host = host.strip_suffix('.').filter(|host| !host.is_empty()).unwrap_or(&host).to_owned();
@@ -151,7 +151,7 @@ mod tests {
             ("", None),
             ("a b/x", None),
             ("a\n/x", None),
-            (&format!("a/{}", "x".repeat(LONGEST)), None),
+            (&format!("a/{}", "x".repeat(Address::LONGEST)), None),
         ] {
             let read = Address::read(text);
             let read = read.map(|address| format!("{} {}", address.host(), address.path().unwrap_or("400")));

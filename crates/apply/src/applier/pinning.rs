@@ -43,8 +43,8 @@ impl<H: Host> Applier<H> {
     /// latest one before the current that nginx was seen to run. When nginx does not take it,
     /// everything stays as before. `now` is in seconds since 1970.
     pub fn roll_back_to(&mut self, wanted: Option<u64>, now: i64) -> Outcome {
-        let _turn = self.turn();
-        self.try_roll_back_to(wanted, now).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
+        let done = self.turn().and_then(|_turn| self.try_roll_back_to(wanted, now));
+        done.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
     }
 
     /// Ends the pinning: the next files are applied. Returns the generation that was pinned.

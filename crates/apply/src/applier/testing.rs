@@ -17,9 +17,9 @@ impl<H: Host> Applier<H> {
     ///
     /// When files cannot be written, or nginx cannot be run.
     pub fn try_out(&mut self, files: &FileSet) -> Result<Option<Vec<Complaint>>, ApplyError> {
-        let _turn = self.turn();
+        let _turn = self.turn()?;
         let Some(context) = self.context() else { return Ok(None) };
-        let staged = self.generations.stage(files, &self.accompanying, &mut self.steps)?;
+        let staged = self.stage(files)?;
         let mut judged = self.test(files, staged.manifest.generation, &context);
         if let Ok(ScratchResult::Accepted) = judged {
             judged = self.scratch(files, staged.manifest.generation, &context).test_whole(&mut self.host);
@@ -35,7 +35,7 @@ impl<H: Host> Applier<H> {
     /// The outcome when nginx refuses the configuration in place, of which nothing was changed;
     /// `None` when it does not, when it does not run, and where that cannot be found out.
     pub fn refusal_in_place(&mut self) -> Option<Outcome> {
-        let _turn = self.turn();
+        let _turn = self.turn().ok()?;
         self.host.master().ok()?;
         let tested = self.host.test(None).ok().filter(|tested| !tested.accepted)?;
         let places = GenerationFolders { link: self.generations.link(), copies: Vec::new() };

@@ -23,7 +23,7 @@ impl<H: Host> Applier<H> {
     /// that is too large fails fast. Returns false when nginx does not accept even the files in
     /// place, or does not run: then nothing can be determined.
     pub fn begin_weighing(&mut self) -> bool {
-        let _turn = self.turn();
+        let Ok(_turn) = self.turn() else { return false };
         self.host.limit_tests(None);
         let begun = Instant::now();
         let accepts = self.host.master().is_ok() && self.host.test(None).is_ok_and(|tested| tested.accepted);
