@@ -250,6 +250,37 @@ fn a_master_that_returns_under_another_number_is_seen() {
 }
 
 #[test]
+fn nothing_is_confirmed_while_a_master_from_before_an_upgrade_takes_connections() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    let files = |body: &str| Files::with_status(nginx.status).server("a", nginx.status, body).set();
+    assert_confirmed(&applier.apply(&files("return 200 one;")), 1);
+    let old = nginx.pid().unwrap();
+    kill(old, Signal::SIGUSR2).unwrap();
+    let new = eventually("another master", || nginx.pid().filter(|pid| *pid != old));
+    eventually("its workers run", || (nginx.children().len() == 2).then_some(()));
+    let told = |outcome: &Outcome| match outcome {
+        Outcome::RolledBack { generation: Some(1), why, too_much: None } => why.contains(&format!("kill -QUIT {old}")),
+        _ => false,
+    };
+    let outcome = applier.recheck().unwrap();
+    assert!(told(&outcome), "{outcome:?}");
+    assert_eq!(applier.recheck(), None, "it is said once");
+    for mut applier in [nginx.applier(), applier] {
+        let outcome = applier.apply(&files("return 200 two;"));
+        assert!(told(&outcome), "{outcome:?}");
+        assert!(matches!(applier.roll_back_to(Some(1), 0), Outcome::Failed { .. }));
+        let status = applier.status();
+        assert_eq!((nginx.on_disk(), status.served, status.confirmed), (Some(1), Some(1), Some(1)));
+        assert_eq!(status.master, Ok(new.as_raw().cast_unsigned()), "the node is not taken out");
+    }
+    kill(old, Signal::SIGQUIT).unwrap();
+    let mut applier = nginx.applier();
+    let next = || Some(applier.apply(&files("return 200 two;"))).filter(|outcome| !told(outcome));
+    assert_confirmed(&eventually("the old master ended", next), 2);
+}
+
+#[test]
 fn a_generation_that_is_not_served_is_taken_back() {
     let nginx = Nginx::started();
     assert_confirmed(&nginx.applier().apply(&Files::with_status(nginx.status).set()), 1);

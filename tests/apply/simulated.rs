@@ -78,6 +78,10 @@ impl Host for Simulated {
         Ok(MASTER)
     }
 
+    fn predecessor(&mut self) -> Option<Process> {
+        None
+    }
+
     fn table(&mut self, master: Process) -> Option<Table> {
         let mut state = self.state.lock().unwrap();
         state.now += 1000;

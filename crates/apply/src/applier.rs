@@ -46,6 +46,8 @@ pub struct Applier<H> {
     killed: bool,
     /// A master that does not report what it serves, and the number of looks so far.
     silent: Option<(Process, u32)>,
+    /// The master before an upgrade of the binary that was reported last.
+    predecessor: Option<Process>,
     /// What is written beside the next files.
     accompanying: Accompanying,
     pinned: Option<Pinned>,
@@ -104,6 +106,7 @@ impl<H: Host> Applier<H> {
             running: None,
             killed: false,
             silent: None,
+            predecessor: None,
             accompanying,
             pinned,
             weighs: false,
@@ -203,6 +206,10 @@ impl<H: Host> Applier<H> {
             Ok(master) => master,
             Err(why) => return self.running.take().map(|_| Outcome::Ready { generation, why }),
         };
+        let known = self.predecessor;
+        if let Some(why) = self.hands_over() {
+            return (self.predecessor != known).then(|| self.stays(why));
+        }
         let served = self.host.served();
         if self.running == Some(master) && served.is_none_or(|served| served == generation) {
             return None;
@@ -263,6 +270,21 @@ impl<H: Host> Applier<H> {
         self.generations.sweep()
     }
 
+    /// Why nothing can be confirmed while an upgrade of nginx's binary is under way.
+    fn hands_over(&mut self) -> Option<String> {
+        self.predecessor = self.host.predecessor();
+        let old = self.predecessor?.pid;
+        Some(format!(
+            "nginx was told to change its binary, and workers of its master {old} from before take connections, too, \
+             with a configuration that it cannot read again: changes wait until `kill -QUIT {old}` ends it"
+        ))
+    }
+
+    /// The outcome when nothing was switched because nginx cannot be told to reload now.
+    fn stays(&self, why: String) -> Outcome {
+        Outcome::RolledBack { generation: self.generations.confirmed(), why, too_much: None }
+    }
+
     /// Takes the lock that instances share: a reload for one instance must not be taken for that
     /// of another, and some files may be written by one at a time only. Where the file of the lock
     /// cannot be made the work goes on; nginx is asked before anything is switched.
@@ -282,6 +304,9 @@ impl<H: Host> Applier<H> {
     }
 
     fn try_apply(&mut self, files: &FileSet) -> Result<Outcome, ApplyError> {
+        if let Some(why) = self.hands_over() {
+            return Ok(self.stays(why));
+        }
         if self.pinned.is_some() {
             return self.stay(files);
         }

@@ -226,7 +226,7 @@ impl<'a> Confirm<'a> {
                 (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.timeout => {
                     // Workers that serve another generation have read a whole configuration, just
                     // not ours.
-                    let too_much = !matches!(pending, Pending::Serves(_)) && untested.is_none();
+                    let too_much = !matches!(pending, Pending::Serves(_) | Pending::Predecessor(_)) && untested.is_none();
                     // A master that is idle after the test has passed would have given up soon.
                     let has_resigned = passed.is_some() && pending == Pending::NoNewWorker && !idle.is_zero();
                     let why = match untested {
@@ -263,10 +263,15 @@ impl<'a> Confirm<'a> {
         })
     }
 
-    /// Asks the status address only when everything else is proven.
+    /// Asks the status address, and who else may answer there, only when everything else is proven.
     fn with_served(&self, host: &mut impl Host, judge: impl Fn(Option<u64>) -> Verdict) -> Verdict {
         match judge(None) {
-            Verdict::Pending(Pending::Serves(None)) => judge(host.served()),
+            Verdict::Pending(Pending::Serves(None)) => match judge(host.served()) {
+                Verdict::Confirmed => host.predecessor().map_or(Verdict::Confirmed, |old| {
+                    Verdict::Pending(Pending::Predecessor(old.pid))
+                }),
+                verdict => verdict,
+            },
             verdict => verdict,
         }
     }

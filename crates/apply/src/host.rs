@@ -28,6 +28,11 @@ pub trait Host {
     /// The running master, or the reason why none is considered to be running.
     fn master(&mut self) -> Result<Process, String>;
 
+    /// The master from before an upgrade of the binary (SIGUSR2), as long as its workers accept
+    /// connections beside those of the new master. It reads no configuration any more: a SIGHUP
+    /// would have it start further workers with the one that it has.
+    fn predecessor(&mut self) -> Option<Process>;
+
     /// The master's children now; `None` when the master is gone.
     fn table(&mut self, master: Process) -> Option<Table>;
 
@@ -180,8 +185,7 @@ impl System {
         }
     }
 
-    fn told_by_pid_file(&self) -> Result<Process, String> {
-        let path = &self.options.pid_file;
+    fn told_by_pid_file(&self, path: &Path) -> Result<Process, String> {
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!("there is no {}", path.display()),
             _ => format!("cannot read {}: {error}", path.display()),
@@ -204,10 +208,17 @@ impl Host for System {
     fn master(&mut self) -> Result<Process, String> {
         // The PID file costs nothing to read and follows an upgrade of the binary; systemd is
         // asked when it does not help.
-        self.told_by_pid_file().or_else(|why| match &self.options.unit {
+        self.told_by_pid_file(&self.options.pid_file).or_else(|why| match &self.options.unit {
             Some(unit) => self.told_by_systemd(unit).map_err(|also| format!("{why}; {also}")),
             None => Err(why),
         })
+    }
+
+    fn predecessor(&mut self) -> Option<Process> {
+        let mut path = self.options.pid_file.clone().into_os_string();
+        path.push(".oldbin");
+        let old = self.told_by_pid_file(path.as_ref()).ok()?;
+        Table::read(old)?.in_role(Role::Worker).next().map(|_| old)
     }
 
     fn table(&mut self, master: Process) -> Option<Table> {

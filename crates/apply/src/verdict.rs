@@ -39,6 +39,8 @@ pub enum Pending {
     },
     /// The workers are new, but they report another generation, or none.
     Serves(Option<u64>),
+    /// Another master, from before an upgrade of the binary, has workers that accept connections.
+    Predecessor(u32),
 }
 
 /// Why the generation cannot be confirmed.
@@ -66,6 +68,9 @@ impl fmt::Display for Pending {
                     formatter,
                     "the new workers served generation {number} (does nginx.conf include the files of ingressd?)"
                 )
+            }
+            Pending::Predecessor(pid) => {
+                write!(formatter, "the workers of master {pid} take connections, too, which was told to change its binary")
             }
             Pending::Serves(None) => formatter.write_str(
                 "the status address did not answer with a generation (does nginx.conf include the files of ingressd?)",
