@@ -273,11 +273,10 @@ impl Host {
             return other(version);
         }
         let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
-        match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
-            Ok(survey) => {
-                let Survey { capabilities, other_sites, .. } = survey.with_files(&settings.gate);
-                Host { capabilities, other_sites, is_this: true }
-            }
+        let root = &settings.apply.root;
+        let survey = Survey::of(binary, Some(configuration), prefix.as_deref(), root, &settings.instance);
+        match survey.and_then(|survey| survey.with_files(&settings.gate)) {
+            Ok(Survey { capabilities, other_sites, .. }) => Host { capabilities, other_sites, is_this: true },
             Err(error) => {
                 complain!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
                 other(ASSUMED)

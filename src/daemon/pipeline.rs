@@ -271,7 +271,10 @@ impl Pipeline {
             return BTreeSet::new();
         }
         let own = self.applier.stream_ports();
-        ports::occupied(&self.ports.difference(&own).copied().collect())
+        ports::occupied(&self.ports.difference(&own).copied().collect()).unwrap_or_else(|error| {
+            tracing::warn!("the ports of other programs are taken to be as before: {error}");
+            self.survey.other_sites.occupied.clone()
+        })
     }
 
     /// The digest of the files that nginx has read or will read.
@@ -479,7 +482,7 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
         &settings.apply.root,
         &settings.instance,
     )
-    .map(|survey| survey.with_files(&settings.gate))
+    .and_then(|survey| survey.with_files(&settings.gate))
 }
 
 /// The finding that nginx's configuration does not include our files.

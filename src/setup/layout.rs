@@ -125,7 +125,7 @@ impl Walk<'_> {
             Context::Http => self.layout.http_includes.push(pattern.clone()),
             Context::Stream => {}
         }
-        let files = if self.open.has_room() { included(&pattern) } else { Vec::new() };
+        let files = if self.open.has_room() { included(&pattern).unwrap_or_default() } else { Vec::new() };
         for path in files {
             if self.open.open(&path.display().to_string()) {
                 let directives = fs::read(&path).ok().and_then(|text| syntax::parse(&text).ok());

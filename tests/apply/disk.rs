@@ -24,7 +24,7 @@ fn the_age_of_workers_is_measured_by_the_clock_of_their_start() {
         mount(Some(&uptime), "/proc/uptime", NOTHING, MsFlags::MS_BIND, NOTHING).unwrap();
         let mut system = nginx.system();
         let master = system.master().unwrap();
-        let table = system.table(master).unwrap();
+        let table = system.table(master).unwrap().unwrap();
         assert!(table.at >= master.started, "{table:?}");
     });
 }

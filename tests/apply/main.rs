@@ -10,6 +10,7 @@ mod includes;
 mod late;
 mod nginx;
 mod pinning;
+mod shortage;
 mod simulated;
 mod turns;
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ingressd_apply::process::{Effort, Process, Role, Table};
-use ingressd_apply::{ApplyError, Host, Tested};
+use ingressd_apply::{ApplyError, Host, NoMaster, Tested};
 
 /// A handle on the nginx; clones share it, as daemons that follow each other share the real one.
 #[derive(Clone)]
@@ -28,6 +28,8 @@ struct State {
     hang_ups: u32,
     /// It never serves the generation that it reads.
     deaf: bool,
+    /// How many of the next looks nobody can take, once it has read something.
+    unseen: u32,
 }
 
 const MASTER: Process = Process { pid: 1, started: 1 };
@@ -63,6 +65,11 @@ impl Simulated {
         self.state.lock().unwrap().served = None;
     }
 
+    /// After the next signal nobody can look for its master so many times.
+    pub fn hide(&self, looks: u32) {
+        self.state.lock().unwrap().unseen = looks;
+    }
+
     /// From now on it serves this generation, whatever is in place.
     pub fn serve(&self, generation: u64) {
         self.state.lock().unwrap().served = Some(generation);
@@ -74,23 +81,28 @@ impl Simulated {
 }
 
 impl Host for Simulated {
-    fn master(&mut self) -> Result<Process, String> {
+    fn master(&mut self) -> Result<Process, NoMaster> {
+        let mut state = self.state.lock().unwrap();
+        if state.hang_ups > 0 && state.unseen > 0 {
+            state.unseen -= 1;
+            return Err(NoMaster::Unknown("too many open files".to_owned()));
+        }
         Ok(MASTER)
     }
 
-    fn predecessor(&mut self) -> Option<Process> {
-        None
+    fn predecessor(&mut self) -> Result<Option<Process>, ApplyError> {
+        Ok(None)
     }
 
-    fn table(&mut self, master: Process) -> Option<Table> {
+    fn table(&mut self, master: Process) -> Result<Option<Table>, ApplyError> {
         let mut state = self.state.lock().unwrap();
         state.now += 1000;
         let worker = Process { pid: 100 + state.workers, started: 1000 };
-        Some(Table { at: state.now, master, effort: Effort::default(), children: vec![(worker, Role::Worker)] })
+        Ok(Some(Table { at: state.now, master, effort: Effort::default(), children: vec![(worker, Role::Worker)] }))
     }
 
-    fn was_killed(&mut self, _master: Process) -> bool {
-        false
+    fn was_killed(&mut self, _master: Process) -> Result<bool, ApplyError> {
+        Ok(false)
     }
 
     fn hang_up(&mut self, _master: Process) -> Result<(), ApplyError> {
@@ -120,7 +132,7 @@ impl Host for Simulated {
 
     fn limit_tests(&mut self, _limit: Option<Duration>) {}
 
-    fn served(&mut self) -> Option<u64> {
-        self.state.lock().unwrap().served
+    fn served(&mut self) -> Result<Option<u64>, ApplyError> {
+        Ok(self.state.lock().unwrap().served)
     }
 }

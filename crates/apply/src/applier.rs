@@ -9,29 +9,27 @@ use std::time::{Duration, Instant};
 use super::blame::{GenerationFolders, Scope, complaint};
 use super::cause::{Cause, Change};
 use super::confirm::{Confirm, Confirmation, KILLED};
-use super::crowd::{Crowd, surplus};
+use super::crowd::surplus;
 use super::error::ApplyError;
 use super::generation::{Accompanying, Generations, Staged};
-use super::host::Host;
+use super::host::{Host, NoMaster};
 use super::lock::Lock;
 use super::options::Options;
 use super::outcome::Outcome;
-use super::process::{Process, Role};
+use super::process::Process;
 use super::record::Contents;
 use super::scratch::{ScratchResult, clash};
 use super::steps::{Step, Steps};
-use super::verdict::{Pending, Verdict, at_rest};
 use ingressd_model::{ObjectId, Port};
 use ingressd_nginx::render::{Digest, FilePath, FileSet, passthrough_file, recounts, stream_port};
 
+mod looking;
 mod pinning;
 mod testing;
 mod weighing;
 
+pub use looking::NginxState;
 pub use pinning::Pinned;
-
-/// A running master that reports no generation in so many requests in a row gets a SIGHUP.
-const SILENT_LOOKS: u32 = 3;
 
 /// Applies file sets to the nginx of one host.
 #[derive(Debug)]
@@ -48,6 +46,10 @@ pub struct Applier<H> {
     silent: Option<(Process, u32)>,
     /// The master before an upgrade of the binary that was reported last.
     predecessor: Option<Process>,
+    /// The master that was seen last, or the reason why none runs.
+    master: Result<Process, String>,
+    /// The state that was seen last: it counts as long as nginx cannot be looked at.
+    seen: Option<NginxState>,
     /// What is written beside the next files.
     accompanying: Accompanying,
     pinned: Option<Pinned>,
@@ -56,25 +58,6 @@ pub struct Applier<H> {
     /// Whether it is being determined what is too much for nginx: then each generation is tested
     /// as a whole before nginx gets it.
     weighs: bool,
-}
-
-/// The state of nginx at one moment, for status and metrics.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NginxState {
-    /// The PID of the master, or the reason why no master is considered to be running.
-    pub master: Result<u32, String>,
-    /// The number of workers that accept connections.
-    pub workers: usize,
-    /// Workers that finish their connections, and how many there may be.
-    pub crowd: Crowd,
-    /// How many draining workers were ended so far because there were too many.
-    pub ended: u64,
-    /// The generation on disk.
-    pub on_disk: Option<u64>,
-    /// The generation that nginx serves.
-    pub served: Option<u64>,
-    /// The latest generation that nginx was seen to run.
-    pub confirmed: Option<u64>,
 }
 
 /// How the new generation was put into place.
@@ -107,6 +90,8 @@ impl<H: Host> Applier<H> {
             killed: false,
             silent: None,
             predecessor: None,
+            master: Err("nginx was not looked at yet".to_owned()),
+            seen: None,
             accompanying,
             pinned,
             weighs: false,
@@ -122,7 +107,7 @@ impl<H: Host> Applier<H> {
 
     /// The ports of TCP and UDP services in the files in place, while nginx runs.
     pub fn stream_ports(&mut self) -> BTreeSet<Port> {
-        let runs = self.host.master().is_ok();
+        let runs = self.master().is_ok();
         let files = self.generations.current().filter(|_| runs);
         files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| stream_port(path)).collect()
     }
@@ -130,7 +115,7 @@ impl<H: Host> Applier<H> {
     /// Whether the files in place make nginx listen on the internal addresses of TLS passthrough.
     pub fn has_passthrough(&mut self, port: u16) -> bool {
         let path = passthrough_file(port);
-        self.host.master().is_ok() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
+        self.master().is_ok() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
     }
 
     /// How often connections of clients were counted anew, by the files in place.
@@ -142,7 +127,7 @@ impl<H: Host> Applier<H> {
 
     /// Whether old workers are ended before the next reload, because there are too many.
     pub fn ends_workers(&mut self) -> bool {
-        let table = self.host.master().ok().and_then(|master| self.host.table(master));
+        let table = self.master().ok().and_then(|master| self.host.table(master).ok()?);
         table.is_some_and(|table| !surplus(&table, self.options.most_draining).is_empty())
     }
 
@@ -196,71 +181,6 @@ impl<H: Host> Applier<H> {
         applied.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
     }
 
-    /// Looks whether nginx was started, stopped or restarted since the last look, or serves
-    /// another generation than the one in place; `None` when nothing changed.
-    pub fn recheck(&mut self) -> Option<Outcome> {
-        // While another instance has nginx reload nothing can be judged; the next look comes soon.
-        let _turn = self.turn_within(Duration::ZERO).ok()?;
-        let generation = self.generations.current()?.generation;
-        let master = match self.host.master() {
-            Ok(master) => master,
-            Err(why) => return self.running.take().map(|_| Outcome::Ready { generation, why }),
-        };
-        let known = self.predecessor;
-        if let Some(why) = self.hands_over() {
-            return (self.predecessor != known).then(|| self.stays(why));
-        }
-        let served = self.host.served();
-        if self.running == Some(master) && served.is_none_or(|served| served == generation) {
-            return None;
-        }
-        let table = self.host.table(master)?;
-        let verdict = at_rest(&table, generation, served);
-        if served.is_some() {
-            self.silent = None;
-        }
-        let outcome = match verdict {
-            Verdict::Confirmed => self.record(Attempt::none(generation), master, Duration::ZERO),
-            Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Attempt::none(generation)),
-            Verdict::Pending(Pending::Serves(None)) => {
-                if self.has_been_silent(master) {
-                    // The next look sees the effect. When the signal cannot be sent, there is
-                    // nothing else to try.
-                    let _ = self.host.hang_up(master);
-                }
-                return None;
-            }
-            _ => return None,
-        };
-        Some(outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() }))
-    }
-
-    /// Whether this master has reported nothing for so long that it gets a SIGHUP, which happens
-    /// once: it may have read its configuration right before our files existed.
-    fn has_been_silent(&mut self, master: Process) -> bool {
-        let looks = self.silent.filter(|(known, _)| *known == master).map_or(0, |(_, looks)| looks);
-        self.silent = Some((master, looks.saturating_add(1)));
-        looks + 1 == SILENT_LOOKS
-    }
-
-    /// The state of nginx now.
-    pub fn status(&mut self) -> NginxState {
-        let master = self.host.master();
-        let table = master.as_ref().ok().and_then(|master| self.host.table(*master));
-        let count = |role| table.as_ref().map_or(0, |table| table.in_role(role).count());
-        NginxState {
-            workers: count(Role::Worker),
-            crowd: Crowd::of(count(Role::Draining), count(Role::Worker), self.options.most_draining),
-            ended: self.ended,
-            on_disk: self.generations.current().map(|manifest| manifest.generation),
-            // A host that is stalled for half a second must not make the node unready: ask once
-            // more.
-            served: master.as_ref().ok().and_then(|_| self.host.served().or_else(|| self.host.served())),
-            confirmed: self.generations.confirmed(),
-            master: master.map(|process| process.pid),
-        }
-    }
-
     /// Deletes old generations, to save space only. Returns how many.
     ///
     /// # Errors
@@ -268,21 +188,6 @@ impl<H: Host> Applier<H> {
     /// When a folder cannot be listed or removed.
     pub fn sweep(&self) -> Result<usize, ApplyError> {
         self.generations.sweep()
-    }
-
-    /// Why nothing can be confirmed while an upgrade of nginx's binary is under way.
-    fn hands_over(&mut self) -> Option<String> {
-        self.predecessor = self.host.predecessor();
-        let old = self.predecessor?.pid;
-        Some(format!(
-            "nginx was told to change its binary, and workers of its master {old} from before take connections, too, \
-             with a configuration that it cannot read again: changes wait until `kill -QUIT {old}` ends it"
-        ))
-    }
-
-    /// The outcome when nothing was switched because nginx cannot be told to reload now.
-    fn stays(&self, why: String) -> Outcome {
-        Outcome::RolledBack { generation: self.generations.confirmed(), why, too_much: None }
     }
 
     /// Takes the lock that instances share: a reload for one instance must not be taken for that
@@ -304,7 +209,7 @@ impl<H: Host> Applier<H> {
     }
 
     fn try_apply(&mut self, files: &FileSet) -> Result<Outcome, ApplyError> {
-        if let Some(why) = self.hands_over() {
+        if let Some(why) = self.hands_over()? {
             return Ok(self.stays(why));
         }
         if self.pinned.is_some() {
@@ -312,7 +217,7 @@ impl<H: Host> Applier<H> {
         }
         // After nginx was killed, its next start reads the configuration that it is known to have
         // memory for, not an untried one.
-        self.killed &= self.host.master().is_err();
+        self.killed &= self.master().is_err();
         if self.killed {
             let generation = self.generations.current().map(|manifest| manifest.generation);
             return Ok(Outcome::Killed { generation, why: KILLED.to_owned(), read: false });
@@ -363,7 +268,7 @@ impl<H: Host> Applier<H> {
         let (generation, written, changed) = (staged.manifest.generation, staged.written, self.changed(files));
         let effort = Attempt { generation, files: Some(files), changed, test, written };
         self.running = None;
-        whole |= self.host.master().is_err();
+        whole |= self.master().is_err();
         self.generations.switch(staged.manifest, &mut self.steps)?;
         // The configuration that nginx will read at its start has to be tested as a whole.
         match if whole { self.host.test(None) } else { return self.activate(effort) } {
@@ -390,7 +295,8 @@ impl<H: Host> Applier<H> {
     fn same_again(&mut self, generation: u64) -> Result<Outcome, ApplyError> {
         let master = match self.host.master() {
             Ok(master) => master,
-            Err(why) => {
+            Err(NoMaster::Unknown(why)) => return Err(ApplyError::unseen(why)),
+            Err(NoMaster::Down(why)) => {
                 self.running = None;
                 return Ok(Outcome::Ready { generation, why });
             }
@@ -401,7 +307,7 @@ impl<H: Host> Applier<H> {
             return Ok(Outcome::Unchanged { generation });
         }
         let begun = Instant::now();
-        match Confirm::of(&self.options, generation).at_rest(&mut self.host, master) {
+        match Confirm::of(&self.options, generation).at_rest(&mut self.host, master)? {
             true if known => {
                 self.running = Some(master);
                 Ok(Outcome::Unchanged { generation })
@@ -415,9 +321,9 @@ impl<H: Host> Applier<H> {
     /// it was lost or could not be written: should the next generation fail, nginx goes back to
     /// this one.
     fn acknowledge(&mut self) -> Result<(), ApplyError> {
-        let unknown = self.generations.in_place().filter(|generation| !self.generations.is_confirmed(*generation));
+        let unknown = self.generations.in_place()?.filter(|generation| !self.generations.is_confirmed(*generation));
         if let (Some(generation), Ok(master)) = (unknown, self.host.master())
-            && Confirm::of(&self.options, generation).at_rest(&mut self.host, master)
+            && Confirm::of(&self.options, generation).at_rest(&mut self.host, master)?
         {
             self.generations.confirm(generation)?;
         }
@@ -447,8 +353,8 @@ impl<H: Host> Applier<H> {
         });
         let outcome = self.roll_back(hosts_fault(&words), None, read)?;
         Ok(match complaint {
-            Some(complaint) => Outcome::Refused { complaints: vec![complaint], test: effort.test },
-            None => outcome,
+            Some(Ok(complaint)) => Outcome::Refused { complaints: vec![complaint], test: effort.test },
+            Some(Err(_)) | None => outcome,
         })
     }
 
@@ -493,7 +399,7 @@ impl<H: Host> Applier<H> {
         let abandoned = self.generations.current().map(|manifest| manifest.generation);
         let generation = self.generations.switch_back(&mut self.steps)?;
         let outcome = |why, too_much| Outcome::RolledBack { generation, why, too_much };
-        let master = self.host.master();
+        let master = self.master();
         let Some(target) = generation else {
             // No confirmed generation is left: nginx only has to unload what it may have read.
             if let (true, Ok(master)) = (read, master) {
@@ -502,7 +408,7 @@ impl<H: Host> Applier<H> {
             return Ok(outcome(why, too_much));
         };
         if !read || abandoned == generation {
-            self.running = master.ok().filter(|_| self.host.served() == generation);
+            self.running = master.ok().filter(|_| self.serves(generation));
             return Ok(outcome(why, too_much));
         }
         let confirm = Confirm::of(&self.options, target).again();
@@ -521,7 +427,7 @@ impl<H: Host> Applier<H> {
             Err(error) => format!("is in place again, but {error}"),
         };
         // Should it serve the other one after all, the next looks notice.
-        self.running = self.host.master().ok().filter(|_| self.host.served() == generation);
+        self.running = self.master().ok().filter(|_| self.serves(generation));
         Ok(outcome(format!("{why}; generation {target} {also}"), None))
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::error::ApplyError;
 use super::outcome::Complaint;
 use ingressd_model::ObjectId;
 use ingressd_nginx::complaint::{Level, parse};
@@ -89,10 +90,19 @@ impl GenerationFolders {
 
 /// Traces a failure to the objects that own the file. `confirmed` is the folder of the last
 /// confirmed generation.
-pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirmed: Option<&Path>) -> Complaint {
+///
+/// # Errors
+///
+/// When the file of then cannot be read: without it, lines that ran before would seem to be new.
+pub fn complaint(
+    failure: Failure,
+    culprit: &FilePath,
+    files: &FileSet,
+    confirmed: Option<&Path>,
+) -> Result<Complaint, ApplyError> {
     let line = failure.place.filter(|(path, _)| path == culprit).and_then(|(_, line)| line);
     let Some(file) = files.files.get(culprit) else {
-        return Complaint { place: None, words: failure.words, origin: None, ran_before: false, suspects: Vec::new() };
+        return Ok(Complaint { words: failure.words, ..Complaint::default() });
     };
     let origin = match line {
         Some(line) => file.owners.of_line(line).cloned(),
@@ -107,7 +117,9 @@ pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirme
             .cloned(),
     };
     let mut suspects: Vec<Arc<ObjectId>> = origin.iter().map(|origin| Arc::clone(&origin.object)).collect();
-    let old = confirmed.and_then(|folder| std::fs::read(folder.join(&**culprit)).ok()).unwrap_or_default();
+    let old = confirmed.map(|folder| folder.join(&**culprit));
+    let old = old.map(|path| ApplyError::found("read", &path, std::fs::read(&path))).transpose()?;
+    let old = old.flatten().unwrap_or_default();
     let known: HashSet<&[u8]> = old.split(|byte| *byte == b'\n').collect();
     let bytes = file.content.bytes();
     let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
@@ -119,7 +131,7 @@ pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirme
         }
     }
     let place = Some((Arc::clone(culprit), line));
-    Complaint { place, words: failure.words, origin, ran_before, suspects }
+    Ok(Complaint { place, words: failure.words, origin, ran_before, suspects })
 }
 
 /// Owners of lines that are not among the known ones, in the order of the lines.
@@ -199,7 +211,7 @@ mod tests {
         ] {
             let place = line.map(|line| ("http/s.conf".into(), Some(line)));
             let failure = Failure { words: "no".to_owned(), place, scope: Scope::Writing };
-            let found = complaint(failure, &"http/s.conf".into(), &files, Some(confirmed.path()));
+            let found = complaint(failure, &"http/s.conf".into(), &files, Some(confirmed.path())).unwrap();
             let names: Vec<_> = found.suspects.iter().map(|object| object.name.to_string()).collect();
             assert_eq!(names, expected);
             assert_eq!(found.place, Some(("http/s.conf".into(), line)), "the file is known without a line, too");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::crowd::surplus;
 use super::error::ApplyError;
-use super::host::Host;
+use super::host::{Host, NoMaster};
 use super::options::Options;
 use super::process::{Effort, Process, Table};
 use super::steps::{Step, Steps};
@@ -95,22 +95,22 @@ impl<'a> Confirm<'a> {
 
     /// Whether this master runs the generation without being signalled; waits while its workers
     /// are too young to judge.
-    pub fn at_rest(&self, host: &mut impl Host, master: Process) -> bool {
+    pub fn at_rest(&self, host: &mut impl Host, master: Process) -> Result<bool, ApplyError> {
         let (begun, mut unanswered) = (Instant::now(), 0);
         while begun.elapsed() < self.timeout {
-            let Some(table) = host.table(master) else { return false };
-            match self.with_served(host, |served| at_rest(&table, self.generation, served)) {
-                Verdict::Confirmed => return true,
+            let Some(table) = host.table(master)? else { return Ok(false) };
+            match self.with_served(host, |served| at_rest(&table, self.generation, served))? {
+                Verdict::Confirmed => return Ok(true),
                 Verdict::Pending(Pending::Count { .. }) => self.pause(begun),
                 // A busy host may not answer for a moment; a reload would add to its work.
                 Verdict::Pending(Pending::Serves(None)) if unanswered < MOST_UNANSWERED => {
                     unanswered += 1;
                     self.pause(begun);
                 }
-                _ => return false,
+                _ => return Ok(false),
             }
         }
-        false
+        Ok(false)
     }
 
     /// Tells the master to reload and waits. Where the old workers would then be too many, the
@@ -124,18 +124,19 @@ impl<'a> Confirm<'a> {
     ) -> Result<Confirmation, ApplyError> {
         let master = match host.master() {
             Ok(master) => master,
-            Err(why) => return Ok(Confirmation::Down(why)),
+            Err(NoMaster::Down(why)) => return Ok(Confirmation::Down(why)),
+            Err(NoMaster::Unknown(why)) => return Err(ApplyError::unseen(why)),
         };
         let begun = Instant::now();
-        let mut before = host.table(master);
+        let mut before = host.table(master)?;
         let surplus = before.as_ref().map(|before| surplus(before, self.options.most_draining)).unwrap_or_default();
         if !surplus.is_empty() {
             *ended += self.end(host, master, surplus);
-            before = host.table(master);
+            before = host.table(master)?;
         }
         match (host.hang_up(master), &before) {
             (Ok(()), Some(_)) => steps.reached(Step::HungUp),
-            (Err(error), Some(_)) if host.table(master).is_some() => return Err(error),
+            (Err(error), Some(_)) if host.table(master)?.is_some() => return Err(error),
             // The master ended right now, and not because of the signal: one that takes its place
             // reads what is on disk.
             _ => before = None,
@@ -165,8 +166,10 @@ impl<'a> Confirm<'a> {
         // handles events.
         while !workers.is_empty() && begun.elapsed() < self.options.suspicion {
             self.pause(begun);
-            let now = host.table(master);
-            workers.retain(|worker| now.as_ref().is_some_and(|now| now.children.iter().any(|(one, _)| one == worker)));
+            if let Ok(now) = host.table(master) {
+                let children = now.map(|now| now.children).unwrap_or_default();
+                workers.retain(|worker| children.iter().any(|(one, _)| one == worker));
+            }
         }
         count
     }
@@ -182,10 +185,12 @@ impl<'a> Confirm<'a> {
             let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
             let master = host.master();
             // Reported at once: when nginx is started again, it starts with the files on disk.
-            if let Some(gone) = told.filter(|told| master != Ok(*told) && host.table(*told).is_none()) {
-                told = None;
-                if host.was_killed(gone) {
-                    return Confirmation::Killed(KILLED.to_owned());
+            if let Some(gone) = told.filter(|told| master != Ok(*told) && matches!(host.table(*told), Ok(None))) {
+                match host.was_killed(gone) {
+                    Ok(true) => return Confirmation::Killed(KILLED.to_owned()),
+                    Ok(false) => told = None,
+                    // It is asked again.
+                    Err(_) => {}
                 }
             }
             if let Ok(master) = master {
@@ -194,18 +199,27 @@ impl<'a> Confirm<'a> {
                 // itself.
                 before = before.filter(|before| before.master == master);
                 let now = host.table(master);
-                idle = idleness.seen(now.as_ref().map(|now| now.effort));
-                if let Some(now) = now {
-                    verdict = self.judge(host, before.as_ref(), &now);
-                    retire(host, before.as_ref(), &now, &mut retired);
+                idle = idleness.seen(now.as_ref().ok().and_then(|now| Some(now.as_ref()?.effort)));
+                match now {
+                    Ok(Some(now)) => {
+                        verdict = self.judge(host, before.as_ref(), &now).unwrap_or(Verdict::Pending(Pending::Unseen));
+                        retire(host, before.as_ref(), &now, &mut retired);
+                    }
+                    Ok(None) => {}
+                    Err(_) => verdict = Verdict::Pending(Pending::Unseen),
                 }
             }
             match (verdict, master) {
                 (Verdict::Confirmed, Ok(master)) => {
                     return Confirmation::Confirmed { master, reload: begun.elapsed() };
                 }
-                (_, Err(why)) if missing_since.get_or_insert_with(Instant::now).elapsed() > self.options.suspicion => {
+                (_, Err(NoMaster::Down(why)))
+                    if missing_since.get_or_insert_with(Instant::now).elapsed() > self.options.suspicion =>
+                {
                     return Confirmation::Down(why);
+                }
+                (_, Err(NoMaster::Unknown(why))) if begun.elapsed() > self.timeout => {
+                    return Confirmation::Late { why: self.in_time(&why), too_much: false };
                 }
                 (Verdict::Pending(Pending::NoNewWorker), Ok(_))
                     if passed.is_none() && untested.is_none() && idle > self.options.suspicion =>
@@ -224,9 +238,7 @@ impl<'a> Confirm<'a> {
                     return Confirmation::Late { why: RESIGNED.to_owned(), too_much: true };
                 }
                 (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.timeout => {
-                    // Workers that serve another generation have read a whole configuration, just
-                    // not ours.
-                    let too_much = !matches!(pending, Pending::Serves(_) | Pending::Predecessor(_)) && untested.is_none();
+                    let too_much = pending.is_of_reading() && untested.is_none();
                     // A master that is idle after the test has passed would have given up soon.
                     let has_resigned = passed.is_some() && pending == Pending::NoNewWorker && !idle.is_zero();
                     let why = match untested {
@@ -256,7 +268,7 @@ impl<'a> Confirm<'a> {
         format!("for {} s {missing}", self.timeout.as_secs())
     }
 
-    fn judge(&self, host: &mut impl Host, before: Option<&Table>, now: &Table) -> Verdict {
+    fn judge(&self, host: &mut impl Host, before: Option<&Table>, now: &Table) -> Result<Verdict, ApplyError> {
         self.with_served(host, |served| match before {
             Some(before) => after_hang_up(before, now, self.generation, served),
             None => at_rest(now, self.generation, served),
@@ -264,16 +276,22 @@ impl<'a> Confirm<'a> {
     }
 
     /// Asks the status address, and who else may answer there, only when everything else is proven.
-    fn with_served(&self, host: &mut impl Host, judge: impl Fn(Option<u64>) -> Verdict) -> Verdict {
-        match judge(None) {
-            Verdict::Pending(Pending::Serves(None)) => match judge(host.served()) {
-                Verdict::Confirmed => host.predecessor().map_or(Verdict::Confirmed, |old| {
-                    Verdict::Pending(Pending::Predecessor(old.pid))
-                }),
-                verdict => verdict,
-            },
+    fn with_served(
+        &self,
+        host: &mut impl Host,
+        judge: impl Fn(Option<u64>) -> Verdict,
+    ) -> Result<Verdict, ApplyError> {
+        let verdict = match judge(None) {
+            Verdict::Pending(Pending::Serves(None)) => judge(host.served()?),
             verdict => verdict,
-        }
+        };
+        Ok(match verdict {
+            Verdict::Confirmed => {
+                let predecessor = |old: Process| Verdict::Pending(Pending::Predecessor(old.pid));
+                host.predecessor()?.map_or(Verdict::Confirmed, predecessor)
+            }
+            verdict => verdict,
+        })
     }
 }
 

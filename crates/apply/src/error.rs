@@ -42,6 +42,14 @@ pub enum ApplyError {
         /// The limit.
         seconds: u64,
     },
+    /// It could not be asked what nginx does.
+    #[error("cannot look at {what}: {source}: raise what this host or `LimitNOFILE=` of ingressd.service allows")]
+    Look {
+        /// What was asked for.
+        what: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Another daemon holds a lock.
     #[error(
         "another ingressd{} holds {} and does not let go of it: end that process where it hangs; each instance needs an \
@@ -65,16 +73,50 @@ pub enum ApplyError {
 }
 
 impl ApplyError {
+    /// No master could be looked for.
+    pub fn unseen(why: String) -> Self {
+        ApplyError::Look { what: "nginx".to_owned(), source: io::Error::other(why) }
+    }
+
+    /// Whether this is a shortage of ours, see [`is_shortage`].
+    pub fn is_shortage(&self) -> bool {
+        match self {
+            ApplyError::Files { source, .. } | ApplyError::Signal { source, .. } => is_shortage(source),
+            // The limit of processes, too.
+            ApplyError::Program { source, .. } => is_shortage(source) || source.kind() == io::ErrorKind::WouldBlock,
+            ApplyError::Look { .. } => true,
+            ApplyError::Damaged { .. } | ApplyError::Path(_) | ApplyError::Slow { .. } | ApplyError::Busy { .. } => false,
+        }
+    }
+
     /// Whether there is no room left to write to.
     pub fn is_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self, ApplyError::Files { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
     }
 
+    /// What there is at this place; `None` when there is nothing, or nothing that can be used. A
+    /// shortage of our own is an error: it does not tell whether there is something.
+    pub fn found<T>(action: &'static str, path: impl AsRef<Path>, read: io::Result<T>) -> Result<Option<T>, ApplyError> {
+        match read {
+            Ok(found) => Ok(Some(found)),
+            Err(source) if is_shortage(&source) => Err(ApplyError::files(action, path)(source)),
+            Err(_) => Ok(None),
+        }
+    }
+
     /// For `map_err`: the file system refused this action at this place.
     pub fn files(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> ApplyError {
         move |source| ApplyError::Files { action, path: path.as_ref().to_owned(), source }
     }
+}
+
+/// Whether an error says that this process or its host ran short of something, or that a disk
+/// failed. Then it is no answer: it does not tell that a file, a process or an address is absent.
+pub fn is_shortage(error: &io::Error) -> bool {
+    use nix::errno::Errno;
+    let shortages = [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ENOBUFS, Errno::EIO, Errno::EADDRNOTAVAIL];
+    error.raw_os_error().is_some_and(|raw| shortages.contains(&Errno::from_raw(raw)))
 }
 
 fn remedy(error: &io::Error) -> &'static str {

@@ -91,10 +91,10 @@ impl Generations {
             staged: None,
             cause: None,
         };
-        generations.current = generations.read_current();
+        generations.current = generations.read_current()?;
         // A number is recorded before the link names it.
-        generations.before = generations.in_place().filter(|number| *number > generations.journal.issued());
-        generations.pin = Pin::read(&options.state, generations.linked())?;
+        generations.before = generations.in_place()?.filter(|number| *number > generations.journal.issued());
+        generations.pin = Pin::read(&options.state, generations.linked()?)?;
         generations.remove_leftovers()?;
         Ok(generations)
     }
@@ -126,13 +126,23 @@ impl Generations {
     }
 
     /// The number of the generation that the link names, even where its files were changed.
-    pub fn in_place(&self) -> Option<u64> {
-        self.linked().filter(|number| self.folder(*number).is_dir())
+    pub fn in_place(&self) -> Result<Option<u64>, ApplyError> {
+        match self.linked()? {
+            Some(number) => Ok(self.is_kept(number)?.then_some(number)),
+            None => Ok(None),
+        }
     }
 
     /// The latest confirmed generation that is still on disk.
     pub fn confirmed(&self) -> Option<u64> {
-        self.journal.confirmed().find(|number| self.folder(*number).is_dir())
+        // One that cannot be looked at is not gone.
+        self.journal.confirmed().find(|number| self.is_kept(*number).unwrap_or(true))
+    }
+
+    fn is_kept(&self, generation: u64) -> Result<bool, ApplyError> {
+        let folder = self.folder(generation);
+        let found = ApplyError::found("look at", &folder, fs::metadata(&folder))?;
+        Ok(found.is_some_and(|found| found.is_dir()))
     }
 
     /// Whether nginx was seen to run this generation.
@@ -234,9 +244,9 @@ impl Generations {
     /// Lets the link name this generation. Its number is recorded first, because nginx may read it
     /// from now on, and no other generation may get the same number.
     pub fn switch(&mut self, manifest: Manifest, steps: &mut Steps) -> Result<(), ApplyError> {
-        let (generation, before) = (manifest.generation, self.in_place());
+        let (generation, before) = (manifest.generation, self.in_place()?);
         let switched = self.journal.issue(generation).and_then(|()| self.point_to(generation, steps));
-        if switched.is_err() && self.linked() != Some(generation) {
+        if switched.is_err() && self.linked().is_ok_and(|linked| linked != Some(generation)) {
             // Without this, each further attempt would leave a folder behind.
             self.remove_unused(generation);
         }
@@ -252,7 +262,7 @@ impl Generations {
     /// Lets the link name the latest confirmed generation again, or what it named before where the
     /// journal knows of none. Removes it when nothing was in place before. Returns the number.
     pub fn switch_back(&mut self, steps: &mut Steps) -> Result<Option<u64>, ApplyError> {
-        let target = self.confirmed().or(self.before.filter(|number| self.folder(*number).is_dir()));
+        let target = self.confirmed().or(self.before.filter(|number| self.is_kept(*number).unwrap_or(true)));
         match target {
             Some(generation) => self.point_to(generation, steps)?,
             None => {
@@ -260,7 +270,7 @@ impl Generations {
                 flush_folder(&self.root)?;
             }
         }
-        self.current = self.read_current();
+        self.current = self.read_current()?;
         (self.record, self.cause) = (None, None);
         steps.reached(Step::SwitchedBack);
         Ok(target)
@@ -290,7 +300,7 @@ impl Generations {
     ///
     /// When it is not on disk, when its files were changed, or when the file system fails.
     pub fn switch_to_kept(&mut self, generation: u64, steps: &mut Steps) -> Result<(), ApplyError> {
-        let (manifest, before) = (self.intact(generation)?, self.in_place());
+        let (manifest, before) = (self.intact(generation)?, self.in_place()?);
         self.point_to(generation, steps)?;
         (self.current, self.before) = (Some(manifest), before);
         (self.record, self.cause) = (None, None);
@@ -371,24 +381,28 @@ impl Generations {
 
     /// A generation without a readable manifest counts as missing: the next apply writes a new
     /// one.
-    fn read_current(&self) -> Option<Manifest> {
-        let generation = self.linked()?;
-        let manifest = Manifest::read_verified(generation, &self.folder(generation));
-        manifest
-            .inspect_err(|error| {
+    fn read_current(&self) -> Result<Option<Manifest>, ApplyError> {
+        let Some(generation) = self.linked()? else { return Ok(None) };
+        match Manifest::read_verified(generation, &self.folder(generation)) {
+            Err(error) if error.is_shortage() => Err(error),
+            Err(error) => {
                 tracing::warn!("the current generation cannot be built upon, and the next is written whole: {error}");
-            })
-            .ok()
+                Ok(None)
+            }
+            Ok(manifest) => Ok(Some(manifest)),
+        }
     }
 
     /// The number that the link names.
-    fn linked(&self) -> Option<u64> {
-        fs::read_link(self.link()).ok()?.file_name()?.to_str()?.parse().ok()
+    fn linked(&self) -> Result<Option<u64>, ApplyError> {
+        let link = self.link();
+        let target = ApplyError::found("read", &link, fs::read_link(&link))?;
+        Ok(target.and_then(|target| target.file_name()?.to_str()?.parse().ok()))
     }
 
     fn remove_leftovers(&self) -> Result<(), ApplyError> {
         remove_link(&self.root.join("current.next"))?;
-        let current = self.linked().unwrap_or(0);
+        let current = self.linked()?.unwrap_or(0);
         for name in self.names()? {
             let pinned = self.pin.map(|pin| pin.generation);
             let unused = name

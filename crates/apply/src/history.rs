@@ -78,8 +78,9 @@ impl History {
     pub fn read(root: &Path, state: &Path) -> Result<History, ApplyError> {
         let journal = Journal::open(state)?;
         let confirmed: BTreeSet<u64> = journal.confirmed().collect();
-        let current = fs::read_link(root.join("current"));
-        let current = current.ok().and_then(|target| target.file_name()?.to_str()?.parse().ok());
+        let link = root.join("current");
+        let current = ApplyError::found("read", &link, fs::read_link(&link))?;
+        let current = current.and_then(|target| target.file_name()?.to_str()?.parse().ok());
         let pinned = Pin::read(state, current)?;
         let folder = root.join("generations");
         let entries = match fs::read_dir(&folder) {
@@ -87,15 +88,18 @@ impl History {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(ApplyError::files("list", &folder)(error)),
         };
-        let numbers = entries.into_iter().flatten();
-        let numbers = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        let kept = numbers.filter_map(|number: u64| {
+        let names = entries.into_iter().flatten().map(|entry| Ok(entry?.file_name()));
+        let names = names.collect::<std::io::Result<Vec<_>>>().map_err(ApplyError::files("list", &folder))?;
+        let numbers = names.iter().filter_map(|name| name.to_str()?.parse().ok());
+        let kept = numbers.map(|number: u64| {
             let of_number = folder.join(number.to_string());
-            let written = fs::metadata(of_number.join(MANIFEST)).ok()?.modified().ok()?;
+            let manifest = of_number.join(MANIFEST);
+            let written = ApplyError::found("look at", &manifest, fs::metadata(&manifest))?;
+            let written = written.and_then(|metadata| metadata.modified().ok());
             let cause = Record::cause(&of_number);
-            Some(Kept { number, written, confirmed: confirmed.contains(&number), cause })
+            Ok(written.map(|written| Kept { number, written, confirmed: confirmed.contains(&number), cause }))
         });
-        let mut kept: Vec<_> = kept.collect();
+        let mut kept: Vec<_> = kept.filter_map(Result::transpose).collect::<Result<_, ApplyError>>()?;
         kept.sort_by_key(|kept| kept.number);
         Ok(History { root: root.to_owned(), kept, current, pinned })
     }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs;
+use std::{fmt, fs};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::ExitStatusExt as _;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
-use super::error::ApplyError;
+use super::error::{ApplyError, is_shortage};
 use super::process::{self, Process, Role, Table};
 
 /// How many of the last lines of a program's output are kept.
@@ -23,21 +23,31 @@ const LINES: usize = 64;
 /// How long one exchange with the status address may take.
 const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The host as seen by an apply: nginx's processes, tests and status. Files are not part of it.
+/// Why no master is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoMaster {
+    /// None is considered to be running, for this reason.
+    Down(String),
+    /// It could not be found out, for this reason, which says nothing about nginx.
+    Unknown(String),
+}
+
+/// The host as seen by an apply: nginx's processes, tests and status. Files are not part of it. An
+/// error is a shortage of our own and no answer.
 pub trait Host {
-    /// The running master, or the reason why none is considered to be running.
-    fn master(&mut self) -> Result<Process, String>;
+    /// The running master.
+    fn master(&mut self) -> Result<Process, NoMaster>;
 
     /// The master from before an upgrade of the binary (SIGUSR2), as long as its workers accept
     /// connections beside those of the new master. It reads no configuration any more: a SIGHUP
     /// would have it start further workers with the one that it has.
-    fn predecessor(&mut self) -> Option<Process>;
+    fn predecessor(&mut self) -> Result<Option<Process>, ApplyError>;
 
     /// The master's children now; `None` when the master is gone.
-    fn table(&mut self, master: Process) -> Option<Table>;
+    fn table(&mut self, master: Process) -> Result<Option<Table>, ApplyError>;
 
     /// Whether a master that is gone was killed, rather than stopped deliberately.
-    fn was_killed(&mut self, master: Process) -> bool;
+    fn was_killed(&mut self, master: Process) -> Result<bool, ApplyError>;
 
     /// Tells the master to reload its configuration (SIGHUP).
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError>;
@@ -62,7 +72,7 @@ pub trait Host {
     }
 
     /// The generation that the status address reports.
-    fn served(&mut self) -> Option<u64>;
+    fn served(&mut self) -> Result<Option<u64>, ApplyError>;
 }
 
 /// The result of a configuration test.
@@ -152,28 +162,31 @@ impl System {
     }
 
     /// The process with this PID, provided that it is a master of our binary.
-    fn proven(&self, pid: u32) -> Result<Process, String> {
-        let stat = process::stat(pid).ok_or_else(|| format!("no process {pid} runs"))?;
+    fn proven(&self, pid: u32) -> Result<Process, NoMaster> {
+        let stat = process::stat(pid).map_err(unknown)?;
+        let stat = stat.ok_or_else(|| NoMaster::Down(format!("no process {pid} runs")))?;
         self.check_binary(pid)?;
         let process = Process { pid, started: stat.starttime };
-        let table = Table::read(process);
+        let table = Table::read(process).map_err(unknown)?;
         let leads = table.is_some_and(|table| table.children.iter().any(|(_, role)| *role != Role::Other));
-        match leads || process::title(pid).starts_with("nginx: master process") {
+        match leads || process::title(pid).map_err(unknown)?.starts_with("nginx: master process") {
             true => Ok(process),
-            false => Err(format!("process {pid} is no nginx master: it has no workers")),
+            false => Err(NoMaster::Down(format!("process {pid} is no nginx master: it has no workers"))),
         }
     }
 
     /// Whether the process runs our binary, as far as the kernel says.
-    fn check_binary(&self, pid: u32) -> Result<(), String> {
+    fn check_binary(&self, pid: u32) -> Result<(), NoMaster> {
         let link = PathBuf::from(format!("/proc/{pid}/exe"));
         let runs = match fs::read_link(&link) {
             Ok(runs) => runs,
             // Reading the link needs the right to look into any process (CAP_SYS_PTRACE), which
             // the unit does not have. Processes of root have to be trusted then: set-uid programs
             // that others start keep their real user ID.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_root(pid) => return Ok(()),
-            Err(error) => return Err(format!("cannot read {}: {error}", link.display())),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_root(pid).map_err(unknown)? => {
+                return Ok(());
+            }
+            Err(error) => return Err(unread(&link, &error)),
         };
         let wanted = fs::canonicalize(&self.options.binary).unwrap_or_else(|_| self.options.binary.clone());
         // After an upgrade of the package the old binary still runs, without a name in the file
@@ -181,53 +194,92 @@ impl System {
         let name = runs.to_string_lossy();
         match Path::new(name.strip_suffix(" (deleted)").unwrap_or(&name)) == wanted {
             true => Ok(()),
-            false => Err(format!("process {pid} is {name}, not {}", wanted.display())),
+            false => Err(NoMaster::Down(format!("process {pid} is {name}, not {}", wanted.display()))),
         }
     }
 
-    fn told_by_pid_file(&self, path: &Path) -> Result<Process, String> {
+    fn told_by_pid_file(&self, path: &Path) -> Result<Process, NoMaster> {
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => format!("there is no {}", path.display()),
-            _ => format!("cannot read {}: {error}", path.display()),
+            io::ErrorKind::NotFound => NoMaster::Down(format!("there is no {}", path.display())),
+            _ => unread(path, &error),
         })?;
-        let pid = text.trim().parse().map_err(|_| format!("{} does not hold a process number", path.display()))?;
-        self.proven(pid)
+        let no_number = |_| NoMaster::Down(format!("{} does not hold a process number", path.display()));
+        self.proven(text.trim().parse().map_err(no_number)?)
     }
 
-    fn told_by_systemd(&self, unit: &str) -> Result<Process, String> {
-        let told = property(unit, "MainPID").map_err(|error| error.to_string())?;
+    fn told_by_systemd(&self, unit: &str) -> Result<Process, NoMaster> {
+        let told = property(unit, "MainPID").map_err(|error| match error.is_shortage() {
+            true => NoMaster::Unknown(error.to_string()),
+            false => NoMaster::Down(error.to_string()),
+        })?;
         match told.parse() {
-            Ok(0) => Err(format!("{unit} is not running")),
+            Ok(0) => Err(NoMaster::Down(format!("{unit} is not running"))),
             Ok(pid) => self.proven(pid),
-            Err(_) => Err(format!("systemd does not tell the main process of {unit}")),
+            Err(_) => Err(NoMaster::Down(format!("systemd does not tell the main process of {unit}"))),
         }
+    }
+
+    /// Asks the status address; `None` when it does not answer.
+    fn ask(&self) -> io::Result<Option<String>> {
+        let SystemOptions { status, status_path, .. } = &self.options;
+        let mut stream = match TcpStream::connect_timeout(status, STATUS_TIMEOUT) {
+            Err(error) if is_shortage(&error) => return Err(error),
+            Err(_) => return Ok(None),
+            Ok(stream) => stream,
+        };
+        let mut exchange = || -> io::Result<String> {
+            stream.set_read_timeout(Some(STATUS_TIMEOUT))?;
+            stream.set_write_timeout(Some(STATUS_TIMEOUT))?;
+            write!(stream, "GET {status_path} HTTP/1.0\r\nHost: {status}\r\nConnection: close\r\n\r\n")?;
+            let mut answer = String::new();
+            (&stream).take(4096).read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        Ok(exchange().ok())
     }
 }
 
 impl Host for System {
-    fn master(&mut self) -> Result<Process, String> {
+    fn master(&mut self) -> Result<Process, NoMaster> {
         // The PID file costs nothing to read and follows an upgrade of the binary; systemd is
         // asked when it does not help.
-        self.told_by_pid_file(&self.options.pid_file).or_else(|why| match &self.options.unit {
-            Some(unit) => self.told_by_systemd(unit).map_err(|also| format!("{why}; {also}")),
-            None => Err(why),
+        self.told_by_pid_file(&self.options.pid_file).or_else(|why| match (why, &self.options.unit) {
+            (NoMaster::Down(why), Some(unit)) => self.told_by_systemd(unit).map_err(|also| match also {
+                NoMaster::Down(also) => NoMaster::Down(format!("{why}; {also}")),
+                unknown => unknown,
+            }),
+            (why, _) => Err(why),
         })
     }
 
-    fn predecessor(&mut self) -> Option<Process> {
+    fn predecessor(&mut self) -> Result<Option<Process>, ApplyError> {
         let mut path = self.options.pid_file.clone().into_os_string();
         path.push(".oldbin");
-        let old = self.told_by_pid_file(path.as_ref()).ok()?;
-        Table::read(old)?.in_role(Role::Worker).next().map(|_| old)
+        match self.told_by_pid_file(path.as_ref()) {
+            Ok(old) => {
+                let table = self.table(old)?;
+                Ok(table.and_then(|table| table.in_role(Role::Worker).next()).map(|_| old))
+            }
+            Err(NoMaster::Down(_)) => Ok(None),
+            Err(NoMaster::Unknown(why)) => Err(look(Path::new(&path).display(), io::Error::other(why))),
+        }
     }
 
-    fn table(&mut self, master: Process) -> Option<Table> {
-        Table::read(master)
+    fn table(&mut self, master: Process) -> Result<Option<Table>, ApplyError> {
+        Table::read(master).map_err(|source| look(format!("the nginx master {}", master.pid), source))
     }
 
-    fn was_killed(&mut self, master: Process) -> bool {
-        let result = self.options.unit.as_deref().and_then(|unit| property(unit, "Result").ok());
-        was_killed(master, result.as_deref(), fs::read_to_string(&self.options.pid_file).ok().as_deref())
+    fn was_killed(&mut self, master: Process) -> Result<bool, ApplyError> {
+        let result = match self.options.unit.as_deref().map(|unit| property(unit, "Result")) {
+            Some(Err(error)) if error.is_shortage() => return Err(error),
+            result => result.and_then(Result::ok),
+        };
+        let path = &self.options.pid_file;
+        let pid_file = match fs::read_to_string(path) {
+            Err(error) if is_shortage(&error) => return Err(look(path.display(), error)),
+            read => read.ok(),
+        };
+        Ok(was_killed(master, result.as_deref(), pid_file.as_deref()))
     }
 
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError> {
@@ -255,15 +307,30 @@ impl Host for System {
         configurations.par_iter().map(|configuration| self.judge(Some(configuration))).collect()
     }
 
-    fn served(&mut self) -> Option<u64> {
-        let mut stream = TcpStream::connect_timeout(&self.options.status, STATUS_TIMEOUT).ok()?;
-        stream.set_read_timeout(Some(STATUS_TIMEOUT)).ok()?;
-        stream.set_write_timeout(Some(STATUS_TIMEOUT)).ok()?;
-        let SystemOptions { status, status_path, .. } = &self.options;
-        write!(stream, "GET {status_path} HTTP/1.0\r\nHost: {status}\r\nConnection: close\r\n\r\n").ok()?;
-        let mut answer = String::new();
-        stream.take(4096).read_to_string(&mut answer).ok()?;
-        parse_served(&answer)
+    fn served(&mut self) -> Result<Option<u64>, ApplyError> {
+        let answer = self.ask().map_err(|source| look(self.options.status, source))?;
+        Ok(answer.as_deref().and_then(parse_served))
+    }
+}
+
+fn look(what: impl ToString, source: io::Error) -> ApplyError {
+    ApplyError::Look { what: what.to_string(), source }
+}
+
+fn unknown(error: io::Error) -> NoMaster {
+    NoMaster::Unknown(look("processes", error).to_string())
+}
+
+/// No master is known because a file cannot be read.
+fn unread(path: &Path, error: &io::Error) -> NoMaster {
+    let why = format!("cannot read {}: {error}", path.display());
+    if is_shortage(error) { NoMaster::Unknown(why) } else { NoMaster::Down(why) }
+}
+
+impl fmt::Display for NoMaster {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (NoMaster::Down(why) | NoMaster::Unknown(why)) = self;
+        formatter.write_str(why)
     }
 }
 
@@ -294,22 +361,21 @@ pub fn host_stops() -> bool {
 
 /// Whether a process belongs to root by its real, effective and saved user ID. The owner of its
 /// folder in `/proc` is no proof, because a process can change it.
-fn is_root(pid: u32) -> bool {
-    let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
-    let status = process.and_then(|process| process.status().ok());
-    status.is_some_and(|status| [status.ruid, status.euid, status.suid] == [0; 3])
+fn is_root(pid: u32) -> io::Result<bool> {
+    let status = process::told(process::process(pid).and_then(|process| process.status()))?;
+    Ok(status.is_some_and(|status| [status.ruid, status.euid, status.suid] == [0; 3]))
 }
 
 /// Sends a signal to this process, and to no other that got its PID meanwhile.
 fn send(process: Process, signal: rustix::process::Signal) -> Result<(), ApplyError> {
     let failed = |source| ApplyError::Signal { pid: process.pid, source };
-    let same = || process::stat(process.pid).is_some_and(|stat| stat.starttime == process.started);
+    let stat = || process::stat(process.pid).map_err(failed);
     let gone = || failed(rustix::io::Errno::SRCH.into());
     let pid = i32::try_from(process.pid).ok().and_then(rustix::process::Pid::from_raw).ok_or_else(gone)?;
     // The handle is opened before the check, so the signal cannot reach another process that got
     // the PID later.
     let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
-    if !same() {
+    if stat()?.is_none_or(|stat| stat.starttime != process.started) {
         return Err(gone());
     }
     match handle {
@@ -424,10 +490,10 @@ mod tests {
         use std::os::unix::process::CommandExt as _;
         let ours = nix::unistd::getresuid().unwrap();
         let is_ours = [ours.real, ours.effective, ours.saved].iter().all(|user| user.is_root());
-        assert_eq!(is_root(std::process::id()), is_ours);
+        assert_eq!(is_root(std::process::id()).unwrap(), is_ours);
         // Root without the right to change its user cannot start such a process.
         if let Ok(mut other) = std::process::Command::new("/bin/sleep").arg("60").uid(65_534).spawn() {
-            let found = is_root(other.id());
+            let found = is_root(other.id()).unwrap();
             other.kill().unwrap();
             other.wait().unwrap();
             assert!(!found);

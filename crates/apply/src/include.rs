@@ -2,37 +2,58 @@
 //! hidden files, brackets and backslashes differ from those of other matchers.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::error::is_shortage;
 
 /// The files in nginx's order, which is that of their bytes. A path without `*`, `?` and `[` is
 /// taken as it is written.
-pub fn included(pattern: &Path) -> Vec<PathBuf> {
+///
+/// # Errors
+///
+/// A shortage of our own, which does not tell what is there. Folders that cannot be read for other
+/// reasons have no files for nginx either.
+pub fn included(pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let written = pattern.as_os_str().as_bytes();
     if !written.iter().any(|byte| b"*?[".contains(byte)) {
-        return vec![pattern.to_owned()];
+        return Ok(vec![pattern.to_owned()]);
     }
     let root = if pattern.is_absolute() { "/" } else { "" };
     let parts = written.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
-    let mut found = parts.fold(vec![PathBuf::from(root)], |folders, part| {
+    let mut found = vec![PathBuf::from(root)];
+    for part in parts {
         let named: Option<Vec<u8>> = (!has_wildcards(part)).then(|| unescaped(part));
         let within = |folder: PathBuf| match &named {
-            Some(name) => vec![folder.join(OsStr::from_bytes(name))],
+            Some(name) => Ok(vec![folder.join(OsStr::from_bytes(name))]),
             None => matching(&folder, part),
         };
-        folders.into_iter().flat_map(within).collect()
-    });
-    found.retain(|path| path.symlink_metadata().is_ok());
-    found.sort_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
-    found
+        found = found.into_iter().map(within).collect::<io::Result<Vec<_>>>()?.concat();
+    }
+    let there = found.into_iter().map(|path| Ok(seen(path.symlink_metadata())?.map(|_| path)));
+    let mut there: Vec<_> = there.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect();
+    there.sort_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
+    Ok(there)
 }
 
 /// What a folder has for a part of a pattern.
-fn matching(folder: &Path, part: &[u8]) -> Vec<PathBuf> {
+fn matching(folder: &Path, part: &[u8]) -> io::Result<Vec<PathBuf>> {
     let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let names = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    names.filter(|name| matches(part, name.as_bytes())).map(|name| folder.join(name)).collect()
+    let mut found = Vec::new();
+    for entry in seen(fs::read_dir(place))?.into_iter().flatten() {
+        let name = seen(entry)?.map(|entry| entry.file_name());
+        found.extend(name.filter(|name| matches(part, name.as_bytes())).map(|name| folder.join(name)));
+    }
+    Ok(found)
+}
+
+/// What there is, unless a shortage of our own keeps it from being seen.
+fn seen<T>(read: io::Result<T>) -> io::Result<Option<T>> {
+    match read {
+        Err(error) if is_shortage(&error) => Err(error),
+        read => Ok(read.ok()),
+    }
 }
 
 fn has_wildcards(part: &[u8]) -> bool {

@@ -67,10 +67,19 @@ impl Manifest {
     pub fn read_verified(generation: u64, folder: &Path) -> Result<Manifest, ApplyError> {
         let mut manifest = Manifest::read(generation, folder)?;
         let written = manifest.entries.len();
+        let mut unseen = None;
         manifest.entries.retain(|path, entry| {
-            let found = fs::symlink_metadata(folder.join(&**path));
-            found.is_ok_and(|found| found.is_file() && Traits::of(&found) == entry.traits)
+            let path = folder.join(&**path);
+            let found = ApplyError::found("look at", &path, fs::symlink_metadata(&path));
+            let found = found.unwrap_or_else(|error| {
+                unseen = Some(error);
+                None
+            });
+            found.is_some_and(|found| found.is_file() && Traits::of(&found) == entry.traits)
         });
+        if let Some(error) = unseen {
+            return Err(error);
+        }
         if manifest.entries.len() < written {
             manifest.digest = None;
         }

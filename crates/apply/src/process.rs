@@ -1,10 +1,13 @@
 //! nginx's processes as values, and reading them from `/proc`.
 
 use ingressd_model::finding::count;
-use std::fmt;
 use std::time::Duration;
+use std::{fmt, io};
 
 use nix::time::{ClockId, clock_gettime};
+use procfs::{ProcError, ProcResult};
+
+use super::error::is_shortage;
 
 /// A process; the start time tells it from another process that gets the same PID later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,16 +58,22 @@ impl Table {
 
     /// Reads the children of this master; `None` when it is gone or its PID belongs to another
     /// process.
-    pub fn read(master: Process) -> Option<Table> {
-        let process = procfs::process::Process::new(master.pid.try_into().ok()?).ok()?;
-        let list = process.task_main_thread().and_then(|thread| thread.children()).ok()?;
-        let mut children: Vec<_> = list.into_iter().filter_map(|pid| child(master.pid, pid)).collect();
+    ///
+    /// # Errors
+    ///
+    /// When that could not be found out, see [`is_shortage`].
+    pub fn read(master: Process) -> io::Result<Option<Table>> {
+        let list = process(master.pid).and_then(|process| process.task_main_thread()?.children());
+        let Some(list) = told(list)? else { return Ok(None) };
+        let children = list.into_iter().filter_map(|pid| child(master.pid, pid).transpose());
+        let mut children = children.collect::<io::Result<Vec<_>>>()?;
         children.sort_unstable();
         // Read last, so that another process that got the PID meanwhile cannot pass for the
         // master.
-        let stat = stat(master.pid).filter(|stat| stat.starttime == master.started)?;
+        let stat = stat(master.pid)?.filter(|stat| stat.starttime == master.started);
+        let Some((stat, at)) = stat.zip(now()) else { return Ok(None) };
         let effort = Effort { spent: stat.utime + stat.stime, sleeps: stat.state == 'S' };
-        Some(Table { at: now()?, master, effort, children })
+        Ok(Some(Table { at, master, effort, children }))
     }
 }
 
@@ -78,21 +87,42 @@ impl fmt::Display for Table {
 
 /// The kernel's statistics of a running process; `None` for one that has ended and waits to be
 /// reaped.
-pub fn stat(pid: u32) -> Option<procfs::process::Stat> {
-    let stat = procfs::process::Process::new(pid.try_into().ok()?).and_then(|process| process.stat()).ok()?;
-    (!matches!(stat.state, 'Z' | 'X' | 'x')).then_some(stat)
+///
+/// # Errors
+///
+/// When that could not be found out, see [`is_shortage`].
+pub fn stat(pid: u32) -> io::Result<Option<procfs::process::Stat>> {
+    let stat = told(process(pid).and_then(|process| process.stat()))?;
+    Ok(stat.filter(|stat| !matches!(stat.state, 'Z' | 'X' | 'x')))
 }
 
-/// The title of a process, or its command line; empty when it cannot be read.
-pub fn title(pid: u32) -> String {
-    let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
-    let words = process.and_then(|process| process.cmdline().ok());
-    words.and_then(|words| words.into_iter().next()).unwrap_or_default()
+/// The title of a process, or its command line; empty when it has none.
+///
+/// # Errors
+///
+/// When that could not be found out, see [`is_shortage`].
+pub fn title(pid: u32) -> io::Result<String> {
+    let words = told(process(pid).and_then(|process| process.cmdline()))?;
+    Ok(words.and_then(|words| words.into_iter().next()).unwrap_or_default())
 }
 
-fn child(parent: u32, pid: u32) -> Option<(Process, Role)> {
-    let stat = stat(pid).filter(|stat| u32::try_from(stat.ppid) == Ok(parent))?;
-    Some((Process { pid, started: stat.starttime }, role(&title(pid))))
+pub(super) fn process(pid: u32) -> ProcResult<procfs::process::Process> {
+    procfs::process::Process::new(pid.try_into().map_err(|_| ProcError::NotFound(None))?)
+}
+
+/// What `/proc` tells; `None` for what is not there or not to be read.
+pub(super) fn told<T>(read: ProcResult<T>) -> io::Result<Option<T>> {
+    match read {
+        Ok(told) => Ok(Some(told)),
+        Err(ProcError::Io(error, _)) if is_shortage(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+fn child(parent: u32, pid: u32) -> io::Result<Option<(Process, Role)>> {
+    let stat = stat(pid)?.filter(|stat| u32::try_from(stat.ppid) == Ok(parent));
+    let Some(stat) = stat else { return Ok(None) };
+    Ok(Some((Process { pid, started: stat.starttime }, role(&title(pid)?))))
 }
 
 /// The role that a process title means.
@@ -151,10 +181,10 @@ mod tests {
             let copied = std::process::Command::new("cp").arg("/bin/cat").arg(&program).status().unwrap();
             assert!(copied.success());
             let child = Child::running(&program);
-            let stat = stat(child.0.id()).unwrap_or_else(|| panic!("{name}"));
+            let stat = stat(child.0.id()).unwrap().unwrap_or_else(|| panic!("{name}"));
             assert_eq!(u32::try_from(stat.ppid), Ok(std::process::id()), "{name}");
             assert!(now().unwrap() >= stat.starttime, "{name}");
-            assert_eq!(title(child.0.id()), program.to_str().unwrap());
+            assert_eq!(title(child.0.id()).unwrap(), program.to_str().unwrap());
         }
     }
 
@@ -169,9 +199,9 @@ mod tests {
                 .unwrap();
         let ended = nix::poll::PollFd::new(std::os::fd::AsFd::as_fd(&handle), nix::poll::PollFlags::POLLIN);
         assert_eq!(nix::poll::poll(&mut [ended], 60_000_u16), Ok(1));
-        assert!(stat(pid).is_none());
+        assert!(stat(pid).unwrap().is_none());
         child.wait().unwrap();
-        assert!(stat(pid).is_none());
+        assert!(stat(pid).unwrap().is_none());
     }
 
     #[test]

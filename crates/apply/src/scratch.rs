@@ -312,7 +312,7 @@ impl<H: Host> Run<'_, H> {
             if roots.len() == before {
                 return Ok(ScratchResult::HostRefused(failure.words));
             }
-            let complaint = complaint(failure, &culprit, self.scratch.files, self.scratch.confirmed.as_deref());
+            let complaint = complaint(failure, &culprit, self.scratch.files, self.scratch.confirmed.as_deref())?;
             failures.count(&complaint);
             complaints.push(complaint);
             if complaints.len() >= self.scratch.limit {

@@ -1,6 +1,7 @@
 //! Gathers everything about this host's nginx that has to be known before anything is applied.
 
 use std::fmt::Write as _;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -60,18 +61,18 @@ impl Survey {
         let configuration = prefix.join(configuration);
         let tree = Tree::read(&configuration, own)?;
         let mut text = String::new();
-        write(&tree.expanded(), &mut text);
-        let host = tree.survey(instance);
+        write(&tree.expanded()?, &mut text);
+        let host = tree.survey(instance)?;
         let pid_file = host.pid.map(PathBuf::from).or_else(|| flag("--pid-path="));
         let capabilities = Capabilities::parse(&build, &host.load_modules)
             .map_err(|error| ApplyError::Damaged { path: binary.to_owned(), what: error.to_string() })?;
         let modules = host.load_modules.iter().map(|file| prefix.join(file));
-        let fingerprint = fingerprint(&build, modules.chain([binary.to_owned()]));
+        let fingerprint = fingerprint(&build, modules.chain([binary.to_owned()]))?;
         Ok(Survey {
             fingerprint,
             host: Digest::of(text.as_bytes()).hexadecimal(16),
             pid_file: prefix.join(pid_file.unwrap_or_else(|| "logs/nginx.pid".into())),
-            workers_group: workers_group(host.user.as_ref(), &build),
+            workers_group: workers_group(host.user.as_ref(), &build)?,
             configuration,
             capabilities,
             other_sites: host.other_sites,
@@ -81,36 +82,42 @@ impl Survey {
 
     /// Adds which of the files that the settings name are missing. Whether nginx can read the
     /// existing ones, its test says.
-    #[must_use]
-    pub fn with_files(mut self, GateOptions { firewall, geo, .. }: &GateOptions) -> Survey {
+    ///
+    /// # Errors
+    ///
+    /// When it could not be found out.
+    pub fn with_files(mut self, GateOptions { firewall, geo, .. }: &GateOptions) -> Result<Survey, ApplyError> {
         let mut states = Vec::new();
         for rules in firewall.files() {
             // ModSecurity asks for them as a shell does, which has the rules of nginx's includes.
-            let mut found = included(rules.as_str().as_ref());
-            found.retain(|path| path.exists());
-            if found.is_empty() {
+            let found = included(rules.as_str().as_ref()).map_err(ApplyError::files("look for", rules.as_str()))?;
+            let before = states.len();
+            states.extend(found.into_iter().filter(|path| path.exists()));
+            if states.len() == before {
                 self.other_sites.missing_rules.insert(rules.clone());
             }
-            states.extend(found);
         }
-        let databases = geo.files.iter().map(|file| &file.path);
-        self.other_sites.missing_databases = databases.filter(|path| !path.is_file()).cloned().collect();
-        self.host = fingerprint(&self.host, states.into_iter());
-        self
+        for path in geo.files.iter().map(|file| &file.path) {
+            if !ApplyError::found("look at", path, path.metadata())?.is_some_and(|found| found.is_file()) {
+                self.other_sites.missing_databases.insert(path.clone());
+            }
+        }
+        self.host = fingerprint(&self.host, states.into_iter())?;
+        Ok(self)
     }
 }
 
 /// A digest that stays the same across restarts, as long as the program reports the same and none
 /// of its files is replaced.
-fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
+fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> Result<String, ApplyError> {
     let mut text = build.to_owned();
     for file in files {
-        let metadata = file.metadata().ok();
+        let metadata = ApplyError::found("look at", &file, file.metadata())?;
         let state = metadata.map(|metadata| (metadata.len(), metadata.mtime(), metadata.mtime_nsec()));
         // Writing to a string does not fail.
         let _ = write!(text, "\n{} {state:?}", file.display());
     }
-    Digest::of(text.as_bytes()).hexadecimal(16)
+    Ok(Digest::of(text.as_bytes()).hexadecimal(16))
 }
 
 #[cfg(test)]
@@ -148,7 +155,7 @@ mod tests {
         std::fs::write(folder.path().join("GeoLite2-City.mmdb"), "").unwrap();
         let databases = vec![database("GeoLite2-City.mmdb"), database("GeoLite2-ASN.mmdb")];
         let geo = GeoOptions { files: databases, ..GeoOptions::empty() };
-        let missing = survey.with_files(&GateOptions { firewall, geo, ..GateOptions::empty() }).other_sites;
+        let missing = survey.with_files(&GateOptions { firewall, geo, ..GateOptions::empty() }).unwrap().other_sites;
         assert_eq!(Vec::from_iter(missing.missing_rules), files(&["other.conf", "rules/*.data"]));
         assert_eq!(Vec::from_iter(missing.missing_databases), [folder.path().join("GeoLite2-ASN.mmdb")]);
     }
@@ -158,7 +165,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let module = |name: &str| folder.path().join(name);
         std::fs::write(module("known.so"), "1").unwrap();
-        let of = |build: &str, files: &[&str]| fingerprint(build, files.iter().map(|name| module(name)));
+        let of = |build: &str, files: &[&str]| fingerprint(build, files.iter().map(|name| module(name))).unwrap();
         let build = "nginx version: nginx/1.22.1\nconfigure arguments: --with-http_v2_module";
         let before = of(build, &["known.so"]);
         assert_eq!(of(build, &["known.so"]), before);

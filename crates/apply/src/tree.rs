@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::error::ApplyError;
+use super::error::{ApplyError, is_shortage};
 use super::include::included;
 use ingressd_model::Instance;
 use ingressd_nginx::syntax::{self, Directive};
@@ -30,51 +30,75 @@ impl Tree {
     }
 
     /// What the sites and the main file say; `instance` tells which files are ours.
-    pub fn survey(&self, instance: &Instance) -> HostConfiguration {
+    ///
+    /// # Errors
+    ///
+    /// When it could not be found out which files there are, or what is in them.
+    pub fn survey(&self, instance: &Instance) -> Result<HostConfiguration, ApplyError> {
         let current = self.own.join("current");
         let is_ours = |pattern: &str| self.folder.join(pattern).starts_with(&current);
-        survey(&self.main, instance, &mut |pattern| (!is_ours(pattern)).then(|| self.files(pattern)))
+        let mut failed = None;
+        let found = survey(&self.main, instance, &mut |pattern| {
+            if is_ours(pattern) {
+                return None;
+            }
+            let files = self.files(pattern);
+            Some(files.unwrap_or_else(|error| {
+                failed = Some(error);
+                Vec::new()
+            }))
+        });
+        failed.map_or(Ok(found), Err)
     }
 
     /// The files for the argument of an `include`, in nginx's order. Files that cannot be read are
     /// left out: nginx's test complains about them.
-    fn files(&self, pattern: &str) -> Vec<ParsedFile> {
-        included(&self.folder.join(pattern))
-            .into_iter()
-            .filter(|path| !path.starts_with(&self.own))
-            .filter_map(|path| {
-                let directives = syntax::parse(&fs::read(&path).ok()?).ok()?;
-                Some(ParsedFile { path: path.display().to_string(), directives })
-            })
-            .collect()
+    fn files(&self, pattern: &str) -> Result<Vec<ParsedFile>, ApplyError> {
+        let pattern = self.folder.join(pattern);
+        let mut files = Vec::new();
+        for path in included(&pattern).map_err(ApplyError::files("look for", &pattern))? {
+            let text = match fs::read(&path) {
+                Err(error) if is_shortage(&error) => return Err(ApplyError::files("read", path)(error)),
+                Err(_) => continue,
+                Ok(text) => text,
+            };
+            if let Some(directives) = syntax::parse(&text).ok().filter(|_| !path.starts_with(&self.own)) {
+                files.push(ParsedFile { path: path.display().to_string(), directives });
+            }
+        }
+        Ok(files)
     }
 
     /// The directives of the main context, with the directives of included files in the place of
     /// each `include`.
-    pub fn expanded(&self) -> Vec<Directive> {
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Tree::survey`].
+    pub fn expanded(&self) -> Result<Vec<Directive>, ApplyError> {
         self.expand(&self.main.directives, &mut OpenFiles::of(&self.main.path))
     }
 
-    fn expand(&self, directives: &[Directive], open: &mut OpenFiles) -> Vec<Directive> {
+    fn expand(&self, directives: &[Directive], open: &mut OpenFiles) -> Result<Vec<Directive>, ApplyError> {
         let mut expanded = Vec::with_capacity(directives.len());
         for directive in directives {
             match (directive.name.as_str(), directive.arguments.first()) {
                 ("include", Some(pattern)) if open.has_room() => {
-                    for file in self.files(pattern) {
+                    for file in self.files(pattern)? {
                         if open.open(&file.path) {
-                            expanded.extend(self.expand(&file.directives, open));
+                            expanded.extend(self.expand(&file.directives, open)?);
                             open.close();
                         }
                     }
                 }
                 ("include", _) => {}
                 _ => expanded.push(Directive {
-                    block: directive.block.as_deref().map(|block| self.expand(block, open)),
+                    block: directive.block.as_deref().map(|block| self.expand(block, open)).transpose()?,
                     ..directive.clone()
                 }),
             }
         }
-        expanded
+        Ok(expanded)
     }
 }
 
@@ -88,9 +112,16 @@ pub fn built_in(build_information: &str, flag: &str) -> Option<PathBuf> {
 ///
 /// `user` is what the configuration says; without it the built-in user from the output of
 /// `nginx -V` counts.
-pub fn workers_group(user: Option<&(String, Option<String>)>, build_information: &str) -> Option<u32> {
+///
+/// # Errors
+///
+/// When the groups of this host cannot be read.
+pub fn workers_group(
+    user: Option<&(String, Option<String>)>,
+    build_information: &str,
+) -> Result<Option<u32>, ApplyError> {
     if !nix::unistd::geteuid().is_root() {
-        return None;
+        return Ok(None);
     }
     let flag = |flag: &str| build_information.split_whitespace().find_map(|word| word.strip_prefix(flag));
     let (name, group) = match user {
@@ -99,8 +130,9 @@ pub fn workers_group(user: Option<&(String, Option<String>)>, build_information:
     };
     // Without a group nginx uses the one with the name of the user; without a user it uses its
     // built-in one.
-    let known = nix::unistd::Group::from_name(group.unwrap_or(name)).ok().flatten();
-    known.map(|group| group.gid.as_raw())
+    let known = nix::unistd::Group::from_name(group.unwrap_or(name)).map_err(std::io::Error::from);
+    let known = ApplyError::found("read", "/etc/group", known)?.flatten();
+    Ok(known.map(|group| group.gid.as_raw()))
 }
 
 /// Writes directives as text that nginx reads back as the same arguments.
@@ -142,14 +174,14 @@ mod tests {
             std::fs::write(path(name), text).unwrap();
         }
         let tree = Tree::read(&path("nginx.conf"), &path("ours")).unwrap();
-        let found = tree.survey(&Instance::default());
+        let found = tree.survey(&Instance::default()).unwrap();
         assert!(found.includes_ours);
         assert!(
-            !Tree::read(&path("nginx.conf"), &path("elsewhere")).unwrap().survey(&Instance::default()).includes_ours
+            !Tree::read(&path("nginx.conf"), &path("elsewhere")).unwrap().survey(&Instance::default()).unwrap().includes_ours
         );
         let ports: Vec<_> = found.other_sites.listens.iter().map(|listen| listen.address.port()).collect();
         assert_eq!((ports, found.user), (vec![81], Some(("www-data".to_owned(), None))));
-        let names: Vec<_> = tree.expanded()[1].children().iter().map(|directive| directive.name.clone()).collect();
+        let names: Vec<_> = tree.expanded().unwrap()[1].children().iter().map(|directive| directive.name.clone()).collect();
         assert_eq!(
             (names[0].as_str(), names[1].as_str(), names.last().map(String::as_str)),
             ("gzip", "log_format", Some("server"))

@@ -41,6 +41,16 @@ pub enum Pending {
     Serves(Option<u64>),
     /// Another master, from before an upgrade of the binary, has workers that accept connections.
     Predecessor(u32),
+    /// It could not be looked at, which says nothing about nginx.
+    Unseen,
+}
+
+impl Pending {
+    /// Whether nginx may still be reading, so that a smaller configuration would be confirmed.
+    /// Workers that serve another generation have read a whole one, just not ours.
+    pub fn is_of_reading(self) -> bool {
+        matches!(self, Pending::NoNewWorker | Pending::Old(_) | Pending::Count { .. })
+    }
 }
 
 /// Why the generation cannot be confirmed.
@@ -69,6 +79,7 @@ impl fmt::Display for Pending {
                     "the new workers served generation {number} (does nginx.conf include the files of ingressd?)"
                 )
             }
+            Pending::Unseen => formatter.write_str("this host ran short of what is needed to look at nginx"),
             Pending::Predecessor(pid) => {
                 write!(formatter, "the workers of master {pid} take connections, too, which was told to change its binary")
             }

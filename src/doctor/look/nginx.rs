@@ -21,8 +21,8 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         &settings.apply.root,
         &settings.instance,
     )
-    .map_err(|error| error.to_string())?
-    .with_files(&settings.gate);
+    .and_then(|survey| survey.with_files(&settings.gate))
+    .map_err(|error| error.to_string())?;
     let layout =
         Layout::read(settings).map_err(|error| format!("cannot read {}: {error}", nginx.configuration.display()))?;
     let mut system = System::new(SystemOptions {
@@ -35,8 +35,9 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         ..SystemOptions::usual()
     });
     let tested = system.test(None).map_err(|error| error.to_string());
-    let master = system.master().and_then(|master| {
-        system.table(master).ok_or_else(|| format!("process {} ended while it was looked at", master.pid))
+    let master = system.master().map_err(|why| why.to_string()).and_then(|master| {
+        let table = system.table(master).map_err(|error| error.to_string())?;
+        table.ok_or_else(|| format!("process {} ended while it was looked at", master.pid))
     });
     let worker_files = master.as_ref().ok().and_then(worker_files);
     let wanted = wanted(&model, &settings.gate);

@@ -59,7 +59,7 @@ impl<H: Host> Applier<H> {
     }
 
     fn try_roll_back_to(&mut self, wanted: Option<u64>, now: i64) -> Result<Outcome, ApplyError> {
-        if let Some(why) = self.hands_over() {
+        if let Some(why) = self.hands_over()? {
             return Ok(Outcome::Failed { why });
         }
         let generation = match History::read(&self.options.root, &self.options.state)?.choose(wanted) {

@@ -36,7 +36,7 @@ impl<H: Host> Applier<H> {
     /// `None` when it does not, when it does not run, and where that cannot be found out.
     pub fn refusal_in_place(&mut self) -> Option<Outcome> {
         let _turn = self.turn().ok()?;
-        self.host.master().ok()?;
+        self.master().ok()?;
         let tested = self.host.test(None).ok().filter(|tested| !tested.accepted)?;
         let places = GenerationFolders { link: self.generations.link(), copies: Vec::new() };
         let why = hosts_fault(&places.failure(&tested.words).words);
@@ -80,7 +80,9 @@ impl<H: Host> Applier<H> {
     /// whole configuration can be tested.
     pub(super) fn context(&self) -> Option<Context> {
         let tree = Tree::read(self.options.nginx_configuration.as_deref()?, &self.options.root);
-        let tree = tree.inspect_err(|error| tracing::warn!("changed files are not tested by themselves: {error}"));
-        tree.ok().map(|tree| Context::of(&tree.expanded()))
+        let directives = tree.and_then(|tree| tree.expanded());
+        let directives =
+            directives.inspect_err(|error| tracing::warn!("changed files are not tested by themselves: {error}"));
+        directives.ok().map(|directives| Context::of(&directives))
     }
 }
