@@ -1,11 +1,13 @@
 //! The default certificate for hosts without one, generated once and kept.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rcgen::{CertificateParams, DnType, KeyPair};
 
 use super::state_file;
+use ingressd_apply::is_shortage;
 use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes, Validity};
 
 /// The common name of the certificate, which tells its readers what is missing.
@@ -31,20 +33,20 @@ pub enum Error {
 /// so that they always match.
 pub fn kept_in(state: &Path) -> Result<Certificate, Error> {
     let path = file(state);
-    if let Some(certificate) = read(&path) {
+    let failed = |source| Error::Keep { path: path.display().to_string(), source };
+    if let Some(certificate) = read(&path).map_err(failed)? {
         return Ok(certificate);
     }
     let (certificate, text) = make()?;
-    state_file::write_bytes(&path, text.as_bytes())
-        .map_err(|source| Error::Keep { path: path.display().to_string(), source })?;
+    state_file::write_bytes(&path, text.as_bytes()).map_err(failed)?;
     Ok(certificate)
 }
 
 /// The certificate of the state folder, or a temporary one: for commands that write nothing.
 pub fn as_in(state: &Path) -> Result<Certificate, Error> {
     match read(&file(state)) {
-        Some(certificate) => Ok(certificate),
-        None => make().map(|(certificate, _)| certificate),
+        Ok(Some(certificate)) => Ok(certificate),
+        Ok(None) | Err(_) => make().map(|(certificate, _)| certificate),
     }
 }
 
@@ -64,8 +66,16 @@ fn make() -> Result<(Certificate, String), Error> {
     Ok((of_parts(&key, &chain, validity), format!("{key}{chain}")))
 }
 
-fn read(path: &Path) -> Option<Certificate> {
-    let text = std::fs::read_to_string(path).ok()?;
+/// `None` where there is none that can be used; an error where that cannot be found out now.
+fn read(path: &Path) -> io::Result<Option<Certificate>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(parse(&text)),
+        Err(error) if is_shortage(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+fn parse(text: &str) -> Option<Certificate> {
     let (key, chain) = text.split_at(text.find("-----BEGIN CERTIFICATE-----")?);
     let (_, pem) = x509_parser::pem::parse_x509_pem(chain.as_bytes()).ok()?;
     let parsed = pem.parse_x509().ok()?;

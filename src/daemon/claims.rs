@@ -1,24 +1,33 @@
 //! Keeps the claims on hosts and paths on disk, for the next start.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::state_file;
 use crate::translate::Claims;
 use crate::translate::claims::Line;
+use ingressd_apply::is_shortage;
 
 /// The file in the state folder.
 const FILE: &str = "claims.json";
 
-/// Reads the claims of an earlier run. A failure is logged as a warning; then the creation dates
-/// of objects decide.
-pub fn kept_in(state: &Path) -> Arc<Claims> {
+/// Reads the claims of an earlier run. Damage is logged as a warning; then the creation dates of
+/// objects decide.
+///
+/// # Errors
+///
+/// When there may be claims that cannot be read now.
+pub fn kept_in(state: &Path) -> io::Result<Arc<Claims>> {
     let file = state.join(FILE);
-    let read = state_file::read::<Vec<Line<'_>>>(&file).map(|lines| Claims::read(lines.unwrap_or_default()));
-    Arc::new(read.unwrap_or_else(|why| {
-        tracing::warn!(path = %file.display(), "the claims on hosts of the last run are ignored, and the dates of objects decide: {}: {why}", file.display());
-        Claims::default()
-    }))
+    match state_file::read::<Vec<Line<'_>>>(&file) {
+        Ok(lines) => Ok(Arc::new(Claims::read(lines.unwrap_or_default()))),
+        Err(why) if is_shortage(&why) => Err(why),
+        Err(why) => {
+            tracing::warn!(path = %file.display(), "the claims on hosts of the last run are ignored, and the dates of objects decide: {}: {why}", file.display());
+            Ok(Arc::default())
+        }
+    }
 }
 
 /// Writes the claims so that they survive a power failure; without them the creation dates of
@@ -27,5 +36,30 @@ pub fn keep(state: &Path, claims: &Claims) {
     let file = state.join(FILE);
     if let Err(why) = state_file::write_synced(&file, &claims.write().collect::<Vec<_>>()) {
         tracing::warn!(path = %file.display(), "the claims on hosts cannot be kept for the next start: {}: {why}", file.display());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::certificate;
+
+    #[test]
+    fn what_cannot_be_read_now_is_not_taken_to_be_absent() {
+        let state = tempfile::tempdir().unwrap();
+        keep(state.path(), &Claims::default());
+        let before = certificate::kept_in(state.path()).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // The files that this thread opens are its own, and it opens all that it may.
+                nix::sched::unshare(nix::sched::CloneFlags::CLONE_FILES).unwrap();
+                let held: Vec<_> = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect();
+                assert!(kept_in(state.path()).is_err());
+                assert!(certificate::kept_in(state.path()).is_err());
+                drop(held);
+            });
+        });
+        assert_eq!(certificate::kept_in(state.path()).unwrap(), before);
+        kept_in(state.path()).unwrap();
     }
 }

@@ -245,7 +245,7 @@ mod tests {
         let control = Arc::new(Control::bind(&path, Existing::Taken).unwrap());
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let (_sender, status) = watch::channel(Arc::default());
-        let drain = Drain::open(folder.path());
+        let drain = Drain::open(folder.path()).unwrap();
         let mut queue = CommandQueue::open();
         let task = tokio::spawn(control.serve(status, drain.clone(), queue.sender()));
         // A command responds when it was executed, and does not delay other clients.

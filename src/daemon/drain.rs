@@ -17,10 +17,14 @@ pub struct Drain {
 
 impl Drain {
     /// Reads the mark that an earlier run left in this folder.
-    pub fn open(state: &Path) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be found out whether there is one.
+    pub fn open(state: &Path) -> io::Result<Self> {
         let file = state.join("drained");
-        let drained = watch::Sender::new(file.exists());
-        Drain { file, drained: Arc::new(drained) }
+        let drained = watch::Sender::new(file.try_exists()?);
+        Ok(Drain { file, drained: Arc::new(drained) })
     }
 
     /// Drains the node, or ends that.
@@ -66,13 +70,13 @@ mod tests {
     fn it_survives_a_restart_and_can_be_undone() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
-        let drain = Drain::open(&state);
+        let drain = Drain::open(&state).unwrap();
         let watch = drain.watch();
         assert!(!*watch.borrow());
         drain.set(true).unwrap();
-        assert!(*watch.borrow() && *Drain::open(&state).watch().borrow());
+        assert!(*watch.borrow() && *Drain::open(&state).unwrap().watch().borrow());
         drain.set(false).unwrap();
         drain.set(false).unwrap();
-        assert!(!*watch.borrow() && !*Drain::open(&state).watch().borrow());
+        assert!(!*watch.borrow() && !*Drain::open(&state).unwrap().watch().borrow());
     }
 }

@@ -28,7 +28,8 @@ impl Link {
         let kubeconfig = match (&settings.manifests, &settings.cluster.kubeconfig) {
             (Some(_), _) => return Ok(None),
             (None, Some(kubeconfig)) => kubeconfig,
-            (None, None) if standard.exists() => standard,
+            // Reading one that cannot be looked at now tells why.
+            (None, None) if standard.try_exists().unwrap_or(true) => standard,
             (None, None) => return Err(Error::NoSource),
         };
         // The connection follows changes of its files by itself.

@@ -17,6 +17,7 @@ use super::drain::Drain;
 use super::error::Error;
 use super::http::{self, Facts};
 use super::metrics::Heartbeat;
+use super::pipeline;
 use super::reporter::Reporter;
 use crate::config::Settings;
 use ingressd_apply::folder::Existing;
@@ -161,7 +162,8 @@ fn control_socket(
             Arc::new(Control::bind(path, existing).map_err(|source| Error::Control { path: path.clone(), source })?)
         }
     };
-    let drain = Drain::open(state);
+    let drain = Drain::open(state)
+        .map_err(|source| Error::Pipeline(Box::new(pipeline::Error::State { path: state.clone(), source })))?;
     let mut task = JoinSet::new();
     task.spawn(Arc::clone(&socket).serve(reporter.status(), drain.clone(), sender));
     Ok(Arc::new(Commands { socket, state: state.clone(), drain, task }))

@@ -159,7 +159,7 @@ impl Pipeline {
             gate_options: settings.gate_options(),
             sharing_refused: None,
             names: Arc::default(),
-            claims: claims::kept_in(state),
+            claims: claims::kept_in(state).map_err(|source| Error::State { path: state.clone(), source })?,
             renderer,
             changes: Changes::since(applier.contents()),
             applier,

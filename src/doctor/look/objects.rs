@@ -66,7 +66,8 @@ pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<Endpoint
         options.classes.iter_mut().for_each(|class| class.endpoints = None);
     }
     // DNS names are not resolved, because only the way to pods matters here.
-    Translator::new(options).translate(snapshot, &Names::default(), &claims_kept_in(&settings.apply.state))
+    let claims = claims_kept_in(&settings.apply.state).unwrap_or_default();
+    Translator::new(options).translate(snapshot, &Names::default(), &claims)
 }
 
 /// The demand of the objects, with tried samples of addresses, and the daemon's model.
