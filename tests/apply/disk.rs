@@ -1,5 +1,5 @@
-//! Disks that are full or read-only, and a clock of a container, mounted where only one thread sees
-//! them.
+//! Disks that are full or read-only, and a clock of a container, mounted where only one thread
+//! sees them.
 
 use std::path::Path;
 

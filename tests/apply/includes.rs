@@ -87,7 +87,7 @@ fn an_include_names_the_files_that_nginx_reads() {
     }
     let mut names = 0;
     for pattern in PATTERNS.map(|pattern| sites.join(pattern)) {
-        let found = included(&pattern);
+        let found = included(&pattern).unwrap();
         let expected = read(folder.path(), &pattern);
         assert_eq!(found, expected, "{}", pattern.display());
         names += found.len();

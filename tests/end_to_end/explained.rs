@@ -67,6 +67,7 @@ const ROWS: &[(&str, &str)] = &[
     ("shop.test/%2e%2E/cart", "400"),
     ("shop.test/x/%2e%2e/%2e%2e/cart", "400"),
     ("nobody.test/..", "400"),
+    ("shop.test/cart?x=/LONG/LONG/LONG", "cart"),
     // Slashes count as in the dialect of ingress-nginx, both where nginx compares texts and where
     // it has expressions.
     ("slash.test/dir", "301"),

@@ -172,6 +172,26 @@ fn two_that_start_at_the_same_time_come_to_an_end() {
 }
 
 #[test]
+fn one_with_a_folder_of_the_other_is_told_so_and_disturbs_nothing() {
+    rig::run(async |rig| {
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.start().await;
+        let before = generation(&rig.daemon.status().await.unwrap());
+        let mut second = second(rig);
+        for (key, folder) in [("apply.root", rig.daemon.root()), ("apply.state", rig.daemon.state())] {
+            second.daemon.set("apply.root", second.daemon.root().to_str().unwrap());
+            second.daemon.set(key, folder.to_str().unwrap());
+            second.daemon.start();
+            assert!(!second.daemon.ended().await.success(), "{}", second.daemon.log());
+            let words = format!("another ingressd (process {}) holds {}", rig.daemon.pid(), folder.display());
+            assert!(second.daemon.log().contains(&words), "{words} is not in {}", second.daemon.log());
+        }
+        assert_eq!(generation(&rig.daemon.status().await.unwrap()), before);
+        assert_eq!(get("http://a.example/").send().await.status, 200);
+    });
+}
+
+#[test]
 fn one_whose_address_the_other_has_is_told_so() {
     rig::run(async |rig| {
         rig.start().await;

@@ -275,12 +275,9 @@ impl<'a> Confirm<'a> {
         })
     }
 
-    /// Asks the status address, and who else may answer there, only when everything else is proven.
-    fn with_served(
-        &self,
-        host: &mut impl Host,
-        judge: impl Fn(Option<u64>) -> Verdict,
-    ) -> Result<Verdict, ApplyError> {
+    /// Asks the status address, and who else may answer there, only when everything else is
+    /// proven.
+    fn with_served(&self, host: &mut impl Host, judge: impl Fn(Option<u64>) -> Verdict) -> Result<Verdict, ApplyError> {
         let verdict = match judge(None) {
             Verdict::Pending(Pending::Serves(None)) => judge(host.served()?),
             verdict => verdict,

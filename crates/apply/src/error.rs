@@ -85,7 +85,9 @@ impl ApplyError {
             // The limit of processes, too.
             ApplyError::Program { source, .. } => is_shortage(source) || source.kind() == io::ErrorKind::WouldBlock,
             ApplyError::Look { .. } => true,
-            ApplyError::Damaged { .. } | ApplyError::Path(_) | ApplyError::Slow { .. } | ApplyError::Busy { .. } => false,
+            ApplyError::Damaged { .. } | ApplyError::Path(_) | ApplyError::Slow { .. } | ApplyError::Busy { .. } => {
+                false
+            }
         }
     }
 
@@ -97,7 +99,11 @@ impl ApplyError {
 
     /// What there is at this place; `None` when there is nothing, or nothing that can be used. A
     /// shortage of our own is an error: it does not tell whether there is something.
-    pub fn found<T>(action: &'static str, path: impl AsRef<Path>, read: io::Result<T>) -> Result<Option<T>, ApplyError> {
+    pub fn found<T>(
+        action: &'static str,
+        path: impl AsRef<Path>,
+        read: io::Result<T>,
+    ) -> Result<Option<T>, ApplyError> {
         match read {
             Ok(found) => Ok(Some(found)),
             Err(source) if is_shortage(&source) => Err(ApplyError::files(action, path)(source)),

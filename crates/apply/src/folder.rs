@@ -65,8 +65,9 @@ pub(super) fn of_nobody_else(metadata: &fs::Metadata) -> io::Result<()> {
         0 => Ok(()),
         owner if owner == nix::unistd::geteuid().as_raw() => Ok(()),
         owner => {
-            let words =
-                format!("it belongs to user {owner}, who could exchange what is in it or hold its lock: remove it, or give it to root");
+            let words = format!(
+                "it belongs to user {owner}, who could exchange what is in it or hold its lock: remove it, or give it to root"
+            );
             Err(io::Error::new(ErrorKind::PermissionDenied, words))
         }
     }

@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::{fmt, fs};
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{OnceLock, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 use rayon::prelude::*;
 
@@ -19,6 +19,9 @@ use super::process::{self, Process, Role, Table};
 
 /// How many of the last lines of a program's output are kept.
 const LINES: usize = 64;
+
+/// How often a program that has written all is asked whether it has ended.
+const END_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long one exchange with the status address may take.
 const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
@@ -412,6 +415,11 @@ fn knows_error_option(build_information: &str) -> bool {
 fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested, ApplyError> {
     let failed = |source| ApplyError::Program { program: program.display().to_string(), source };
     let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let (sender, receiver) = mpsc::channel();
+    // The receiver is gone when the limit has passed.
+    let read = move || drop(sender.send(last_lines(reader)));
+    std::thread::Builder::new().spawn(read).map_err(failed)?;
+    let begun = Instant::now();
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
     // Messages in English; and no sockets inherited from the process that started us.
@@ -420,38 +428,49 @@ fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested
     // The command holds the writing end of the pipe: without this the reader would not see its
     // end.
     drop(command);
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut last = VecDeque::with_capacity(LINES);
-        let mut reader = BufReader::new(reader);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
-            if last.len() == LINES {
-                last.pop_front();
-            }
-            last.push_back(String::from_utf8_lossy(&line).into_owned());
-            line.clear();
+    if let Ok(mut words) = receiver.recv_timeout(limit)
+        && let Some(status) = ended(&mut child, limit.saturating_sub(begun.elapsed())).map_err(failed)?
+    {
+        if let Some(signal) = status.signal() {
+            // A program that is ended by a signal cannot report it; the kernel does so to a
+            // process when memory runs out.
+            words.push_str(&format!("nginx: [emerg] nginx was ended by signal {signal}\n"));
         }
-        // The receiver is gone when the limit has passed.
-        let _ = sender.send(String::from_iter(last));
-    });
-    match receiver.recv_timeout(limit) {
-        Ok(mut words) => {
-            let status = child.wait().map_err(failed)?;
-            if let Some(signal) = status.signal() {
-                // A program that is ended by a signal cannot report it; the kernel does so to a
-                // process when memory runs out.
-                words.push_str(&format!("nginx: [emerg] nginx was ended by signal {signal}\n"));
-            }
-            Ok(Tested { accepted: status.success(), words })
-        }
-        Err(_) => {
-            child.kill().map_err(failed)?;
-            child.wait().map_err(failed)?;
-            let program = format!("{} {}", program.display(), arguments.join(" ".as_ref()).display());
-            Err(ApplyError::Slow { program, seconds: limit.as_secs() })
+        return Ok(Tested { accepted: status.success(), words });
+    }
+    child.kill().map_err(failed)?;
+    // One that waits for a disk ends only when that answers, if ever.
+    let wait = std::thread::Builder::new().spawn(move || child.wait());
+    wait.map_err(failed)?;
+    let program = format!("{} {}", program.display(), arguments.join(" ".as_ref()).display());
+    Err(ApplyError::Slow { program, seconds: limit.as_secs() })
+}
+
+/// How a program ended that has written all of its output: it ends right after that, unless a disk
+/// keeps it longer than this.
+fn ended(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait()? {
+            None if begun.elapsed() < limit => std::thread::sleep(END_PAUSE),
+            status => return Ok(status),
         }
     }
+}
+
+/// The last lines, once all are written.
+fn last_lines(reader: impl io::Read) -> String {
+    let mut last = VecDeque::with_capacity(LINES);
+    let mut reader = BufReader::new(reader);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+        if last.len() == LINES {
+            last.pop_front();
+        }
+        last.push_back(String::from_utf8_lossy(&line).into_owned());
+        line.clear();
+    }
+    String::from_iter(last)
 }
 
 #[cfg(test)]
@@ -526,6 +545,9 @@ mod tests {
     fn a_program_is_run_to_its_end_or_stopped() {
         let tested = run(Path::new("/bin/cat"), &["/nowhere".into()], Duration::from_secs(60)).unwrap();
         assert!(!tested.accepted && tested.words.contains("No such file"), "{tested:?}");
+        let silent = ["-c".into(), "exec >&- 2>&-; exec sleep 60".into()];
+        let silent = run(Path::new("/bin/sh"), &silent, Duration::from_millis(200));
+        assert!(matches!(silent, Err(ApplyError::Slow { .. })), "{silent:?}");
         let slow = run(Path::new("/bin/sleep"), &["60".into()], Duration::from_millis(20));
         assert!(matches!(slow, Err(ApplyError::Slow { .. })), "{slow:?}");
         let killed = run(Path::new("/bin/sh"), &["-c".into(), "kill -9 $$".into()], Duration::from_secs(60)).unwrap();

@@ -1,8 +1,8 @@
 //! Locks between daemons: files that only root can open, so that nobody else can hold them.
 
-use std::fs::{self, File};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,8 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`ApplyError::Busy`] when another daemon has it all the time, and errors of the file system.
+    /// [`ApplyError::Busy`] when another daemon has it all the time, and errors of the file
+    /// system.
     pub fn take(path: &Path, limit: Duration) -> Result<Option<Lock>, ApplyError> {
         let begun = Instant::now();
         let mut file = match open(path) {
@@ -38,9 +39,10 @@ impl Lock {
         };
         loop {
             file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-                Ok(mut lock) => {
+                Ok(lock) => {
                     // Tells people who has it; the lock holds without that.
-                    let _ = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
+                    let told = options().write(true).truncate(true).open(path);
+                    let _ = told.and_then(|mut file| writeln!(file, "{}", std::process::id()));
                     return Ok(Some(Lock(lock)));
                 }
                 Err((file, Errno::EWOULDBLOCK)) if begun.elapsed() < limit => file,
@@ -75,13 +77,29 @@ fn cannot_be_made(error: &io::Error) -> bool {
 }
 
 /// Opens the file, or makes it. One that another user made is not used: that user could hold its
-/// lock.
+/// lock. It is opened for reading: a file that is open for writing keeps a file system from being
+/// made read-only.
 fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
-    let mut options = fs::OpenOptions::new();
-    let file = options.read(true).write(true).create(true).mode(0o600).custom_flags(flags.bits()).open(path)?;
-    folder::of_nobody_else(&file.metadata()?)?;
+    let read = || options().read(true).open(path);
+    let file = match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            options().write(true).create(true).open(path)?;
+            read()?
+        }
+        opened => opened?,
+    };
+    let metadata = file.metadata()?;
+    folder::of_nobody_else(&metadata)?;
+    if metadata.mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
     Ok(file)
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
+    options
 }
 
 /// The lock of all daemons that share an nginx: beside the file with its process number, whose
@@ -94,7 +112,7 @@ pub fn beside(pid_file: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::fs;
 
     use super::*;
 
@@ -109,7 +127,9 @@ mod tests {
         let names = [path.display().to_string(), std::process::id().to_string()];
         assert!(names.iter().all(|name| told.contains(name)), "{told}");
         drop(lock);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         assert!(Lock::take(&path, Duration::ZERO).unwrap().is_some());
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600, "others could hold it");
         assert!(Lock::take(&folder.path().join("none/nginx.pid"), Duration::ZERO).unwrap().is_none());
     }
 

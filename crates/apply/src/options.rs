@@ -15,8 +15,8 @@ pub struct Options {
     /// nginx's main configuration file, from which tests of changed files take the host's context;
     /// `None` switches these tests off.
     pub nginx_configuration: Option<PathBuf>,
-    /// The file that is locked while nginx is told to reload, by each daemon that shares it; `None`
-    /// where there is no other.
+    /// The file that is locked while nginx is told to reload, by each daemon that shares it;
+    /// `None` where there is no other.
     pub turn: Option<PathBuf>,
     /// How many generations are kept; at least 2.
     pub keep: usize,

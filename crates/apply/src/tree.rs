@@ -1,7 +1,11 @@
 //! Reads the host's own part of the configuration that nginx would load.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+use nix::fcntl::OFlag;
 
 use super::error::{ApplyError, is_shortage};
 use super::include::included;
@@ -20,7 +24,7 @@ pub struct Tree {
 impl Tree {
     /// Reads the main file. `own` is the root of our generations, whose files are left out.
     pub fn read(main: &Path, own: &Path) -> Result<Tree, ApplyError> {
-        let text = fs::read(main).map_err(ApplyError::files("read", main))?;
+        let text = read(main).map_err(ApplyError::files("read", main))?;
         let damaged =
             |error: syntax::SyntaxError| ApplyError::Damaged { path: main.to_owned(), what: error.to_string() };
         let directives = syntax::parse(&text).map_err(damaged)?;
@@ -57,7 +61,7 @@ impl Tree {
         let pattern = self.folder.join(pattern);
         let mut files = Vec::new();
         for path in included(&pattern).map_err(ApplyError::files("look for", &pattern))? {
-            let text = match fs::read(&path) {
+            let text = match read(&path) {
                 Err(error) if is_shortage(&error) => return Err(ApplyError::files("read", path)(error)),
                 Err(_) => continue,
                 Ok(text) => text,
@@ -100,6 +104,15 @@ impl Tree {
         }
         Ok(expanded)
     }
+}
+
+/// Reads a file. A named pipe, which whoever may write to an included folder can put there, is not
+/// waited for.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// A built-in path of the binary, such as `--conf-path=/etc/nginx/nginx.conf` in the output of
@@ -173,15 +186,21 @@ mod tests {
         ] {
             std::fs::write(path(name), text).unwrap();
         }
+        nix::unistd::mkfifo(&path("sites/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let tree = Tree::read(&path("nginx.conf"), &path("ours")).unwrap();
         let found = tree.survey(&Instance::default()).unwrap();
         assert!(found.includes_ours);
         assert!(
-            !Tree::read(&path("nginx.conf"), &path("elsewhere")).unwrap().survey(&Instance::default()).unwrap().includes_ours
+            !Tree::read(&path("nginx.conf"), &path("elsewhere"))
+                .unwrap()
+                .survey(&Instance::default())
+                .unwrap()
+                .includes_ours
         );
         let ports: Vec<_> = found.other_sites.listens.iter().map(|listen| listen.address.port()).collect();
         assert_eq!((ports, found.user), (vec![81], Some(("www-data".to_owned(), None))));
-        let names: Vec<_> = tree.expanded().unwrap()[1].children().iter().map(|directive| directive.name.clone()).collect();
+        let names: Vec<_> =
+            tree.expanded().unwrap()[1].children().iter().map(|directive| directive.name.clone()).collect();
         assert_eq!(
             (names[0].as_str(), names[1].as_str(), names.last().map(String::as_str)),
             ("gzip", "log_format", Some("server"))

@@ -81,7 +81,10 @@ impl fmt::Display for Pending {
             }
             Pending::Unseen => formatter.write_str("this host ran short of what is needed to look at nginx"),
             Pending::Predecessor(pid) => {
-                write!(formatter, "the workers of master {pid} take connections, too, which was told to change its binary")
+                write!(
+                    formatter,
+                    "the workers of master {pid} take connections, too, which was told to change its binary"
+                )
             }
             Pending::Serves(None) => formatter.write_str(
                 "the status address did not answer with a generation (does nginx.conf include the files of ingressd?)",

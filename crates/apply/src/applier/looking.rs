@@ -1,5 +1,5 @@
-//! Looks at nginx between the times when files are applied. A shortage of our own is no answer: what
-//! was seen last counts then.
+//! Looks at nginx between the times when files are applied. A shortage of our own is no answer:
+//! what was seen last counts then.
 
 use std::time::Duration;
 
@@ -85,6 +85,11 @@ impl<H: Host> Applier<H> {
         let looks = self.silent.filter(|(known, _)| *known == master).map_or(0, |(_, looks)| looks);
         self.silent = Some((master, looks.saturating_add(1)));
         looks + 1 == SILENT_LOOKS
+    }
+
+    /// Whether nginx runs, as far as is known.
+    pub fn runs(&mut self) -> bool {
+        self.master().is_ok()
     }
 
     /// The running master; while it cannot be looked for, the one that was seen last.
