@@ -400,7 +400,8 @@ fn test(files: &FileSet, root: &Path) -> (bool, String) {
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, file.content.bytes()).expect("a file");
     }
-    fs::write(root.join("http/generation.conf"), "geo $ingressd_generation { default 1; }\n").expect("a file");
+    fs::write(root.join("http/generation.conf"), "map $nginx_version $ingressd_generation { default 1; }\n")
+        .expect("a file");
     let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let folders: String =
         folders.iter().map(|name| format!("{name}_temp_path {};", root.join(name).display())).collect();

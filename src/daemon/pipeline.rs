@@ -23,6 +23,7 @@ use ingressd_apply::{
     Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
     System, SystemOptions, connections, ports,
 };
+use ingressd_model::catalogue;
 use ingressd_model::cost::by_namespace;
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
@@ -73,6 +74,8 @@ pub struct Pipeline {
     changes: Changes,
     survey: Survey,
     surveyed: Instant,
+    /// The version of nginx that answered last, as long as nginx runs.
+    running: Option<catalogue::Version>,
     /// The ports of TCP and UDP services.
     ports: BTreeSet<Port>,
     settings: Settings,
@@ -124,7 +127,6 @@ impl Pipeline {
             state_file::remove_unfinished(&folder).map_err(|source| Error::State { path: folder, source })?;
         }
         let options = options::of_host(settings, certificate::kept_in(state)?);
-        let survey = look(settings)?;
         let system = System::new(SystemOptions {
             binary: settings.nginx.binary.clone(),
             configuration: Some(settings.nginx.configuration.clone()),
@@ -136,6 +138,8 @@ impl Pipeline {
             test_timeout: settings.apply.confirm_timeout,
             ..SystemOptions::usual()
         });
+        let running = system.version();
+        let survey = look(settings)?.run_by(running);
         let applier = Applier::open(
             Options {
                 root: settings.apply.root.clone(),
@@ -166,6 +170,7 @@ impl Pipeline {
             _locks: locks,
             survey,
             surveyed: Instant::now(),
+            running,
             ports: BTreeSet::new(),
             settings_in_force: Arc::new(settings.clone()),
             settings: settings.clone(),
@@ -242,7 +247,13 @@ impl Pipeline {
         }
         self.surveyed = Instant::now();
         match look(&self.settings) {
-            Ok(mut survey) => {
+            Ok(survey) => {
+                match self.applier.host().version() {
+                    Some(version) => self.running = Some(version),
+                    // A busy one may not answer for a moment.
+                    None => self.running = self.running.filter(|_| self.applier.runs()),
+                }
+                let mut survey = survey.run_by(self.running);
                 survey.other_sites.occupied = self.occupied();
                 self.applier.set_workers_group(survey.workers_group);
                 let differs = std::mem::replace(&mut self.survey, survey) != self.survey;
@@ -399,6 +410,7 @@ impl Stages for Pipeline {
             refused.extend(layered.refused.clone());
         }
         findings.extend(self.sharing_refused.as_deref().map(not_shared));
+        findings.extend(self.survey.installed.map(|installed| not_restarted(installed, &self.survey)));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         self.settings_in_force.tell_places(&mut findings);
         let in_force = Some(Arc::new(InForce {
@@ -483,6 +495,17 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
         &settings.instance,
     )
     .and_then(|survey| survey.with_files(&settings.gate))
+}
+
+/// The finding that another version of nginx runs than the installed one.
+fn not_restarted(installed: catalogue::Version, survey: &Survey) -> Finding {
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
+    let running = survey.capabilities.version;
+    let note = format!(
+        "nginx {installed} is installed, and {running} still runs: files are made for {running}, which cannot load \
+         modules of {installed} and then takes no change; restart nginx: `systemctl restart nginx`"
+    );
+    Finding::new(Reason::MissingCapability, origin, note)
 }
 
 /// The finding that nginx's configuration does not include our files.

@@ -43,7 +43,9 @@ fn on_disk(folder: &Path) -> Result<Option<usize>, String> {
         }
     }
     found.sort();
-    let with_number = format!("geo $ingressd_generation {{\n    default {number};\n}}\n").into_bytes();
+    let with_number =
+        format!("map $nginx_version $ingressd_generation {{\n    default \"{number} $nginx_version\";\n}}\n");
+    let with_number = with_number.into_bytes();
     let expected = |set: &FileSet| {
         let mut all: Vec<_> = set.files.iter().map(|(path, file)| (path.to_string(), file.content.bytes())).collect();
         all.push(("http/generation.conf".to_owned(), with_number.clone()));
@@ -155,7 +157,9 @@ fn a_file_that_somebody_changes_while_the_daemon_runs_is_not_in_the_next_generat
             let later = std::time::SystemTime::now() + Duration::from_secs(1);
             fs::File::options().write(true).open(file).unwrap().set_modified(later).unwrap();
         }),
-        ("opened to all", |file| fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap()),
+        ("opened to all", |file| {
+            fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap()
+        }),
         ("replaced by a link", |file| {
             fs::remove_file(file).unwrap();
             std::os::unix::fs::symlink("/dev/null", file).unwrap();

@@ -20,6 +20,7 @@ use std::time::Duration;
 use files::Files;
 use ingressd_apply::{Applier, Options, Outcome, Step, Steps, Survey};
 use ingressd_model::Instance;
+use ingressd_model::catalogue::Version;
 use nginx::{Nginx, eventually, hold, hold_body, is_open};
 use nix::sys::signal::{Signal, kill};
 
@@ -329,6 +330,40 @@ fn secrets_are_closed_from_their_creation() {
         let found = nginx.path("ingressd/current").join(path).metadata().unwrap().permissions().mode();
         assert_eq!(found & 0o777, mode, "{path}");
     }
+}
+
+#[test]
+fn an_upgraded_package_counts_when_its_nginx_runs() {
+    let mut nginx = Nginx::prepared();
+    let (here, copy) = (nginx.path("nginx"), |from: &str, to: &std::path::Path| {
+        // A separate process writes it, which no process that is started meanwhile inherits.
+        assert!(std::process::Command::new("cp").arg(from).arg(to).status().unwrap().success());
+    });
+    copy("/usr/sbin/nginx", &here);
+    nginx.binary.clone_from(&here);
+    nginx.start();
+    let survey = || {
+        let (main, root) = (nginx.path("nginx.conf"), nginx.path("ingressd"));
+        Survey::of(&here, Some(&main), None, &root, &Instance::default()).unwrap()
+    };
+    let mut applier = nginx.applier();
+    let files = |body: &str| Files::with_status(nginx.status).server("a", nginx.status, body).set();
+    assert_eq!(applier.host().version(), None);
+    assert_confirmed(&applier.apply(&files("return 204;")), 1);
+    let of_old = survey();
+    let running = applier.host().version();
+    assert_eq!(running, Some(of_old.capabilities.version));
+    assert_eq!(survey().run_by(running), of_old);
+    // Another build is installed, as a package does it.
+    let next = nginx.path("next");
+    let script = "#!/bin/sh\n[ \"$1\" = -V ] && echo nginx version: nginx/9.9.9 && exit\nexec /usr/sbin/nginx \"$@\"\n";
+    std::fs::write(&next, script).unwrap();
+    std::fs::set_permissions(&next, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::rename(&next, &here).unwrap();
+    let upgraded = survey().run_by(applier.host().version());
+    assert_eq!((Some(upgraded.capabilities.version), upgraded.installed), (running, Some(Version(9, 9, 9))));
+    assert_confirmed(&applier.apply(&files("return 205;")), 2);
+    assert_eq!(survey().run_by(None).capabilities.version, Version(9, 9, 9), "of one that does not run");
 }
 
 #[test]

@@ -19,6 +19,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Nginx {
     pub folder: tempfile::TempDir,
     pub status: SocketAddr,
+    pub binary: PathBuf,
 }
 
 impl Nginx {
@@ -26,7 +27,7 @@ impl Nginx {
     pub fn prepared() -> Nginx {
         let folder = tempfile::tempdir().unwrap();
         let status = free_port();
-        let nginx = Nginx { folder, status };
+        let nginx = Nginx { folder, status, binary: "/usr/sbin/nginx".into() };
         nginx.write_configuration("");
         nginx
     }
@@ -64,7 +65,7 @@ impl Nginx {
     }
 
     pub fn start(&self) {
-        let status = Command::new("/usr/sbin/nginx")
+        let status = Command::new(&self.binary)
             .args(["-p", self.folder.path().to_str().unwrap(), "-c", self.path("nginx.conf").to_str().unwrap()])
             .args(["-e", self.path("error.log").to_str().unwrap()])
             .status()
@@ -105,7 +106,7 @@ impl Nginx {
 
     pub fn system(&self) -> System {
         System::new(SystemOptions {
-            binary: "/usr/sbin/nginx".into(),
+            binary: self.binary.clone(),
             configuration: Some(self.path("nginx.conf")),
             prefix: Some(self.folder.path().to_owned()),
             pid_file: self.path("nginx.pid"),
@@ -144,7 +145,8 @@ impl Nginx {
 impl Drop for Nginx {
     fn drop(&mut self) {
         let Some(pid) = self.pid() else { return };
-        let binary = fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|path| path.ends_with("nginx"));
+        let program = fs::read_link(format!("/proc/{pid}/exe"));
+        let binary = program.is_ok_and(|path| path.to_string_lossy().contains("/nginx"));
         if binary && kill(pid, Signal::SIGTERM).is_ok() {
             let begun = Instant::now();
             while Path::new(&format!("/proc/{pid}")).exists() && begun.elapsed() < PATIENCE {

@@ -113,7 +113,7 @@ impl Host for Simulated {
         if state.deaf {
             return Ok(());
         }
-        state.served = text.split("default ").nth(1).and_then(|rest| rest.split(';').next()?.parse().ok());
+        state.served = text.split("default \"").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
         Ok(())
     }
 

@@ -107,7 +107,7 @@ impl<H: Host> Applier<H> {
 
     /// The ports of TCP and UDP services in the files in place, while nginx runs.
     pub fn stream_ports(&mut self) -> BTreeSet<Port> {
-        let runs = self.master().is_ok();
+        let runs = self.runs();
         let files = self.generations.current().filter(|_| runs);
         files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| stream_port(path)).collect()
     }
@@ -115,7 +115,7 @@ impl<H: Host> Applier<H> {
     /// Whether the files in place make nginx listen on the internal addresses of TLS passthrough.
     pub fn has_passthrough(&mut self, port: u16) -> bool {
         let path = passthrough_file(port);
-        self.master().is_ok() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
+        self.runs() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
     }
 
     /// How often connections of clients were counted anew, by the files in place.

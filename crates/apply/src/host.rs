@@ -16,6 +16,7 @@ use rayon::prelude::*;
 
 use super::error::{ApplyError, is_shortage};
 use super::process::{self, Process, Role, Table};
+use ingressd_model::catalogue::Version;
 
 /// How many of the last lines of a program's output are kept.
 const LINES: usize = 64;
@@ -222,6 +223,11 @@ impl System {
         }
     }
 
+    /// The version that runs, as the status address reports it; `None` when it does not answer.
+    pub fn version(&self) -> Option<Version> {
+        parse_served(&self.ask().ok()??)?.1
+    }
+
     /// Asks the status address; `None` when it does not answer.
     fn ask(&self) -> io::Result<Option<String>> {
         let SystemOptions { status, status_path, .. } = &self.options;
@@ -312,7 +318,7 @@ impl Host for System {
 
     fn served(&mut self) -> Result<Option<u64>, ApplyError> {
         let answer = self.ask().map_err(|source| look(self.options.status, source))?;
-        Ok(answer.as_deref().and_then(parse_served))
+        Ok(answer.as_deref().and_then(parse_served).map(|(generation, _)| generation))
     }
 }
 
@@ -394,11 +400,12 @@ pub fn build_information(binary: &Path) -> Result<String, ApplyError> {
     run(binary, &["-V".into()], Duration::from_secs(10)).map(|tested| tested.words)
 }
 
-/// The generation's number in the body of a successful response.
-fn parse_served(answer: &str) -> Option<u64> {
+/// The generation's number in the body of a successful response, and the version of nginx.
+fn parse_served(answer: &str) -> Option<(u64, Option<Version>)> {
     let (head, body) = answer.split_once("\r\n\r\n")?;
-    let good = head.split(' ').nth(1) == Some("200");
-    body.trim().parse().ok().filter(|_| good)
+    let mut words = body.split_whitespace();
+    let number = words.next()?.parse().ok().filter(|_| head.split(' ').nth(1) == Some("200"))?;
+    Some((number, words.next().and_then(Version::read)))
 }
 
 /// Whether a version as in `nginx version: nginx/1.22.1` has the option `-e`.
@@ -475,13 +482,14 @@ fn last_lines(reader: impl io::Read) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Path, Process, is_root, knows_error_option, parse_served, run, was_killed};
+    use super::{Duration, Path, Process, Version, is_root, knows_error_option, parse_served, run, was_killed};
     use crate::ApplyError;
 
     #[test]
     fn only_a_good_answer_with_a_number_counts() {
         for (answer, expected) in [
-            ("HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\n42\n", Some(42)),
+            ("HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\n42\n", Some((42, None))),
+            ("HTTP/1.1 200 OK\r\n\r\n42 1.22.1", Some((42, Some(Version(1, 22, 1))))),
             ("HTTP/1.1 200 OK\r\n\r\n", None),
             ("HTTP/1.1 404 Not Found\r\n\r\n42", None),
             ("HTTP/1.1 200 OK\r\n\r\nforty", None),

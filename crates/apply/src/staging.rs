@@ -47,10 +47,11 @@ pub struct Staging<'a> {
     pub segment: Segment,
 }
 
-/// The content of the file with the number.
+/// The content of the file with the number, to which the workers add their version: another one
+/// may be installed since their master was started.
 fn number_file(generation: u64, instance: &Instance) -> Vec<u8> {
     let variable = instance.generation_variable();
-    format!("geo ${variable} {{\n    default {generation};\n}}\n").into_bytes()
+    format!("map $nginx_version ${variable} {{\n    default \"{generation} $nginx_version\";\n}}\n").into_bytes()
 }
 
 /// Splits a path into folder and name. A generation has no deeper folders, and a name cannot lead

@@ -1,7 +1,6 @@
 //! Gathers everything about this host's nginx that has to be known before anything is applied.
 
 use std::fmt::Write as _;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use super::host::build_information;
 use super::include::included;
 use super::tree::{Tree, built_in, workers_group, write};
 use ingressd_model::Instance;
+use ingressd_model::catalogue::Version;
 use ingressd_nginx::render::Digest;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites};
 
@@ -24,6 +24,8 @@ pub struct Survey {
     pub workers_group: Option<u32>,
     /// Version and modules.
     pub capabilities: Capabilities,
+    /// The installed version, where another one runs.
+    pub installed: Option<Version>,
     /// A digest that identifies the program: another build of nginx, or another file of any
     /// module, has another one.
     pub fingerprint: String,
@@ -75,9 +77,19 @@ impl Survey {
             workers_group: workers_group(host.user.as_ref(), &build)?,
             configuration,
             capabilities,
+            installed: None,
             other_sites: host.other_sites,
             includes_ours: host.includes_ours,
         })
+    }
+
+    /// What can be used while this version runs: the package of nginx may have been upgraded since
+    /// its master was started.
+    #[must_use]
+    pub fn run_by(mut self, running: Option<Version>) -> Survey {
+        let installed = running.map(|running| std::mem::replace(&mut self.capabilities.version, running));
+        self.installed = installed.filter(|installed| *installed != self.capabilities.version);
+        self
     }
 
     /// Adds which of the files that the settings name are missing. Whether nginx can read the
@@ -123,7 +135,6 @@ fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> Result<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingressd_model::catalogue::Version;
     use ingressd_nginx::{FirewallOptions, GeoFile, GeoOptions, RuleFiles};
 
     #[test]
@@ -146,6 +157,7 @@ mod tests {
             pid_file: PathBuf::new(),
             workers_group: None,
             capabilities: Capabilities::profile(Version(1, 22, 1)),
+            installed: None,
             fingerprint: String::new(),
             host: String::new(),
             other_sites: OtherSites::default(),

@@ -154,12 +154,10 @@ impl Capabilities {
     }
 }
 
-/// Parses `nginx version: nginx/1.22.1`, with or without what a distribution adds behind it.
+/// Parses `nginx version: nginx/1.22.1`.
 fn version(line: &str) -> Option<Version> {
     let (_, rest) = line.strip_prefix("nginx version: ")?.split_once('/')?;
-    let mut numbers = rest.split(|character: char| !character.is_ascii_digit()).map(str::parse);
-    let mut number = || numbers.next()?.ok();
-    Some(Version(number()?, number()?, number()?))
+    Version::read(rest)
 }
 
 /// Splits the flags of `configure` at blanks outside single quotes.

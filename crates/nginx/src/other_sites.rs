@@ -295,8 +295,8 @@ fn sibling<'s>(
     directive: &Directive,
 ) -> Option<&'s Instance> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let variable = directive.arguments.first().and_then(|first| first.strip_prefix('$'));
-    let named = variable.filter(|_| directive.name == "geo").and_then(Instance::of_generation_variable);
+    let variable = directive.arguments.last().and_then(|last| last.strip_prefix('$'));
+    let named = variable.filter(|_| directive.name == "map").and_then(Instance::of_generation_variable);
     if let Some(instance) = named {
         siblings.insert(folder.to_owned(), instance);
     }
@@ -496,7 +496,7 @@ mod tests {
     #[test]
     fn the_first_of_two_instances_keeps_a_host_and_none_is_the_default_server_by_its_place() {
         let files = || {
-            let number = "geo $ingressd__blue_generation { default 7; }";
+            let number = "map $nginx_version $ingressd__blue_generation { default 7; }";
             Some(vec![
                 file("/b/http/generation.conf", number),
                 file("/b/http/server.conf", "server { listen 80; server_name x; }"),

@@ -34,6 +34,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         status: settings.gate.status,
         ..SystemOptions::usual()
     });
+    let survey = survey.run_by(system.version());
     let tested = system.test(None).map_err(|error| error.to_string());
     let master = system.master().map_err(|why| why.to_string()).and_then(|master| {
         let table = system.table(master).map_err(|error| error.to_string())?;

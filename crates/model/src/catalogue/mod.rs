@@ -47,6 +47,15 @@ impl fmt::Display for Version {
     }
 }
 
+impl Version {
+    /// Reads `1.22.1`, also with what a distribution adds behind it.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut numbers = text.split(|character: char| !character.is_ascii_digit()).map(str::parse);
+        let mut number = || numbers.next()?.ok();
+        Some(Version(number()?, number()?, number()?))
+    }
+}
+
 /// The oldest supported version.
 pub const OLDEST: Version = Version(1, 18, 0);
 

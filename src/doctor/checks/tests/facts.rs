@@ -36,6 +36,7 @@ pub fn healthy() -> Facts {
     let table = Table { at: 9, master: process(MASTER), effort: Effort::default(), children: vec![worker] };
     let nginx = Nginx {
         survey: Survey {
+            installed: None,
             configuration: "/etc/nginx/nginx.conf".into(),
             pid_file: "/run/nginx.pid".into(),
             workers_group: None,
