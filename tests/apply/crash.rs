@@ -158,7 +158,7 @@ fn a_file_that_somebody_changes_while_the_daemon_runs_is_not_in_the_next_generat
             fs::File::options().write(true).open(file).unwrap().set_modified(later).unwrap();
         }),
         ("opened to all", |file| {
-            fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap()
+            fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
         }),
         ("replaced by a link", |file| {
             fs::remove_file(file).unwrap();
