@@ -12,7 +12,7 @@ use super::output::{self, Format};
 use super::page::{self, FAINT, STRONG, styled, wrapped};
 use super::settings::SettingsArguments;
 use super::status::ask;
-use crate::daemon::explain::{Address, LONGEST};
+use crate::daemon::explain::Address;
 use ingressd_model::finding::{count, printable};
 
 /// Arguments of `ingressd explain`.
@@ -45,8 +45,8 @@ pub struct Arguments {
 }
 
 fn address(text: &str) -> Result<Address, String> {
-    Address::read(text).ok_or_else(|| match text.len() > LONGEST {
-        true => format!("it has more than {LONGEST} bytes, which nginx does not take"),
+    Address::read(text).ok_or_else(|| match text.len() > Address::LONGEST {
+        true => format!("it has more than {} bytes, which nginx does not take", Address::LONGEST),
         false => "it is no URL such as https://shop.example/cart".to_owned(),
     })
 }

@@ -348,7 +348,7 @@ impl<H: Host> Applier<H> {
             Some(culprit) if files.files.contains_key(&culprit) => {
                 Some(complaint(failure, &culprit, files, before.as_deref()))
             }
-            _ if failure.scope == Scope::Whole => Some(clash(failure, &effort.changed, files)),
+            _ if failure.scope == Scope::Whole => Some(Ok(clash(failure, &effort.changed, files))),
             _ => None,
         });
         let outcome = self.roll_back(hosts_fault(&words), None, read)?;

@@ -201,7 +201,7 @@ impl Scratch<'_> {
             }
             let culprit = failure.place.as_ref().map(|(path, _)| Arc::clone(path));
             Ok(ScratchResult::Refused(vec![match culprit {
-                Some(culprit) => complaint(failure, &culprit, self.files, self.confirmed.as_deref()),
+                Some(culprit) => complaint(failure, &culprit, self.files, self.confirmed.as_deref())?,
                 None => clash(failure, &all().collect::<Vec<_>>(), self.files),
             }]))
         })
