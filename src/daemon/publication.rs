@@ -419,7 +419,7 @@ fn identity(node: Option<&str>) -> Arc<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingressd_apply::ServedObject;
+    use ingressd_apply::{Pin, ServedObject};
     use ingressd_model::Kind;
 
     fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
@@ -589,6 +589,19 @@ mod tests {
         publication.began();
         publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
         assert!(publication.served().informed && publication.served().accepted.len() == 1);
+    }
+
+    #[tokio::test]
+    async fn a_pinned_generation_of_the_time_before_a_restore_has_no_revision_that_counts() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        for (position, revision, expected) in [(Some(10), 9, 9), (Some(10), 11, 0), (None, 11, 11)] {
+            let snapshot = Some(Arc::new(Snapshot { position, ..Snapshot::default() }));
+            publication.read(&Observed { snapshot, ..observed(1) });
+            let contents = Some(Arc::new(Contents { revision: Some(revision), ..Contents::default() }));
+            let pin = Pin { generation: 1, since: 0 };
+            publication.pin(Some(&Pinned { pin, waiting: None, contents }), Instant::now());
+            assert_eq!(publication.served().observed, Some(Revision(expected)), "{revision} of {position:?}");
+        }
     }
 
     #[test]
