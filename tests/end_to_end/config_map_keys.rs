@@ -21,7 +21,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("limit-conn-status-code", "429", "limit_conn_status 429;"),
     ("limit-rate", "900", "limit_rate 900k;"),
     ("limit-rate-after", "50", "limit_rate_after 50k;"),
-    ("load-balance", "least_conn", "least_conn;"),
+    ("load-balance", "least_conn", "random two least_conn;"),
     ("proxy-connect-timeout", "9", "proxy_connect_timeout 9s;"),
     ("proxy-http-version", "1.0", "proxy_http_version 1.0;"),
     ("proxy-next-upstream", "http_502", "proxy_next_upstream http_502 non_idempotent;"),
