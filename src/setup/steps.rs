@@ -1,7 +1,7 @@
 //! The steps of setup, with their purpose and their changes on this host.
 
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::edit;
@@ -107,7 +107,7 @@ impl Ground<'_> {
     /// The first folder of these patterns in which a file of this name would be included.
     fn included_folder(patterns: &[PathBuf], name: &str) -> Option<PathBuf> {
         let takes = |pattern: &&PathBuf| {
-            let last = pattern.file_name().map(|last| last.as_bytes());
+            let last = pattern.file_name().map(OsStrExt::as_bytes);
             last.is_some_and(|last| matches(last, name.as_bytes())) && pattern.parent().is_some_and(Path::is_dir)
         };
         patterns.iter().find(takes).and_then(|pattern| pattern.parent()).map(Path::to_owned)

@@ -152,9 +152,12 @@ fn member(set: &[u8]) -> Option<(u8, &[u8])> {
     }
 }
 
+/// Whether a class has a byte.
+type Has = fn(&u8) -> bool;
+
 /// A class of bytes, such as `[:digit:]`, and what is behind it.
-fn class(set: &[u8]) -> Option<(fn(&u8) -> bool, &[u8])> {
-    const CLASSES: [(&[u8], fn(&u8) -> bool); 7] = [
+fn class(set: &[u8]) -> Option<(Has, &[u8])> {
+    const CLASSES: [(&[u8], Has); 7] = [
         (b"[:alnum:]", u8::is_ascii_alphanumeric),
         (b"[:alpha:]", u8::is_ascii_alphabetic),
         (b"[:digit:]", u8::is_ascii_digit),

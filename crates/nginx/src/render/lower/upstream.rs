@@ -96,8 +96,8 @@ fn keepalive(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
 }
 
 /// The endpoint with fewer connections of two by chance. In turn, or by the fewest connections,
-/// each worker would begin with the first endpoint after each reload, which then gets most of a few
-/// requests: the start has to differ without files of others being written.
+/// each worker would begin with the first endpoint after each reload, which then gets most of a
+/// few requests: the start has to differ without files of others being written.
 pub const BY_CHANCE: &str = "random two least_conn";
 
 /// The load balancing directive, where this nginx has it.
