@@ -130,8 +130,8 @@ pub async fn replace(user: &mut AuthInfo) -> Result<Option<Timestamp>, PluginErr
 /// As many files as programs may have open where nobody says otherwise.
 const FILES: u64 = 1024;
 
-/// Gives the plugin the usual limit of open files, not the daemon's: it may use select(2), or close
-/// every file up to the limit.
+/// Gives the plugin the usual limit of open files, not the daemon's: it may use select(2), or
+/// close every file up to the limit.
 fn limit_files(plugin: Option<u32>) {
     let plugin = plugin.and_then(|plugin| rustix::process::Pid::from_raw(plugin.try_into().ok()?));
     let limit = getrlimit(Resource::Nofile);
