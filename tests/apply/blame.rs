@@ -31,18 +31,18 @@ fn files() -> Files {
 }
 
 #[test]
-fn what_is_too_much_only_together_is_no_files_fault() {
+fn what_is_refused_only_together_is_the_fault_of_no_single_file() {
     let six = || (0..6).fold(files(), |files, number| files.file(&format!("http/s{number}.conf"), "server {}\n", &[]));
     let too_many: fn(&str) -> Option<String> = |configuration| {
         let count = included(configuration).filter(|path| path.contains("/http/s")).count();
         (count > 3).then(|| "nginx: [emerg] could not build it".to_owned())
     };
-    let outcome_of_many = outcome(six(), 64, too_many);
-    let told = |words: &str| words.contains("it cannot load the configuration with this version: could not build it");
-    assert!(
-        matches!(&outcome_of_many, Outcome::RolledBack { generation: None, too_much: Some(words), .. } if told(words)),
-        "{outcome_of_many:?}"
-    );
+    let Outcome::Refused { complaints, .. } = outcome(six(), 64, too_many) else { panic!("not refused") };
+    let [Complaint { place: None, origin: None, words, suspects, .. }] = &complaints[..] else {
+        panic!("{complaints:?}")
+    };
+    let names: Vec<_> = suspects.iter().map(|suspect| &*suspect.name).collect();
+    assert_eq!((words.as_str(), &names[..]), ("could not build it", &["s3", "s2", "s1", "s0"][..]));
     // nginx runs out of memory with any object, and the file and line that it names mean nothing.
     let short: fn(&str) -> Option<String> = |configuration| {
         let last = included(configuration).filter(|path| path.contains("/http/s")).nth(3)?;
