@@ -1,7 +1,7 @@
 //! Proves that nginx refuses a suspected version before it stays in quarantine. It must not know
 //! how nginx is asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
 use super::searches::Searches;
@@ -14,8 +14,11 @@ use ingressd_apply::Complaint;
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::{Snapshot, Version};
 
-/// The most objects of which one cycle seeks the proof.
-const MOST: usize = 16;
+/// The most objects of which one cycle seeks the proof one by one.
+const MOST: usize = 4;
+
+/// The most tests of all suspects together in one cycle.
+const MOST_OF_ALL: usize = 8;
 
 /// How often one version is released, in case nginx takes it in a test and not in earnest.
 const MOST_RELEASES: u32 = 3;
@@ -39,11 +42,11 @@ impl Cycle {
     /// that nginx accepts beside what is in force. After a change it also looks again at those
     /// that it refused together with others only. Returns whether another cycle has to follow.
     pub(super) fn prove(&mut self, snapshot: &Snapshot, has_changed: bool, stages: &mut impl Stages) -> bool {
+        self.prove_together(snapshot, stages);
         let is_open = |proof| proof == Proof::Missing || has_changed && proof == Proof::Together;
-        let suspects = self.quarantine.entries().filter(|(_, entry)| is_open(entry.proof));
-        let mut suspects: Vec<_> = suspects.map(|(id, _)| Arc::clone(id)).collect();
+        let mut suspects = self.suspected(is_open);
         suspects.sort_by_cached_key(|id| age(snapshot, id));
-        let mut goes_on = self.quarantine.entries().filter(|(_, entry)| entry.proof == Proof::Missing).count() > MOST;
+        let mut goes_on = self.suspected(|proof| proof == Proof::Missing).len() > MOST;
         for id in suspects.into_iter().take(MOST) {
             match self.verdict(&id, snapshot, stages) {
                 None => return false,
@@ -61,6 +64,26 @@ impl Cycle {
             }
         }
         goes_on
+    }
+
+    /// Tests the suspected Ingresses without all others: nginx names many of them at once.
+    fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) {
+        for _ in 0..MOST_OF_ALL {
+            let mut suspects = self.suspected(|proof| proof == Proof::Missing);
+            suspects.retain(|id| id.kind == Kind::Ingress);
+            let named = self.refused_without_others(&suspects, snapshot, stages).unwrap_or_default();
+            let named = named.into_iter().filter_map(|complaint| Some(complaint.origin?.object));
+            let named: Vec<_> = named.filter(|id| suspects.contains(id)).collect();
+            if named.is_empty() {
+                break;
+            }
+            named.iter().for_each(|id| self.quarantine.prove(id, Proof::Alone));
+        }
+    }
+
+    fn suspected(&self, is_open: impl Fn(Proof) -> bool) -> Vec<Arc<ObjectId>> {
+        let open = self.quarantine.entries().filter(|(_, entry)| is_open(entry.proof));
+        open.map(|(id, _)| Arc::clone(id)).collect()
     }
 
     /// Whether the layer of settings from the cluster is what nginx refuses: without its change
@@ -87,35 +110,47 @@ impl Cycle {
 
     /// `None` where nginx cannot be asked now.
     fn verdict(&self, id: &Arc<ObjectId>, snapshot: &Snapshot, stages: &mut impl Stages) -> Option<Verdict> {
+        let entry = self.quarantine.get(id)?;
+        let is_missing = entry.proof == Proof::Missing;
+        let is_ingress = id.kind == Kind::Ingress;
+        if is_ingress
+            && is_missing
+            && !self.refused_without_others(std::slice::from_ref(id), snapshot, stages)?.is_empty()
+        {
+            return Some(Verdict::Guilty(Proof::Alone));
+        }
         let mut excluded = self.excluded(snapshot, &Searches::default());
         excluded.remove(id);
         if self.try_without(&excluded, snapshot, stages)?.is_empty() {
             return Some(Verdict::Innocent);
         }
-        if self.is_refused_alone(id, &excluded, snapshot, stages)? {
+        // What is no Ingress has no effect without one.
+        if !is_ingress {
             return Some(Verdict::Guilty(Proof::Alone));
         }
-        let is_known = self.quarantine.get(id).is_some_and(|entry| entry.proof == Proof::Together);
-        let younger = if is_known { None } else { self.younger(id, &excluded, snapshot, stages)? };
+        let younger = if is_missing { self.younger(id, &excluded, snapshot, stages)? } else { None };
         Some(younger.map_or(Verdict::Guilty(Proof::Together), |(other, complaint)| Verdict::Younger(other, complaint)))
     }
 
-    /// Whether nginx refuses this Ingress without any other one.
-    fn is_refused_alone(
+    /// What nginx says of these Ingresses without all others.
+    fn refused_without_others(
         &self,
-        id: &ObjectId,
-        excluded: &Excluded,
+        ids: &[Arc<ObjectId>],
         snapshot: &Snapshot,
         stages: &mut impl Stages,
-    ) -> Option<bool> {
-        if id.kind != Kind::Ingress {
-            return Some(false);
+    ) -> Option<Vec<Complaint>> {
+        if ids.is_empty() {
+            return Some(Vec::new());
         }
-        let mut alone = excluded.clone();
-        for other in snapshot.ingresses.iter().filter(|other| *other.id != *id) {
-            self.exclude(&other.id, true, snapshot, &mut alone);
+        let ids: BTreeSet<_> = ids.iter().collect();
+        let mut excluded = self.excluded(snapshot, &Searches::default());
+        for other in snapshot.ingresses.iter() {
+            match ids.contains(&other.id) {
+                true => drop(excluded.remove(&other.id)),
+                false => self.exclude(&other.id, true, snapshot, &mut excluded),
+            }
         }
-        Some(!self.try_without(&alone, snapshot, stages)?.is_empty())
+        self.try_without(&excluded, snapshot, stages)
     }
 
     /// The younger Ingress that changed with this object and that nginx refuses beside it and what
