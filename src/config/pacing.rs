@@ -35,7 +35,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "8",
-        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that accepts connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on, the time between reloads grows. At that number the daemon ends workers before the next reload, with their connections: those that took connections for the shortest time, because they have the fewest, and of these the oldest. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
+        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that accepts connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on, the time between reloads grows. At that number the daemon ends workers before the next reload, with their connections: the oldest, but those that took connections for a minute or longer come last, because they have the most. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
         set: |settings, value| {
             put(&mut settings.pacing.most_draining, value)?;
             match settings.pacing.most_draining {

@@ -32,20 +32,22 @@ impl Crowd {
 /// apart.
 const TOGETHER: u64 = 10;
 
-/// The workers that have to end before new ones replace the current workers: those that took
-/// connections for the shortest time, because they have the fewest, and of these the oldest.
-/// Nothing tells the connections of a worker to a process without further privileges.
+/// Workers that took connections for so long, in ticks, have gathered most of those that last.
+const LONG: u64 = 6000;
+
+/// The workers that have to end before new ones replace the current workers: the oldest, but those
+/// that took connections for long come last. Nothing tells the connections of a worker to a process
+/// without further privileges.
 pub fn surplus(table: &Table, generations: usize) -> Vec<Process> {
     let mut draining: Vec<_> = table.in_role(Role::Draining).collect();
     let workers = table.in_role(Role::Worker).count();
     let Crowd { draining: old, most } = Crowd::of(draining.len(), workers, generations);
     let starts = || table.children.iter().map(|(process, _)| process.started);
-    let took = |process: &Process| {
+    let took_long = |process: &Process| {
         let next = starts().filter(|start| *start > process.started + TOGETHER).min();
-        next.map_or(u64::MAX, |next| next - process.started)
+        next.is_none_or(|next| next - process.started >= LONG)
     };
-    // Times that differ by less than a factor of two say nothing.
-    draining.sort_by_cached_key(|process| (took(process).checked_ilog2(), process.started, process.pid));
+    draining.sort_by_cached_key(|process| (took_long(process), process.started, process.pid));
     draining.truncate((old + workers).saturating_sub(most));
     draining
 }
@@ -58,14 +60,14 @@ mod tests {
     fn table(workers: u32, draining: &[(u32, u64)]) -> Table {
         let process = |pid, started| Process { pid, started };
         let old = draining.iter().map(|(pid, started)| (process(*pid, *started), Role::Draining));
-        let new = (0..workers).map(|number| (process(900 + number, 900), Role::Worker));
-        Table { at: 1000, master: process(1, 1), effort: Effort::default(), children: old.chain(new).collect() }
+        let new = (0..workers).map(|number| (process(900 + number, 9000), Role::Worker));
+        Table { at: 10_000, master: process(1, 1), effort: Effort::default(), children: old.chain(new).collect() }
     }
 
     #[test]
-    fn those_that_took_connections_for_the_shortest_time_make_room() {
+    fn the_oldest_that_did_not_take_connections_for_long_make_room() {
         let old = &[(40, 140), (10, 310), (30, 120), (20, 310), (31, 120)];
-        let after_long = &[(30, 100), (31, 500), (32, 520), (33, 545)];
+        let after_long = &[(30, 100), (31, 7000), (32, 7020), (33, 7045)];
         for (what, workers, draining, generations, expected) in [
             ("nobody drains", 2, &[][..], 2, &[][..]),
             ("there is room", 2, old, 4, &[]),
@@ -74,7 +76,7 @@ mod tests {
             ("and as many as it takes", 2, old, 2, &[30, 31, 40]),
             ("without a worker that takes connections", 0, old, 4, &[30]),
             ("one that took connections for long stays", 1, after_long, 4, &[31]),
-            ("until there is no other", 1, after_long, 2, &[31, 32, 30]),
+            ("until there is no other", 1, after_long, 1, &[31, 32, 33, 30]),
         ] {
             let ended: Vec<_> = surplus(&table(workers, draining), generations).iter().map(|one| one.pid).collect();
             assert_eq!(ended, expected, "{what}");
