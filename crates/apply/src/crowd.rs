@@ -36,8 +36,8 @@ const TOGETHER: u64 = 10;
 const LONG: u64 = 6000;
 
 /// The workers that have to end before new ones replace the current workers: the oldest, but those
-/// that took connections for long come last. Nothing tells the connections of a worker to a process
-/// without further privileges.
+/// that took connections for long come last. A process without further privileges does not see the
+/// connections of a worker.
 pub fn surplus(table: &Table, generations: usize) -> Vec<Process> {
     let mut draining: Vec<_> = table.in_role(Role::Draining).collect();
     let workers = table.in_role(Role::Worker).count();
