@@ -35,10 +35,10 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "8",
-        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that accepts connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on, the time between reloads grows. At that number the daemon ends workers before the next reload, with their connections: the oldest, but those that took connections for a minute or longer come last, because they have the most. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
+        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that accepts connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on, the time between reloads grows (`pacing.draining-time`). At that number the daemon ends workers before the next reload, with their connections: the oldest, but those that took connections for a minute or longer come last, because they have the most. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
         set: |settings, value| {
-            put(&mut settings.pacing.most_draining, value)?;
-            match settings.pacing.most_draining {
+            put(&mut settings.pacing.draining.generations, value)?;
+            match settings.pacing.draining.generations {
                 0 | 1 => {
                     Err("it is not at least 2: the workers that the last reload replaced could finish nothing"
                         .to_owned())
@@ -48,12 +48,12 @@ pub const ROWS: &[Row] = &[
         },
     },
     Row {
-        key: "pacing.crowded-spacing",
+        key: "pacing.draining-time",
         scope: Scope::Node,
         form: Form::Duration,
-        default: r#""5s""#,
-        doc: "Time from the start of one reload to the start of the next when there are as many old workers as `pacing.most-draining` allows; with fewer it is shorter, down to zero at half of them. It overrides `pacing.ceiling`. So endless changes end connections of one generation in this time, and those of a generation that took connections for long come last.",
-        set: |settings, value| put(&mut settings.pacing.crowded_spacing, value),
+        default: r#""40s""#,
+        doc: "How long the daemon leaves old workers at least to finish their connections. While there are more than half as many as `pacing.most-draining` allows, it spaces reloads so that each gets this time, whatever `pacing.ceiling` says: with the defaults and endless changes a change waits for 5 s as a rule, and after a burst of them for 10 s.",
+        set: |settings, value| put(&mut settings.pacing.draining.time, value),
     },
     Row {
         key: "pacing.recheck",

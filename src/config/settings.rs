@@ -14,6 +14,7 @@ use super::table::rows;
 use super::written::Layers;
 use crate::translate::SnippetKind;
 use crate::{publish, translate};
+use ingressd_apply::Allowance;
 use ingressd_model::{HostName, Instance};
 use ingressd_nginx as nginx;
 use ingressd_nginx::render::Templates;
@@ -147,11 +148,8 @@ pub struct Pacing {
     /// The longest time that a change waits, not counting a running reload, and while more old
     /// workers are allowed.
     pub ceiling: Duration,
-    /// How many generations of old workers may finish their connections at once.
-    pub most_draining: usize,
-    /// The least time from the start of one reload to the start of the next when that many
-    /// generations drain.
-    pub crowded_spacing: Duration,
+    /// How much old workers are given to finish their connections.
+    pub draining: Allowance,
     /// How often nginx is checked for a stop, start or crash.
     pub recheck: Duration,
 }

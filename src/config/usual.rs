@@ -85,7 +85,7 @@ impl Usual for apply::Options {
             nginx_configuration: Some(nginx.configuration.clone()),
             keep: apply.kept_generations,
             confirm_timeout: apply.confirm_timeout,
-            most_draining: pacing.most_draining,
+            draining: pacing.draining,
             ..apply::Options::empty()
         }
     }

@@ -148,7 +148,7 @@ impl Pipeline {
                 turn: Some(lock::beside(&settings.nginx.pid_file)),
                 keep: settings.apply.kept_generations.max(2),
                 confirm_timeout: settings.apply.confirm_timeout,
-                most_draining: settings.pacing.most_draining,
+                draining: settings.pacing.draining,
                 workers_group: survey.workers_group,
                 instance: settings.instance.clone(),
                 ..Options::usual()

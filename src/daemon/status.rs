@@ -193,17 +193,18 @@ impl Status {
 
     /// The finding that old workers come close to their limit.
     fn crowd_finding(&self) -> Option<Finding> {
-        let Crowd { draining, most } = self.crowd;
+        let Crowd { draining, most, .. } = self.crowd;
         let tell = || {
             let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
             let note = format!(
-                "{draining} of at most {most} old workers finish their connections, so the time between reloads \
-                    grows, and at {most} the oldest workers are ended; long connections, such as WebSockets, keep \
-                    them; pacing.most-draining allows more of them, which takes memory"
+                "{draining} of at most {most} old workers finish their connections, so reloads wait until \
+                    each had its time (pacing.draining-time), and at {most} the oldest workers are ended; long \
+                    connections, such as WebSockets, keep them; pacing.most-draining allows more of them, which \
+                    takes memory"
             );
             Finding::new(Reason::DrainingWorkers, Origin::object(&nginx), note)
         };
-        (self.crowd.pressure().0 > 0).then(tell)
+        self.crowd.is_dense().then(tell)
     }
 
     /// How many hosts are served.

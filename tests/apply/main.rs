@@ -18,7 +18,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use files::Files;
-use ingressd_apply::{Applier, Options, Outcome, Step, Steps, Survey};
+use ingressd_apply::{Allowance, Applier, Options, Outcome, Step, Steps, Survey};
 use ingressd_model::Instance;
 use ingressd_model::catalogue::Version;
 use nginx::{Nginx, eventually, hold, hold_body, is_open};
@@ -198,7 +198,7 @@ fn a_worker_that_dies_and_a_connection_that_stays_do_not_matter() {
 #[test]
 fn connections_that_never_end_keep_no_more_old_workers_than_may_be() {
     let nginx = Nginx::started();
-    let options = Options { most_draining: 3, ..nginx.options() };
+    let options = Options { draining: Allowance { generations: 3, time: Duration::ZERO }, ..nginx.options() };
     let mut applier = Applier::open(options, nginx.system()).unwrap();
     let files = |number: usize| {
         let body = format!("add_header n {number};\n  location / {{ proxy_pass http://127.0.0.1:1; }}");

@@ -1,9 +1,10 @@
 //! A namespace with many long connections or many mistakes does not delay other namespaces.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use rig::client::{WebSocket, get};
 use rig::manifests::ingress;
@@ -15,7 +16,7 @@ fn connections_that_last_keep_few_old_workers_and_nobodys_change_waiting() {
     const GENERATIONS: usize = 3;
     rig::run(async |rig| {
         rig.daemon.set("pacing.most-draining", &GENERATIONS.to_string());
-        rig.daemon.set("pacing.crowded-spacing", "2s");
+        rig.daemon.set("pacing.draining-time", "2s");
         rig.daemon.set("pacing.spacing", "100ms");
         let lasting = ingress("lasting").namespace("default").host("lasting.example", "web").build();
         rig.manifests.write("lasting.yaml", &[lasting]);
@@ -38,6 +39,47 @@ fn connections_that_last_keep_few_old_workers_and_nobodys_change_waiting() {
         assert!(tells(&status, "Host nginx", "DrainingWorkers"), "{}", status["findings"]);
         assert!(sockets[0].say("x").await.is_err(), "the oldest worker had it");
         assert_eq!(sockets[9].say("x").await.unwrap(), "x");
+    });
+}
+
+#[test]
+fn each_connection_gets_its_time_however_many_changes_come() {
+    const SOCKETS: usize = 200;
+    const TIME: Duration = Duration::from_secs(3);
+    rig::run(async |rig| {
+        rig.daemon.set("pacing.most-draining", "3");
+        rig.daemon.set("pacing.draining-time", "3s");
+        rig.daemon.set("pacing.spacing", "50ms");
+        let lasting = ingress("lasting").namespace("default").host("lasting.example", "web").build();
+        rig.manifests.write("lasting.yaml", &[lasting]);
+        rig.start().await;
+        let mut sockets = JoinSet::new();
+        let (mut number, mut replaced) = (0, Vec::new());
+        // Until those are cut that many reloads ago were the first.
+        let mut cut = Vec::new();
+        while cut.len() < SOCKETS {
+            for _ in 0..if number == 0 { SOCKETS } else { 2 } {
+                let socket = get("http://lasting.example/").open_websocket().await.unwrap();
+                let opened = number;
+                sockets.spawn(async move {
+                    socket.closed().await;
+                    (opened, Instant::now())
+                });
+            }
+            let before = Instant::now();
+            let host = format!("change-{number}.example");
+            rig.manifests.write("change.yaml", &[ingress("change").host(&host, "web").build()]);
+            get(&format!("http://{host}/")).send_until("the change", |reply| reply.status == 200).await;
+            replaced.push(before);
+            number += 1;
+            while let Some(ended) = sockets.try_join_next() {
+                let (opened, closed): (usize, Instant) = ended.unwrap();
+                let lasted = closed - replaced[opened];
+                assert!(lasted >= TIME, "sockets of change {opened} were closed by {number} after {lasted:?}");
+                cut.push(opened);
+            }
+        }
+        assert!(number > 3, "{number} changes");
     });
 }
 

@@ -175,7 +175,7 @@ fn told(rig: &Rig, url: &str) -> Value {
 }
 
 /// Which Service answers by what the command says, or the status.
-fn explained(rig: &Rig, url: &str) -> String {
+pub fn explained(rig: &Rig, url: &str) -> String {
     let told = told(rig, url);
     let is_https = url.starts_with("https:");
     let socket = if is_https { "0.0.0.0:443" } else { "0.0.0.0:80" };

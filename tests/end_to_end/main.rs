@@ -48,6 +48,7 @@ mod instances;
 mod load;
 mod many;
 mod mirrors;
+mod modelled;
 mod modules;
 mod operation;
 mod other_sites;

@@ -114,8 +114,13 @@ fn refused(objects: &[Value], judge: &judge::Judge) -> Result<(), String> {
         let metadata = json!({"namespace": namespace, "name": "empty"});
         json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}})
     });
-    let objects: String = objects.iter().chain(&empty).map(|object| format!("\n---\n{object}")).collect();
-    let files = produce(&inputs::snapshot(&(prelude + &objects)), judge.version).files;
+    let made = |objects: Vec<&Value>| {
+        let objects: String = objects.iter().map(|object| format!("\n---\n{object}")).collect();
+        produce(&inputs::snapshot(&(prelude.clone() + &objects)), judge.version).files
+    };
+    let objects: Vec<_> = objects.iter().chain(&empty).collect();
+    let files = made(objects.clone());
+    assert_eq!(files, made(objects.into_iter().rev().collect()), "whatever the order of the objects");
     judge.accepts(&files).map_err(|words| format!("nginx {:?}: {words}", judge.version))
 }
 

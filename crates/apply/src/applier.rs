@@ -128,7 +128,7 @@ impl<H: Host> Applier<H> {
     /// Whether old workers are ended before the next reload, because there are too many.
     pub fn ends_workers(&mut self) -> bool {
         let table = self.master().ok().and_then(|master| self.host.table(master).ok()?);
-        table.is_some_and(|table| !surplus(&table, self.options.most_draining).is_empty())
+        table.is_some_and(|table| !surplus(&table, self.options.draining).is_empty())
     }
 
     /// Sets the group that the workers run as: the next files are written for it, even when their

@@ -129,7 +129,7 @@ impl<'a> Confirm<'a> {
         };
         let begun = Instant::now();
         let mut before = host.table(master)?;
-        let surplus = before.as_ref().map(|before| surplus(before, self.options.most_draining)).unwrap_or_default();
+        let surplus = before.as_ref().map(|before| surplus(before, self.options.draining)).unwrap_or_default();
         if !surplus.is_empty() {
             *ended += self.end(host, master, surplus);
             before = host.table(master)?;
@@ -155,7 +155,7 @@ impl<'a> Confirm<'a> {
         });
         let (begun, count) = (Instant::now(), workers.len() as u64);
         if count > 0 {
-            let most = self.options.most_draining;
+            let most = self.options.draining.generations;
             tracing::warn!(
                 "{} ended, and their connections with them: no more than {most} for each worker may finish theirs at once \
                  (pacing.most-draining)",

@@ -1,6 +1,21 @@
-//! Old workers that finish their connections: how many there may be, and which end first.
+//! Old workers that finish their connections: how many there may be, which end first, and when the
+//! next reload leaves them the time that they are promised.
+
+use std::time::Duration;
 
 use super::process::{Process, Role, Table};
+
+/// How much old workers are given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Allowance {
+    /// How many generations of them may finish their connections at once.
+    ///
+    /// An old worker costs above all the memory of its configuration, and the workers of one
+    /// generation share it: so generations are counted.
+    pub generations: usize,
+    /// How long each may at least.
+    pub time: Duration,
+}
 
 /// The number of old workers, and the most there may be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -9,23 +24,8 @@ pub struct Crowd {
     pub draining: usize,
     /// The most that may.
     pub most: usize,
-}
-
-impl Crowd {
-    /// Computes the limit for `workers` that accept connections and a number of generations that
-    /// may drain.
-    ///
-    /// An old worker costs above all the memory of its configuration, and the workers of one
-    /// generation share it: so generations are counted.
-    pub fn of(draining: usize, workers: usize, generations: usize) -> Self {
-        Crowd { draining, most: generations.saturating_mul(workers.max(1)) }
-    }
-
-    /// How far the number has gone from half of the limit to the limit, as a fraction.
-    pub fn pressure(self) -> (usize, usize) {
-        let most = self.most.max(1);
-        (self.draining.saturating_mul(2).saturating_sub(most).min(most), most)
-    }
+    /// How long the next reload waits from now on, so that none has to end before its time.
+    pub pause: Duration,
 }
 
 /// The workers of one generation start within this time, in ticks of 10 ms; reloads are further
@@ -35,27 +35,74 @@ const TOGETHER: u64 = 10;
 /// Workers that took connections for so long, in ticks, have gathered most of those that last.
 const LONG: u64 = 6000;
 
-/// The workers that have to end before new ones replace the current workers: the oldest, but those
-/// that took connections for long come last. A process without further privileges does not see the
-/// connections of a worker.
-pub fn surplus(table: &Table, generations: usize) -> Vec<Process> {
-    let mut draining: Vec<_> = table.in_role(Role::Draining).collect();
-    let workers = table.in_role(Role::Worker).count();
-    let Crowd { draining: old, most } = Crowd::of(draining.len(), workers, generations);
+impl Crowd {
+    /// The old workers of this nginx; without a table nothing runs.
+    pub fn of(table: Option<&Table>, allowed: Allowance) -> Self {
+        let Some(table) = table else { return Crowd { most: allowed.generations, ..Crowd::default() } };
+        let draining = table.in_role(Role::Draining).count();
+        let most = allowed.generations.saturating_mul(table.in_role(Role::Worker).count().max(1));
+        let crowd = Crowd { draining, most, pause: Duration::ZERO };
+        Crowd { pause: if crowd.is_dense() { pause(table, most, allowed.time) } else { Duration::ZERO }, ..crowd }
+    }
+
+    /// Whether there are more than half as many as there may be.
+    pub fn is_dense(self) -> bool {
+        self.draining.saturating_mul(2) > self.most
+    }
+}
+
+/// An old worker, and when a reload replaced it, in ticks since boot.
+struct Old {
+    process: Process,
+    replaced: u64,
+}
+
+/// The old workers in the order in which they end when there are too many: the oldest first, but
+/// those that took connections for long come last. A process without further privileges does not
+/// see the connections of a worker.
+fn order(table: &Table) -> Vec<Old> {
     let starts = || table.children.iter().map(|(process, _)| process.started);
-    let took_long = |process: &Process| {
+    let old = |process: Process| {
         let next = starts().filter(|start| *start > process.started + TOGETHER).min();
-        next.is_none_or(|next| next - process.started >= LONG)
+        Old { process, replaced: next.unwrap_or(table.at) }
     };
-    draining.sort_by_cached_key(|process| (took_long(process), process.started, process.pid));
-    draining.truncate((old + workers).saturating_sub(most));
+    let mut draining: Vec<_> = table.in_role(Role::Draining).map(old).collect();
+    draining.sort_by_key(|Old { process, replaced }| {
+        (replaced.saturating_sub(process.started) >= LONG, process.started, process.pid)
+    });
     draining
+}
+
+/// How long the next reload waits from now on. Each reload adds as many old workers as there are
+/// workers; the reloads until it is the turn of an old worker share the time that it has left.
+fn pause(table: &Table, most: usize, time: Duration) -> Duration {
+    let Some(last) = table.in_role(Role::Worker).map(|worker| worker.started).max() else { return Duration::ZERO };
+    let (old, workers) = (order(table), table.in_role(Role::Worker).count());
+    let free = most.saturating_sub(old.len());
+    let ticks = |ticks: u64| Duration::from_millis(ticks.saturating_mul(10));
+    let spacings = old.iter().enumerate().map(|(number, Old { replaced, .. })| {
+        let left = time.saturating_sub(ticks(last.saturating_sub(*replaced)));
+        left / u32::try_from((free + number) / workers + 1).unwrap_or(u32::MAX)
+    });
+    spacings.max().unwrap_or_default().saturating_sub(ticks(table.at.saturating_sub(last)))
+}
+
+/// The workers that have to end before new ones replace the current workers.
+pub fn surplus(table: &Table, allowed: Allowance) -> Vec<Process> {
+    let most = Crowd::of(Some(table), allowed).most;
+    let mut old = order(table);
+    old.truncate((old.len() + table.in_role(Role::Worker).count()).saturating_sub(most));
+    old.into_iter().map(|old| old.process).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::process::Effort;
+
+    fn allowed(generations: usize) -> Allowance {
+        Allowance { generations, time: Duration::from_secs(40) }
+    }
 
     fn table(workers: u32, draining: &[(u32, u64)]) -> Table {
         let process = |pid, started| Process { pid, started };
@@ -78,17 +125,29 @@ mod tests {
             ("one that took connections for long stays", 1, after_long, 4, &[31]),
             ("until there is no other", 1, after_long, 1, &[31, 32, 33, 30]),
         ] {
-            let ended: Vec<_> = surplus(&table(workers, draining), generations).iter().map(|one| one.pid).collect();
+            let ended: Vec<_> =
+                surplus(&table(workers, draining), allowed(generations)).iter().map(|one| one.pid).collect();
             assert_eq!(ended, expected, "{what}");
         }
     }
 
     #[test]
-    fn from_half_of_the_ceiling_on_there_is_pressure() {
-        let rows = [(0, (0, 16)), (8, (0, 16)), (9, (2, 16)), (12, (8, 16)), (16, (16, 16)), (40, (16, 16))];
-        for (draining, expected) in rows {
-            assert_eq!(Crowd::of(draining, 2, 8).pressure(), expected, "{draining}");
+    fn the_time_that_is_left_is_shared_by_the_reloads_until_a_worker_has_to_end() {
+        // The workers of now started at 9000 ticks, and it is 10000: the last reload was 10 s ago.
+        let seconds = |draining: &[(u32, u64)], generations| {
+            Crowd::of(Some(&table(1, draining)), allowed(generations)).pause.as_secs()
+        };
+        let young = &[(1, 8600), (2, 8700), (3, 8800), (4, 8900)];
+        for (what, draining, generations, expected) in [
+            ("nobody drains", &[][..], 2, 0),
+            ("up to half of them", young, 8, 0),
+            ("the oldest one has 37 s of 40 from the last reload on, for four reloads", young, 7, 0),
+            ("for three", young, 6, 37 / 3 - 10),
+            ("for one: it drained for 3 s when the last one came", young, 4, 37 - 10),
+            ("the oldest had its time, and the other has 40 s for two", &[(1, 3000), (2, 5000)], 2, 40 / 2 - 10),
+        ] {
+            assert_eq!(seconds(draining, generations), expected, "{what}");
         }
-        assert_eq!(Crowd::default().pressure(), (0, 1), "of an nginx that nobody has seen");
+        assert_eq!(Crowd::of(None, allowed(8)), Crowd { most: 8, ..Crowd::default() });
     }
 }

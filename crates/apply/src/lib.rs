@@ -31,7 +31,7 @@ mod verdict;
 
 pub use applier::{Applier, NginxState, Pinned};
 pub use cause::{Cause, Change};
-pub use crowd::Crowd;
+pub use crowd::{Allowance, Crowd};
 pub use error::{ApplyError, is_shortage};
 pub use history::{Difference, History, Kept, Side};
 pub use host::{Host, NoMaster, System, SystemOptions, Tested, build_information, host_stops};

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use ingressd_model::Instance;
 
+use super::crowd::Allowance;
+
 /// Folders, limits and waiting times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -30,8 +32,8 @@ pub struct Options {
     pub resignation: Duration,
     /// How often the process table is read while waiting.
     pub poll: Duration,
-    /// How many generations of old workers may finish their connections at once.
-    pub most_draining: usize,
+    /// How much old workers are given to finish their connections.
+    pub draining: Allowance,
     /// How many culprits one apply looks for before it stops and reports those it found.
     pub culprits: usize,
     /// The group ID of nginx's workers: they open password files themselves, so these are readable
@@ -54,7 +56,7 @@ impl Options {
             suspicion: Duration::from_secs(1),
             resignation: Duration::from_secs(5),
             poll: Duration::from_millis(3),
-            most_draining: 0,
+            draining: Allowance::default(),
             culprits: 64,
             workers_group: None,
             instance: Instance::default(),

@@ -41,7 +41,7 @@ fn example() -> String {
     let status = Status {
         generation: Some(3),
         workers: 2,
-        crowd: ingressd_apply::Crowd::of(0, 2, 8),
+        crowd: ingressd_apply::Crowd { most: 16, ..Default::default() },
         ended: 4,
         data_read: Some(now),
         certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),

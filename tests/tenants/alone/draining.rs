@@ -28,7 +28,7 @@ fn memory(rig: &Rig) -> u64 {
 /// Starts with few old workers allowed, and with reloads that follow each other soon.
 async fn begin(rig: &mut Rig, name: &str) -> [Scene; 2] {
     rig.daemon.set("pacing.most-draining", &MOST.to_string());
-    rig.daemon.set("pacing.crowded-spacing", "100ms");
+    rig.daemon.set("pacing.draining-time", "0s");
     rig.daemon.set("pacing.spacing", "50ms");
     let scenes = scenes(name);
     write_services(rig, &scenes);

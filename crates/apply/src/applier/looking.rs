@@ -126,20 +126,19 @@ impl<H: Host> Applier<H> {
         let master = match self.host.master() {
             Ok(master) => master,
             Err(NoMaster::Down(why)) => {
-                let crowd = Crowd::of(0, 0, self.options.most_draining);
+                let crowd = Crowd::of(None, self.options.draining);
                 return Ok(NginxState { crowd, ..NginxState::of(Err(why)) });
             }
             Err(NoMaster::Unknown(why)) => return Err(ApplyError::unseen(why)),
         };
         let table = self.host.table(master)?;
-        let count = |role| table.as_ref().map_or(0, |table| table.in_role(role).count());
-        let (workers, draining) = (count(Role::Worker), count(Role::Draining));
+        let workers = table.as_ref().map_or(0, |table| table.in_role(Role::Worker).count());
         // A host that is stalled for half a second must not make the node unready: ask once more.
         let served = match self.host.served()? {
             None => self.host.served()?,
             served => served,
         };
-        let crowd = Crowd::of(draining, workers, self.options.most_draining);
+        let crowd = Crowd::of(table.as_ref(), self.options.draining);
         Ok(NginxState { workers, crowd, served, ..NginxState::of(Ok(master.pid)) })
     }
 

@@ -40,4 +40,9 @@ impl WebSocket {
         let message = self.0.next().await.ok_or_else(|| Failure::WebSocket("it was closed".to_owned()))?;
         Ok(message.map_err(failed)?.into_text().map_err(failed)?.to_string())
     }
+
+    /// Waits until the other end closes it.
+    pub async fn closed(mut self) {
+        while let Some(Ok(_)) = self.0.next().await {}
+    }
 }
