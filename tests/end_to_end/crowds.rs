@@ -45,10 +45,10 @@ fn connections_that_last_keep_few_old_workers_and_nobodys_change_waiting() {
 #[test]
 fn each_connection_gets_its_time_however_many_changes_come() {
     const SOCKETS: usize = 200;
-    const TIME: Duration = Duration::from_secs(3);
+    const TIME: Duration = Duration::from_secs(8);
     rig::run(async |rig| {
         rig.daemon.set("pacing.most-draining", "3");
-        rig.daemon.set("pacing.draining-time", "3s");
+        rig.daemon.set("pacing.draining-time", "8s");
         rig.daemon.set("pacing.spacing", "50ms");
         let lasting = ingress("lasting").namespace("default").host("lasting.example", "web").build();
         rig.manifests.write("lasting.yaml", &[lasting]);
