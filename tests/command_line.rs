@@ -11,6 +11,9 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     (&["--version"], 0, ""),
     (&["--help"], 0, ""),
     (&["completions", "bash"], 0, ""),
+    (&["templates"], 0, ""),
+    (&["templates", "location"], 0, ""),
+    (&["templates", "place"], 64, "invalid value 'place'"),
     (&[], 64, "Usage"),
     (&["dance"], 64, "unrecognized subcommand"),
     (&["run", "--set", "log.level"], 64, "KEY=VALUE"),
@@ -107,6 +110,7 @@ fn closed() -> Stdio {
 const PRINTING: &[(&[&str], i32)] = &[
     (&["--help"], 0),
     (&["completions", "bash"], 0),
+    (&["templates", "server"], 0),
     (&["kubeconfig", "--print"], 0),
     // Their backends are on loopback, which is a finding.
     (&["check", "examples/demo"], 1),

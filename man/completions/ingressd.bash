@@ -67,6 +67,9 @@ _ingressd() {
             ingressd,status)
                 cmd="ingressd__subcmd__status"
                 ;;
+            ingressd,templates)
+                cmd="ingressd__subcmd__templates"
+                ;;
             ingressd,undrain)
                 cmd="ingressd__subcmd__undrain"
                 ;;
@@ -121,6 +124,9 @@ _ingressd() {
             ingressd__subcmd__help,status)
                 cmd="ingressd__subcmd__help__subcmd__status"
                 ;;
+            ingressd__subcmd__help,templates)
+                cmd="ingressd__subcmd__help__subcmd__templates"
+                ;;
             ingressd__subcmd__help,undrain)
                 cmd="ingressd__subcmd__help__subcmd__undrain"
                 ;;
@@ -173,7 +179,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
+            opts="-h -V --help --version run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -443,7 +449,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
+            opts="run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -737,6 +743,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__templates)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1317,6 +1337,20 @@ _ingressd() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__templates)
+            opts="-h --help backend backends fastcgi_headers fastcgi_headers_by_port fastcgi_headers_detailed fastcgi_headers_detailed_by_port fastcgi_headers_detailed_told fastcgi_headers_told fastcgi_params grpc_headers grpc_headers_by_port grpc_headers_detailed grpc_headers_detailed_by_port grpc_headers_detailed_told grpc_headers_told listens location proxy_headers proxy_headers_by_port proxy_headers_detailed proxy_headers_detailed_by_port proxy_headers_detailed_told proxy_headers_told server server_name statements status stream stream_upstream strict_paths tables told upstream"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -219,6 +219,7 @@ const ENDS: &[(&str, &[End])] = &[
             BAD_SETTINGS,
         ],
     ),
+    ("templates", &[(Exit::Success, "the text or the names are printed"), NO_OUTPUT]),
     ("undrain", &[(Exit::Success, "the daemon has noted the order"), NO_DAEMON, NO_SOCKET, BAD_SETTINGS]),
 ];
 

@@ -26,6 +26,7 @@ pub mod run;
 pub mod settings;
 pub mod setup;
 pub mod status;
+pub mod templates;
 
 use std::ffi::OsString;
 
@@ -80,6 +81,8 @@ pub enum Command {
     /// Serve example manifests with a private nginx until Ctrl-C.
     #[cfg(feature = "demo")]
     Demo(demo::Arguments),
+    /// Print the program's templates of nginx's configuration, to begin your own from.
+    Templates(templates::Arguments),
     /// Print a completion script for a shell.
     Completions(generate::Arguments),
 }
@@ -114,6 +117,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Migrate(arguments) => migrate::run(&arguments),
         #[cfg(feature = "demo")]
         Command::Demo(arguments) => Ok(demo::run(&arguments)),
+        Command::Templates(arguments) => templates::run(&arguments),
         Command::Completions(arguments) => generate::run(&arguments),
     };
     let exit = ended.unwrap_or_else(|exit| exit);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST};
 use hyper::http::uri::Authority;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use super::metrics::{Heartbeat, Metrics, StubStatus};
+use super::metrics::{Format, Heartbeat, Metrics, StubStatus};
 use super::room::{Attention, Room};
 use super::status::Status;
 use ingressd_model::HostName;
@@ -117,7 +117,9 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
             let nginx = *facts.nginx.borrow();
             let stub_status = StubStatus::ask(nginx).await;
             let content = facts.metrics.encode(&status, stub_status, now);
-            response(StatusCode::OK, "application/openmetrics-text; version=1.0.0; charset=utf-8", content)
+            let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
+            let format = Format::accepted(accept.unwrap_or_default());
+            response(StatusCode::OK, format.content_type(), format.write(content))
         }
         "/status.json" => response(StatusCode::OK, "application/json", status.json(now).to_string()),
         _ => text(StatusCode::NOT_FOUND, "there are /healthz, /readyz, /metrics and /status.json\n".to_owned()),
@@ -214,6 +216,9 @@ mod tests {
         });
         let (code, body) = get(address, &path("/metrics")).await;
         assert!(code == 200 && body.ends_with("# EOF\n"), "{body}");
+        let plain = "GET /metrics HTTP/1.0\r\nAccept: text/plain\r\n\r\n";
+        let (code, body) = get(address, plain).await;
+        assert!(code == 200 && body.contains("_total counter\n") && !body.contains("# EOF"), "{body}");
         let (code, body) = get(address, &path("/status.json")).await;
         assert!(code == 200 && serde_json::from_str::<serde_json::Value>(&body).unwrap()["phase"] == "nginx-down");
         assert_eq!(get(address, &path("/")).await.0, 404);

@@ -1,5 +1,7 @@
 //! Metrics for Prometheus: events are counted here, the present state is read from the status.
 
+mod exposition;
+
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -18,6 +20,8 @@ use super::status::Status;
 use crate::publish::{Counts, Life, Outlook, Peer, View};
 use ingressd_apply::Outcome;
 use ingressd_model::finding::Reason;
+
+pub use exposition::Format;
 
 /// The path of nginx's connection counters, on the status address.
 const STUB_STATUS_PATH: &str = "/stub_status";

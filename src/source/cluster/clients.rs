@@ -178,3 +178,40 @@ impl std::fmt::Debug for Clients {
         formatter.debug_struct("Clients").field("requests", &self.requests).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// `{"told":true}`, compressed.
+    const COMPRESSED: [u8; 33] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 86, 42, 201, 207, 73, 81, 178, 42, 41, 42, 77, 173, 5, 0, 1, 120, 1,
+        114, 13, 0, 0, 0,
+    ];
+
+    /// API servers compress long lists for those who ask for it.
+    #[tokio::test]
+    async fn compressed_answers_are_asked_for_and_read() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (mut head, mut part) = (Vec::new(), [0; 4096]);
+            while !head.ends_with(b"\r\n\r\n") {
+                let count = stream.read(&mut part).await.unwrap();
+                head.extend_from_slice(&part[..count]);
+            }
+            let answer = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 33\r\n\r\n";
+            stream.write_all(&[answer.as_bytes(), &COMPRESSED].concat()).await.unwrap();
+            String::from_utf8(head).unwrap()
+        });
+        let connections = Connections::new(&Config::new(url.parse().unwrap())).unwrap();
+        let request = http::Request::get("/api").body(Vec::new()).unwrap();
+        let answer: serde_json::Value = connections.client(Purpose::Watch).request(request).await.unwrap();
+        assert_eq!(answer, serde_json::json!({"told": true}));
+        assert!(server.await.unwrap().contains("accept-encoding: gzip"));
+    }
+}

@@ -39,6 +39,12 @@ impl Templates {
         names
     }
 
+    /// The text of a template of the program; `None` when there is none of this name.
+    pub fn text(name: &str) -> Option<String> {
+        let sources = sources(&Instance::default(), &Texts::new());
+        sources.into_iter().find(|source| source.name == name).map(|source| source.text)
+    }
+
     /// A digest of these texts; `None` where only the program's own are used.
     pub fn digest(&self) -> Option<Digest> {
         let texts = self.0.iter().map(|(name, text)| format!("{name} {}\n{text}", text.len()));
