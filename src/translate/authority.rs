@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
+use rustls_pki_types::CertificateRevocationListDer;
 use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
 use x509_parser::prelude::{CertificateRevocationList, FromDer as _, X509Certificate};
 
-use super::certificate::{Fault, write_block};
+use super::certificate::{Fault, certificates, write_block};
+use super::pem::tidy;
 use ingressd_model::{Authority, Origin};
 use ingressd_objects::Stored;
 
@@ -28,9 +29,8 @@ const LONGEST_REVOKED: usize = 256 << 10;
 pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<Authority>, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
-    let Some(certificates) = value(CERTIFICATES) else { return Ok(None) };
-    let certificates =
-        CertificateDer::pem_slice_iter(certificates).collect::<Result<Vec<_>, _>>().map_err(|_| "ca.crt is not PEM")?;
+    let Some(bundle) = value(CERTIFICATES) else { return Ok(None) };
+    let certificates = certificates(bundle).map_err(|_| "ca.crt is not PEM")?;
     let length = certificates.iter().map(|certificate| certificate.len()).sum::<usize>();
     if certificates.is_empty() {
         return Err("ca.crt holds no certificate");
@@ -53,7 +53,8 @@ pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<Authority>, Fault> {
 /// The revocation lists. If there is any list, TLS libraries accept no certificate whose CA has
 /// none.
 fn revoked(lists: &[u8], authorities: &[X509Certificate<'_>]) -> Result<Arc<[u8]>, Fault> {
-    let lists = CertificateRevocationListDer::pem_slice_iter(lists);
+    let lists = tidy(lists);
+    let lists = CertificateRevocationListDer::pem_slice_iter(&lists);
     let lists = lists.collect::<Result<Vec<_>, _>>().map_err(|_| "ca.crl is not PEM")?;
     if lists.is_empty() {
         return Err("ca.crl holds no list of revoked certificates; remove the key where nothing is revoked");

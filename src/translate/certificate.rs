@@ -7,11 +7,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use k8s_openapi::api::core::v1::Secret;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
-use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::oid_registry::OID_PKIX_ACCESS_DESCRIPTOR_OCSP;
 use x509_parser::prelude::{FromDer as _, GeneralName, ParsedExtension, X509Certificate};
 
+use super::pem::tidy;
 use super::{host, key};
 use ingressd_model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName, Validity};
 use ingressd_objects::{Stored, Version};
@@ -81,16 +82,28 @@ impl Certificates {
     }
 }
 
+/// The certificates in PEM, without what a trusted one has behind it.
+///
+/// # Errors
+///
+/// When a block cannot be read.
+pub fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
+    let whole = |certificate: CertificateDer<'static>| match X509Certificate::from_der(&certificate) {
+        Ok((rest, _)) if !rest.is_empty() => certificate[..certificate.len() - rest.len()].to_vec().into(),
+        _ => certificate,
+    };
+    CertificateDer::pem_slice_iter(&tidy(text)).map(|certificate| certificate.map(whole)).collect()
+}
+
 /// Checks a Secret. Text outside of its PEM blocks is dropped.
 pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
     let chain = value(CHAIN).ok_or("it has no tls.crt")?;
     let private = value(KEY).ok_or("it has no tls.key")?;
-    let chain =
-        CertificateDer::pem_slice_iter(chain).collect::<Result<Vec<_>, _>>().map_err(|_| "tls.crt is not PEM")?;
-    let private =
-        PrivateKeyDer::from_pem_slice(private).map_err(|_| "tls.key holds no private key, or an encrypted one")?;
+    let chain = certificates(chain).map_err(|_| "tls.crt is not PEM")?;
+    let private = PrivateKeyDer::from_pem_slice(&tidy(private))
+        .map_err(|_| "tls.key holds no private key, or an encrypted one")?;
     let length = chain.iter().map(|certificate| certificate.len()).sum::<usize>();
     if chain.len() > MOST_CERTIFICATES || length > LONGEST_CHAIN {
         return Err("tls.crt holds more than 10 certificates or 32 KiB; keep only the chain up to the authority");
@@ -111,8 +124,19 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let has_issuer = parsed.iter().skip(1).any(|other| other.subject().as_raw() == leaf.issuer().as_raw());
     let (written_chain, written_key) = (write_chain(&chain), write_key(&private)?);
     let (kind, public) = (key::kind(leaf)?, leaf.public_key().subject_public_key.data.to_vec());
-    drop(parsed);
-    key::belongs(&private, kind, chain, &public)?;
+    let has_key = |other: &X509Certificate<'_>| {
+        let public = &other.public_key().subject_public_key.data;
+        let chain = vec![CertificateDer::from(other.as_raw().to_vec())];
+        key::kind(other).is_ok_and(|kind| key::belongs(&private, kind, chain, public).is_ok())
+    };
+    key::belongs(&private, kind, chain.clone(), &public).map_err(|why| {
+        let others = parsed.get(1..).unwrap_or_default();
+        if others.iter().any(has_key) {
+            "tls.crt is in the wrong order; write the certificate of the host first"
+        } else {
+            why
+        }
+    })?;
     let certificate = Certificate {
         id: CertificateId::Secret(Arc::clone(&secret.id)),
         origin: Origin::object(&secret.id),

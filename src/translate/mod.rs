@@ -32,6 +32,7 @@ mod options;
 mod order;
 mod passthrough;
 mod path;
+mod pem;
 mod port;
 mod reading;
 mod rule;

@@ -253,6 +253,20 @@ fn headers_of_trusted_proxies_count() {
         assert_eq!(seen.header("x-real-ip"), Some("192.0.2.77"));
         assert_eq!(seen.header("x-forwarded-proto"), Some("https"));
         assert_eq!(seen.header("x-forwarded-host"), Some("outside.test"));
+        // Of lists, which nginx also makes of repeated headers, the first entry is the client's.
+        for (scheme, port, expected) in [
+            ("https, https", "443, 80", ["https", "443"]),
+            ("https,http", "8443,443", ["https", "8443"]),
+            ("HTTPS , http", "443 ,80", ["https", "443"]),
+            ("http, https", "80, 443", ["http", "80"]),
+            ("gopher, https", "x, 443", ["http", "80"]),
+        ] {
+            let request = get("http://h.test/").from("10.244.9.9");
+            let request = request.header("X-Forwarded-Proto", scheme).header("X-Forwarded-Port", port);
+            let seen = request.send().await.echo();
+            let told = ["x-forwarded-proto", "x-forwarded-port"].map(|name| seen.header(name).unwrap_or_default());
+            assert_eq!(told, expected, "{scheme} {port}");
+        }
         let seen = forwarded("10.244.8.8").send().await.echo();
         assert_eq!(seen.header("x-real-ip"), Some("10.244.8.8"));
         assert_eq!(seen.header("x-forwarded-proto"), Some("http"));

@@ -170,7 +170,9 @@ fn hosts(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         "$ingressd_bare_host",
     ));
     let scheme = Block::map("$ingressd_trusted:$http_x_forwarded_proto", "$ingressd_scheme").row("default", "$scheme");
-    tables.block(scheme.row("1:http", "http").row("1:https", "https"));
+    // The first entry of a list is the client's.
+    let scheme = scheme.row("1:http", "http").row("1:https", "https");
+    tables.block(scheme.row(r#""~*^1:\s*https\s*(?:,|$)""#, "https").row(r#""~*^1:\s*http\s*(?:,|$)""#, "http"));
     Ok(())
 }
 
@@ -191,7 +193,7 @@ fn ports(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     tables.block(own("$ingressd_own_port"));
     let told = if facts.trusts_proxies { "$http_x_forwarded_port" } else { "$proxy_protocol_server_port" };
     let port = Block::map(of_trusted(&Word::fixed(told)), "$ingressd_port").row("default", "$ingressd_own_port");
-    tables.block(port.row(r#""~^1:(?<ingressd_forwarded_port>[0-9]{1,5})$""#, "$ingressd_forwarded_port"));
+    tables.block(port.row(r#""~^1:\s*(?<ingressd_forwarded_port>[0-9]{1,5})\s*(?:,|$)""#, "$ingressd_forwarded_port"));
     Ok(())
 }
 
