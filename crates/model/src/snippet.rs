@@ -40,13 +40,13 @@ pub struct OwnVariable(Arc<str>);
 
 impl OwnVariable {
     /// The mark of variables of lookup tables; no digest is equal to it.
-    pub const OF_TABLES: &str = "table";
+    pub const OF_TABLES: &str = "s_table";
 
     /// The variable with this name; `mark` distinguishes snippets.
     pub fn new(mark: &str, name: &str) -> Result<Self, Refused> {
         let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
         match !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(fits) {
-            true => Ok(OwnVariable(format!("s_{mark}_{name}").into())),
+            true => Ok(OwnVariable(format!("{mark}_{name}").into())),
             false => {
                 Err(Refused(format!("a variable is named by up to {LONGEST_NAME} small letters, digits and _").into()))
             }
@@ -55,7 +55,7 @@ impl OwnVariable {
 
     /// Whether a lookup table gives its value.
     pub fn is_of_table(&self) -> bool {
-        self.0.strip_prefix("s_").and_then(|rest| rest.strip_prefix(Self::OF_TABLES)).is_some()
+        self.0.starts_with(Self::OF_TABLES)
     }
 
     /// Its name, without the prefix of our names.

@@ -20,6 +20,8 @@ const MOST_DIRECTIVES: usize = 100;
 const MOST_WEIGHT: u32 = 250;
 /// The most mistakes that are reported at once.
 const MOST_MISTAKES: usize = 5;
+/// The bytes of a digest that tell the variables of one snippet from those of all others.
+const MARK: usize = 8;
 
 /// Reads a snippet for the locations of an object.
 pub fn of_location(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Result<Vec<Implied>, Refused> {
@@ -67,7 +69,8 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(entry: &'a Entry<'a>, context: &'a Context<'a>, is_of_host: bool) -> Self {
-        let mark = Digest::of(entry.value.as_bytes()).hexadecimal(4);
+        // Nobody can choose a text whose variables are those of another object.
+        let mark = Digest::of_all([&entry.origin().to_string(), "\n", entry.value]).hexadecimal(MARK);
         let tables = context.options.lookup_tables().iter();
         let sizes = tables.map(|table| (table.variable.clone(), table.longest)).collect();
         Reader {

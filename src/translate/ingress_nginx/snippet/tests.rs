@@ -1,12 +1,14 @@
 //! How snippets are read, and which are refused and why. These tests must not know how nginx is
 //! written to.
 
+mod names;
 mod servers;
 mod tables;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use self::names::marks;
 use super::directives::{self, ALLOWED, Read};
 use super::refused;
 use crate::translate::annotation::{Context, Effect, NotedOptions, read as read_annotations};
@@ -51,14 +53,9 @@ fn lines(snippet: &Snippet) -> Vec<String> {
         format!("{} {}", directive.row.name, words.join(" "))
     }));
     lines.extend(snippet.settings.iter().map(|setting| format!("{} {:?}", setting.row.name, setting.arguments)));
-    // Names of variables depend on the text of the snippet.
-    let without_mark = |line: String| match line.find("s_") {
-        Some(at) if line[at + 2..].len() > 9 && line[at + 2..at + 10].bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            line.replace(&line[at..at + 11].to_owned(), "")
-        }
-        _ => line,
-    };
-    lines.into_iter().map(without_mark).collect()
+    // Names of variables depend on the object and the text of the snippet.
+    let marks: BTreeSet<_> = lines.iter().flat_map(|line| marks(line)).collect();
+    lines.into_iter().map(|line| marks.iter().fold(line, |line, mark| line.replace(mark, ""))).collect()
 }
 
 /// The result of a snippet of this kind, or why it is refused.
