@@ -23,7 +23,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Route,
         form: Form::List,
         default: r#"["/etc/modsecurity/crs/crs-setup.conf", "/etc/modsecurity/crs/REQUEST-900-EXCLUSION-RULES-BEFORE-CRS.conf", "/usr/share/modsecurity-crs/rules/*.conf", "/etc/modsecurity/crs/RESPONSE-999-EXCLUSION-RULES-AFTER-CRS.conf"]"#,
-        doc: "Files with the rules of OWASP, for routes that ask for these too (`enable-owasp-core-rules`), in their order. The default is that of the package modsecurity-crs of Debian and Ubuntu. An empty list means that `firewall.rules` contains them. The numbers 900000 to 999999 are reserved for these rules, and routes that do not ask for them do not use rules with these numbers.",
+        doc: "Files with the rules of OWASP, for routes that ask for these too (`enable-owasp-core-rules`), in their order. The default is that of the package modsecurity-crs of Debian and Ubuntu. An empty list means that `firewall.rules` contains them: then routes that do not ask for them do without the rules with the numbers 900000 to 999999.",
         set: |settings, value| put(&mut settings.gate.firewall.core_rules, value),
     },
     Row {

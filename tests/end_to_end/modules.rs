@@ -19,7 +19,8 @@ const GEOIP2: &str = "ngx_http_geoip2_module.so";
 /// Rules of the administrator: they turn a parameter away, and name nothing that nginx has to
 /// open.
 const RULES: &str = "SecRuleEngine On\nSecRequestBodyAccess On\nSecAuditEngine Off\n\
-    SecRule ARGS:forbidden \"@streq yes\" \"id:1,phase:2,t:none,log,deny,status:403\"\n";
+    SecRule ARGS:forbidden \"@streq yes\" \"id:1,phase:2,t:none,log,deny,status:403\"\n\
+    SecRule ARGS:forbidden \"@streq ours\" \"id:949999,phase:2,t:none,log,deny,status:403\"\n";
 const FORBIDDEN: &str = "forbidden=yes";
 /// A request that the OWASP rules refuse as cross-site scripting.
 const SCRIPT: &str = "q=%3Cscript%3Ealert(1)%3C/script%3E";
@@ -215,6 +216,10 @@ fn a_firewall_reads_the_requests_of_hosts_that_ask_for_it() {
         ] {
             assert_eq!(status(host, "forbidden=no").await, if of_ours == 404 { 404 } else { 200 }, "{host}");
             assert_eq!((status(host, FORBIDDEN).await, status(host, SCRIPT).await), (of_ours, of_owasp), "{host}");
+            // A rule of the administrator counts whatever its number is, and whoever else on the
+            // host asks for the rules of OWASP.
+            let of_any_number = if host == "without.test/" { 403 } else { of_ours };
+            assert_eq!(status(host, "forbidden=ours").await, of_any_number, "{host}");
         }
         let form = "application/x-www-form-urlencoded";
         for (host, expected) in [("plain", 200), ("guarded", 403)] {

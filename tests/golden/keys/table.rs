@@ -108,7 +108,7 @@ pub const KEYS: &[Key] = &[
     key(
         "enable-owasp-modsecurity-crs",
         "true",
-        &["-modsecurity_rules \"SecRuleRemoveById 900000-999999\";"],
+        &["+modsecurity_rules \"SecRuleRemoveById 1990000001-1990000005\";"],
         "yes",
         SWITCH,
     )

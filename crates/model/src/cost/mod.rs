@@ -149,7 +149,7 @@ const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 
 const BACKEND_TLS: Cost = Cost { configuration: 900, memory: 80_000, test: 2800, ..NOTHING };
 /// The rules that a host loads for the firewall, and the OWASP rules (modsecurity-crs 3.3).
 const FIREWALL: Cost = Cost { configuration: 100, memory: 500_000, test: 1000, ..NOTHING };
-const CORE_RULES: Cost = Cost { configuration: 400, memory: 20 << 20, test: 70_000, ..NOTHING };
+const CORE_RULES: Cost = Cost { configuration: 1100, memory: 20 << 20, test: 70_000, ..NOTHING };
 /// The state of the firewall in the locations of a path and their conditions.
 const GUARDED: Cost = Cost { configuration: 300, memory: 150_000, test: 500, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };

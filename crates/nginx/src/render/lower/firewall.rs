@@ -7,7 +7,7 @@ use crate::render::names;
 use crate::render::shape::Filled;
 use crate::render::token::Text;
 use crate::render::view::Statement;
-use crate::{Decisions, Plan, RuleFiles};
+use crate::{Decisions, FirewallRules, Plan, RuleFiles};
 use ingressd_model::catalogue::MODSECURITY_RULES;
 use ingressd_model::{Refused, Route, Server};
 
@@ -17,16 +17,44 @@ use super::shared::behaviours;
 use super::slots::{Slot, Slots, text};
 use super::tables::Files;
 
-/// The range of rule IDs that is reserved for the OWASP rules.
+/// The range of rule IDs that is reserved for the OWASP rules where the administrator's own files
+/// contain them.
 const CORE_RULES: &str = "SecRuleRemoveById 900000-999999";
+
+/// Rules of ours before the OWASP rules, which lead requests past them in each phase: a route that
+/// does not ask for the OWASP rules keeps all rules of the administrator, whatever their numbers
+/// are. A route that asks for them leaves these out.
+const PAST: [&str; 5] = [
+    r#"SecAction "id:1990000001,phase:1,pass,nolog,skipAfter:INGRESSD_CORE_RULES""#,
+    r#"SecAction "id:1990000002,phase:2,pass,nolog,skipAfter:INGRESSD_CORE_RULES""#,
+    r#"SecAction "id:1990000003,phase:3,pass,nolog,skipAfter:INGRESSD_CORE_RULES""#,
+    r#"SecAction "id:1990000004,phase:4,pass,nolog,skipAfter:INGRESSD_CORE_RULES""#,
+    r#"SecAction "id:1990000005,phase:5,pass,nolog,skipAfter:INGRESSD_CORE_RULES""#,
+];
+const PAST_LEFT_OUT: &str = "SecRuleRemoveById 1990000001-1990000005";
+/// What is behind the OWASP rules then.
+const BEHIND: &str = "SecMarker INGRESSD_CORE_RULES";
+
+/// Which requests meet the OWASP rules that the locations of a server inherit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CoreRules {
+    /// There are none.
+    Absent,
+    /// Those for routes that ask for them, and leave [`PAST`] out.
+    Asked,
+    /// They are among the administrator's rules, and told apart by their numbers.
+    Among,
+}
 
 /// Writes the directives. A location uses the rules of its server, which are loaded once; rules of
 /// its own would be loaded for each location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(firewall) = scene.route.behaviour.firewall.as_deref() else { return Ok(()) };
     slots.say(Slot::Firewall, "modsecurity", "on");
-    if scene.surroundings.core_rules && !firewall.core_rules {
-        slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(CORE_RULES)?);
+    match (scene.surroundings.core_rules, firewall.core_rules) {
+        (CoreRules::Asked, true) => slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(PAST_LEFT_OUT)?),
+        (CoreRules::Among, false) => slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(CORE_RULES)?),
+        _ => {}
     }
     for setting in &firewall.settings {
         slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(setting.as_str())?);
@@ -46,19 +74,23 @@ pub fn is_asked(server: &Server) -> bool {
     guarded(server).next().is_some()
 }
 
-/// Whether the OWASP rules are among those that a server's locations inherit.
-pub fn has_core_rules(server: &Server, decisions: &Decisions) -> bool {
+/// Which requests of a server meet the OWASP rules.
+pub fn core_rules(server: &Server, decisions: &Decisions) -> CoreRules {
     let asks = |route: &Route| route.behaviour.firewall.as_deref().is_some_and(|firewall| firewall.core_rules);
-    is_asked(server)
-        && (decisions.firewall.shared || decisions.firewall.core_rules.is_empty() || guarded(server).any(asks))
+    match &decisions.firewall {
+        _ if !is_asked(server) => CoreRules::Absent,
+        rules if rules.core_rules.is_empty() => CoreRules::Among,
+        rules if rules.shared || guarded(server).any(asks) => CoreRules::Asked,
+        _ => CoreRules::Absent,
+    }
 }
 
 /// Writes the rules that a server loads, with the first field that asked for the firewall.
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let decisions = head.facts.decisions;
     if let Some(first) = guarded(head.server).next().filter(|_| !decisions.firewall.shared) {
-        let rules = rules(decisions, has_core_rules(head.server, decisions));
-        rules.for_each(|rules| slots.say(rules, &first.origin));
+        let rules = rules(decisions, core_rules(head.server, decisions))?;
+        rules.into_iter().for_each(|rules| slots.say(rules, &first.origin));
     }
     Ok(())
 }
@@ -66,8 +98,8 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
 /// The file that servers require when the rules are loaded once for all sites.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     if plan.decisions.firewall.shared && behaviours(plan).any(|(behaviour, _)| behaviour.firewall.is_some()) {
-        let rules: Vec<_> = rules(&plan.decisions, true).collect();
-        let file = of_all_sites(statements(files.engine, &rules));
+        let rules = rules(&plan.decisions, CoreRules::Asked);
+        let file = of_all_sites(rules.and_then(|rules| statements(files.engine, &rules)));
         files.put(names::firewall_file(), File::plain([file], Owners::default(), []));
     }
 }
@@ -79,10 +111,16 @@ fn of_all_sites(rules: Result<Filled, Refused>) -> Part {
 }
 
 /// One directive for each file of rules, or for each pattern of files.
-fn rules(decisions: &Decisions, with_core_rules: bool) -> impl Iterator<Item = Statement> {
-    let core = decisions.firewall.core_rules.iter().filter(move |_| with_core_rules);
-    let line = |files: &RuleFiles| Statement::plain(MODSECURITY_RULES.name, Text::including(files));
-    decisions.firewall.rules.iter().chain(core).map(line)
+fn rules(decisions: &Decisions, core_rules: CoreRules) -> Result<Vec<Statement>, Refused> {
+    let files = |files: &RuleFiles| Ok(Text::including(files));
+    let FirewallRules { rules, core_rules: core, .. } = &decisions.firewall;
+    let mut texts: Vec<_> = rules.iter().map(files).collect();
+    if core_rules == CoreRules::Asked && !core.is_empty() {
+        texts.extend(PAST.iter().map(|line| Text::new(line)));
+        texts.extend(core.iter().map(files));
+        texts.push(Text::new(BEHIND));
+    }
+    texts.into_iter().map(|text| Ok(Statement::plain(MODSECURITY_RULES.name, text?))).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use ingressd_model::{
 };
 
 use super::backend::Backends;
+use super::firewall::CoreRules;
 use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
@@ -32,8 +33,8 @@ pub struct Surroundings<'a> {
     pub common: &'a [&'a Directive],
     /// Which paths have to be strict.
     pub strict: &'a StrictPaths<'a>,
-    /// Whether the OWASP rules are among those that locations inherit.
-    pub core_rules: bool,
+    /// Which requests meet the OWASP rules.
+    pub core_rules: CoreRules,
     /// The log line, when it has variables about routes.
     pub log_line: Option<&'a LogLine>,
     /// How upstreams are referred to.

@@ -250,7 +250,7 @@ fn write_one(
         inherited: &inherited,
         common: &common,
         strict: &strict,
-        core_rules: firewall::has_core_rules(server, decisions),
+        core_rules: firewall::core_rules(server, decisions),
         log_line: decisions.access_log.line(head.is_detailed()),
         backends,
     };
