@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Headers of all responses, each as `Name: value`; they replace those of backends. A value may contain variables about the request, such as `$host`.",
+        doc: "Headers of all responses, each as `Name: value`; they replace those of backends. A value may contain variables about the request, such as `$host`. With `$uri` or `$document_uri` in one, paths with control characters, such as `%0A`, get 400.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.answer_headers, value)?;
             answer_headers(&settings.gate.everywhere.answer_headers)
@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Headers of all requests to backends, each as `Name: value`. The headers that every backend gets (docs/security-review.md) cannot be set.",
+        doc: "Headers of all requests to backends, each as `Name: value`, with variables as in `headers.answers`. The headers that every backend gets (docs/security-review.md) cannot be set.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.request_headers, value)?;
             request_headers(&settings.gate.everywhere.request_headers)
@@ -339,6 +339,19 @@ impl Setting for HeaderTest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::table::rows;
+
+    #[test]
+    fn only_texts_that_are_kept_in_their_lines_take_what_nginx_has_decoded() {
+        let texts = ["$uri", "/$uri", "https://a.test$uri", "X-A: $uri", "a=$uri"];
+        let takes = |row: &&Row| {
+            let proven = |text: &str| row.form.read_text(text).and_then(|value| row.prove(&Value::new(None, value)));
+            // What takes any name behind a dollar sign knows no variables.
+            texts.iter().any(|text| proven(text).is_ok() && proven(&text.replace("uri", "nonsense")).is_err())
+        };
+        let keys: Vec<_> = rows().filter(takes).map(|row| row.key).collect();
+        assert_eq!(keys, ["headers.answers", "headers.requests", "access-log.line"]);
+    }
 
     fn told(key: &str, text: &str) -> Result<(), String> {
         let row = ROWS.iter().find(|row| row.key == key).expect("the key is there");

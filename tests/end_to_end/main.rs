@@ -45,6 +45,7 @@ mod host_options;
 mod hosts;
 mod injection;
 mod instances;
+mod lines;
 mod load;
 mod many;
 mod mirrors;

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::GeoVariable;
 use super::catalogue::{Module, Version};
 use super::log_format::{FormatPart, log_format};
 use super::value::{LONGEST, Pattern, Refused, UrlPath};
+use super::{GeoVariable, VariableClass};
 
 /// The default format of ingress-nginx, on which log parsers rely.
 pub const USUAL_LINE: &str = "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \
@@ -63,71 +63,6 @@ const OTHER_NAMES: [(&str, &str); 4] = [
     ("the_real_ip", "remote_addr"),
 ];
 
-/// Variables that every supported nginx has, sorted.
-const VARIABLES: &[&str] = &[
-    "args",
-    "binary_remote_addr",
-    "body_bytes_sent",
-    "bytes_sent",
-    "connection",
-    "connection_requests",
-    "content_length",
-    "content_type",
-    "document_root",
-    "document_uri",
-    "gzip_ratio",
-    "host",
-    "hostname",
-    "https",
-    "is_args",
-    "limit_conn_status",
-    "limit_rate",
-    "limit_req_status",
-    "msec",
-    "nginx_version",
-    "pid",
-    "pipe",
-    "proxy_add_x_forwarded_for",
-    "proxy_host",
-    "proxy_port",
-    "proxy_protocol_addr",
-    "proxy_protocol_port",
-    "proxy_protocol_server_addr",
-    "proxy_protocol_server_port",
-    "query_string",
-    "remote_addr",
-    "remote_port",
-    "remote_user",
-    "request",
-    "request_body",
-    "request_body_file",
-    "request_completion",
-    "request_filename",
-    "request_id",
-    "request_length",
-    "request_method",
-    "request_time",
-    "request_uri",
-    "scheme",
-    "server_addr",
-    "server_name",
-    "server_port",
-    "server_protocol",
-    "status",
-    "time_iso8601",
-    "time_local",
-    "upstream_addr",
-    "upstream_bytes_received",
-    "upstream_bytes_sent",
-    "upstream_cache_status",
-    "upstream_connect_time",
-    "upstream_header_time",
-    "upstream_response_length",
-    "upstream_response_time",
-    "upstream_status",
-    "uri",
-];
-
 /// The default log line of a connection to a TCP or UDP service, in the order of ingress-nginx.
 pub const USUAL_LINE_OF_STREAMS: &str =
     "[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time";
@@ -165,22 +100,11 @@ const OF_STREAMS: &[&str] = &[
     "upstream_session_time",
 ];
 
-/// Families of such variables, by their prefixes.
-const FAMILIES: [&str; 9] = [
-    "arg_",
-    "cookie_",
-    "http_",
-    "sent_http_",
-    "sent_trailer_",
-    "upstream_cookie_",
-    "upstream_http_",
-    "upstream_trailer_",
-    "tcpinfo_",
-];
-
 /// Variables that an nginx may lack, with their module and first version.
 const WITH_NEEDS: &[(&str, Option<Module>, Version)] = &[
     ("connection_time", None, Version(1, 19, 10)),
+    ("fastcgi_path_info", Some(Module::FastCgi), Version(1, 18, 0)),
+    ("fastcgi_script_name", Some(Module::FastCgi), Version(1, 18, 0)),
     ("http2", Some(Module::Http2), Version(1, 18, 0)),
     ("realip_remote_addr", Some(Module::RealIp), Version(1, 18, 0)),
     ("realip_remote_port", Some(Module::RealIp), Version(1, 18, 0)),
@@ -254,6 +178,11 @@ impl LogLine {
         &self.0
     }
 
+    /// The variables that nginx has decoded, as [`VariableClass`] says.
+    pub fn decoded(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(LogPart::decoded)
+    }
+
     /// Whether it contains the first name of the server, which differs when hosts share a server.
     pub fn tells_server_name(&self) -> bool {
         self.0.iter().any(|part| matches!(part, LogPart::Nginx(name) if **name == *"server_name"))
@@ -297,11 +226,19 @@ fn variable(name: &str) -> Result<LogPart, Refused> {
         return Ok(LogPart::Geo(variable));
     }
     let name = OTHER_NAMES.iter().find(|(known, _)| *known == name).map_or(name, |(_, instead)| instead);
-    let is_family = FAMILIES.iter().any(|start| name.strip_prefix(start).is_some_and(|rest| !rest.is_empty()));
-    let has_needs = WITH_NEEDS.iter().any(|(known, ..)| *known == name);
-    match VARIABLES.contains(&name) || is_family || has_needs {
-        true => Ok(LogPart::Nginx(name.into())),
-        false => Err(Refused(format!("${name} is no variable of nginx, and none that ingress-nginx has here").into())),
+    match VariableClass::of(name) {
+        Some(_) => Ok(LogPart::Nginx(name.into())),
+        None => Err(Refused(format!("${name} is no variable of nginx, and none that ingress-nginx has here").into())),
+    }
+}
+
+impl LogPart {
+    /// The name of a variable that nginx has decoded.
+    pub fn decoded(&self) -> Option<&str> {
+        match self {
+            LogPart::Nginx(name) if VariableClass::of(name) == Some(VariableClass::Decoded) => Some(name),
+            _ => None,
+        }
     }
 }
 

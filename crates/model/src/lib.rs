@@ -41,6 +41,7 @@ mod template;
 mod upstream;
 mod validity;
 mod value;
+mod variable_class;
 mod variables;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
@@ -88,6 +89,7 @@ pub use value::{
     LONGEST_FOR_REQUEST, LONGEST_LINE, OriginUrl, ParameterName, Pattern, RedirectUrl, Refused, RewriteTarget,
     TargetPart, Text, UrlPath, Variable, longest_variable,
 };
+pub use variable_class::VariableClass;
 pub use variables::Variables;
 
 use std::collections::BTreeMap;

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use super::catalogue::Module;
-use super::{Behaviour, ErrorPages, HostName, Origin, Pattern, RedirectUrl, Split, StandIn, UpstreamId, UrlPath};
+use super::catalogue::{Module, REWRITE_LOG};
+use super::{
+    Argument, Behaviour, Directive, ErrorPages, HostName, Origin, Pattern, RedirectUrl, Split, StandIn, TargetPart,
+    UpstreamId, UrlPath,
+};
 
 /// Which request paths a route matches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -152,6 +155,25 @@ impl Route {
     pub fn has_stand_in(&self) -> bool {
         let waits = |pages: &ErrorPages| pages.stand_in == StandIn::WithoutEndpoints;
         self.action.upstream().is_some() && self.errors.as_deref().is_some_and(waits)
+    }
+
+    /// Whether nginx would write what it has decoded of the path into a line of a request, of an
+    /// answer or of a record, without encoding it. Then paths with control characters, which could
+    /// end that line and begin others, have to be refused.
+    pub fn tells_decoded_path(&self) -> bool {
+        let is_told = |parts: &[TargetPart]| parts.iter().any(TargetPart::is_decoded);
+        let Behaviour { directives, backend_headers, rewrite, .. } = &*self.behaviour;
+        let of_request =
+            backend_headers.as_deref().filter(|_| self.action.upstream().is_some()).is_some_and(|headers| {
+                let prefix = headers.prefix.iter().filter(|_| rewrite.is_some());
+                headers.host.iter().chain(prefix).any(|target| is_told(target.parts()))
+            });
+        // In a redirect nginx encodes what it has captured, but no variable.
+        let is_variable = |part: &TargetPart| part.is_decoded() && !matches!(part, TargetPart::Capture(_));
+        let target = rewrite.as_ref().filter(|_| self.action == Action::ToRewritten).map(|rewrite| &rewrite.target);
+        let of_answer = target.is_some_and(|target| target.parts().iter().any(is_variable));
+        let is_logged = |said: &Directive| *said.row == REWRITE_LOG && said.arguments == [Argument::Switch(true)];
+        of_request || of_answer || directives.iter().any(is_logged)
     }
 
     /// The route for its requests meanwhile. Sessions are those of its own upstream.

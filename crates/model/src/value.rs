@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::expression;
+use super::{VariableClass, expression};
 
 /// An address range, `10.0.0.0/8`; a single address is a range of full length.
 pub type Cidr = ipnet::IpNet;
@@ -409,6 +409,17 @@ impl RewriteTarget {
     pub fn captures(&self) -> BTreeSet<u8> {
         let capture = |part: &TargetPart| if let TargetPart::Capture(number) = part { Some(*number) } else { None };
         self.0.iter().filter_map(capture).collect()
+    }
+}
+
+impl TargetPart {
+    /// Whether nginx has decoded it, and what it holds may end a line.
+    pub fn is_decoded(&self) -> bool {
+        match self {
+            TargetPart::Literal(_) => false,
+            TargetPart::Capture(_) => true,
+            TargetPart::Variable(name) => VariableClass::of(name.as_str()) == Some(VariableClass::Decoded),
+        }
     }
 }
 

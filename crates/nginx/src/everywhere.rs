@@ -125,6 +125,16 @@ impl Everywhere {
         self.answer_headers.iter().chain(&self.request_headers).any(|header| header.value.tells_server_name())
     }
 
+    /// The variables in headers that nginx has decoded.
+    pub fn decoded(&self) -> impl Iterator<Item = &str> {
+        self.answer_headers.iter().chain(&self.request_headers).flat_map(|header| header.value.decoded())
+    }
+
+    /// Whether a header contains what nginx has decoded of the path.
+    pub fn tells_decoded_path(&self) -> bool {
+        self.decoded().any(|name| ["document_uri", "request_filename", "uri"].contains(&name))
+    }
+
     /// Whether any client is refused.
     pub fn blocks(&self) -> bool {
         !(self.blocked_networks.is_empty() && self.blocked_agents.is_empty() && self.blocked_referers.is_empty())

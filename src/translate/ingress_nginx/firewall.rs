@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::translate::annotation::{Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Shape, Trust};
 use crate::translate::value::{boolean, excerpt, is_harmless};
-use ingressd_model::{Firewall, FirewallSetting, LogLine, LogPart, Refused};
+use ingressd_model::{Firewall, FirewallSetting, LogLine, LogPart, Refused, VariableClass};
 
 const PLAIN: &str = "a firewall";
 const WITH_CORE_RULES: &str = "a firewall with the rules of OWASP";
@@ -21,7 +21,7 @@ const SNIPPET: Shape = Shape { name: "lines of settings", pattern: "(?s)[#A-Za-z
 
 /// A transaction ID.
 const TRANSACTION: Shape = Shape {
-    name: "letters, digits, - _ and variables that repeat what the client sent, or $request_id",
+    name: "letters, digits, - _ and $request_id, $request_method, $remote_addr, $scheme or $is_args",
     pattern: r"(?:[A-Za-z0-9_-]|\$[a-z0-9_]+|\$\{[a-z0-9_]+\})+",
     longest: 200,
     ..Shape::DEFAULT
@@ -112,11 +112,13 @@ pub static FAMILY: Family = Family {
             counts_with: &[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")],
             trust: Trust::High,
             form: Form::Partly(&Form::Text(&TRANSACTION), "not every variable is taken"),
-            documentation: "Name of a request in the log of the firewall: letters, digits, - and _, and variables about the request of the client, or $request_id.",
+            documentation: "Name of a request in the log of the firewall: letters, digits, - and _, and $request_id, $request_method, $remote_addr, $scheme or $is_args. The firewall encodes nothing there, so other variables could forge lines.",
             beside: ON,
             tries: &[
                 ("$request_id", Gives::Sets("its log calls a request ${request_id}")),
-                ("shop-${host}", Gives::Sets("its log calls a request shop-${host}")),
+                ("shop-${remote_addr}", Gives::Sets("its log calls a request shop-${remote_addr}")),
+                ("$uri", Gives::Refused("cannot be used here")),
+                ("$host", Gives::Refused("cannot be used here")),
                 ("$ssl_client_raw_cert", Gives::Refused("no variable")),
                 ("$http_authorization", Gives::Refused("cannot be used here")),
                 ("a b", Gives::Refused("letters, digits")),
@@ -125,7 +127,7 @@ pub static FAMILY: Family = Family {
                 draft.firewall.transaction = Some(transaction(entry.value.trim())?);
                 Ok(())
             }),
-            compared: Compared::StricterValues("Only variables about the request of the client are accepted.", ""),
+            compared: Compared::StricterValues("Only variables are accepted that could forge no line of a log.", ""),
             ..Row::DEFAULT
         },
     ],
@@ -160,8 +162,12 @@ fn transaction(value: &str) -> Result<LogLine, Refused> {
     let line = LogLine::new(value)?;
     let is_kept_back = |part: &&LogPart| match part {
         LogPart::Text(text) => text.contains(['{', '}']),
-        // Hosts that are alike share a server, whose name may be that of another host.
-        LogPart::Nginx(name) => **name != *"request_id" && (!is_harmless(name) || **name == *"server_name"),
+        // The firewall encodes nothing in its log. Hosts that are alike share a server, whose name
+        // may be that of another host.
+        LogPart::Nginx(name) => {
+            let is_known = is_harmless(name) && **name != *"server_name" || **name == *"request_id";
+            !is_known || VariableClass::of(name) != Some(VariableClass::Fixed)
+        }
         LogPart::Route(_) | LogPart::Geo(_) => true,
     };
     match line.parts().iter().find(is_kept_back) {

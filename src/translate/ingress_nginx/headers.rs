@@ -163,7 +163,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "upstream-vhost",
             compared: Compared::StricterValues(
-                "Variables are those about the request of the client, and those of the Service.",
+                "Variables are those about the request of the client, and those of the Service. With $uri, paths with \
+                 control characters are answered with 400.",
                 "",
             ),
             elsewhere: &[Elsewhere::Refuse],
@@ -171,13 +172,15 @@ pub static FAMILY: Family = Family {
             form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
             documentation: "The Host header for the backend: letters, digits, - . _ : and variables, those of \
                 rewrite-target, and $service_name, $service_port, $namespace and $ingress_name, which are the same \
-                for all requests. X-Forwarded-Host stays the host of the client's request.",
+                for all requests. With $uri or $document_uri, paths with control characters, such as %0A, are answered \
+                with 400. X-Forwarded-Host stays the host of the client's request.",
             tries: &[
                 ("internal.example.com", Gives::Sets("backends get Host: internal.example.com")),
                 (
                     "$service_name.$namespace.svc.cluster.local",
                     Gives::Sets("backends get Host: ${service_name}.${namespace}.svc.cluster.local"),
                 ),
+                ("$uri", Gives::Sets("backends get Host: ${uri}")),
                 ("$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("a/b", Gives::Refused("a host is")),
                 ("a;b", Gives::Refused("cannot hold")),

@@ -34,7 +34,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-rewrite-log",
             form: Form::Boolean,
-            documentation: "Whether nginx logs rewrites of paths. The lines are in the error log of the node, where its level is notice or lower (error_log in nginx.conf).",
+            documentation: "Whether nginx logs rewrites of paths. The lines are in the error log of the node, where its level is notice or lower (error_log in nginx.conf). With true, paths with control characters, such as %0A, are answered with 400, because they could forge lines there.",
             tries: &[
                 ("true", Gives::Sets("rewrite_log on;")),
                 ("false", Gives::Sets("rewrite_log off;")),

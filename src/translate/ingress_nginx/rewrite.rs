@@ -59,7 +59,8 @@ pub static FAMILY: Family = Family {
                 rule. Variables about the request of the client may be used: $host, $uri, $request_uri, \
                 $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, $server_name \
                 and those that begin with $arg_, $cookie_ or $http_. A leading slash may be left out. To a URL, such \
-                as https://host/$1, clients are redirected with 302, and nginx adds the query. It puts all \
+                as https://host/$1, clients are redirected with 302, and nginx adds the query; with $uri in it, paths \
+                with control characters, such as %0A, are answered with 400. It puts all \
                 paths of the host into regex mode. With a value that cannot be used paths are as without the key, as \
                 in ingress-nginx.",
             tries: &[
@@ -102,14 +103,19 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "x-forwarded-prefix",
-            compared: Compared::StricterValues("It holds no variables but those that repeat what the client sent.", ""),
+            compared: Compared::StricterValues(
+                "It holds no variables but those that repeat what the client sent. With captures or $uri, paths with \
+                 control characters are answered with 400.",
+                "",
+            ),
             elsewhere: &[Elsewhere::Refuse],
             counts_with: &[("rewrite-target", SOMETHING)],
             trust: Trust::Medium,
             on_error: OnError::Refuse,
             form: Form::Text(&PATH_PREFIX),
             documentation: "Sets X-Forwarded-Prefix for the backend, the part of the path that a rewrite removed: \
-                text, $1 to $9 for the captures of the path, and the variables of rewrite-target.",
+                text, $1 to $9 for the captures of the path, and the variables of rewrite-target. With captures, \
+                $uri or $document_uri, paths with control characters, such as %0A, are answered with 400.",
             beside: &[("rewrite-target", "/$2")],
             tries: &[
                 ("/app", Gives::Sets("backends get X-Forwarded-Prefix: /app")),

@@ -34,6 +34,19 @@ pub use target::{
 };
 pub use template::{TemplateUse, name as variable_name, template};
 
+use ingressd_model::{Refused, VariableClass};
+
+/// Whether nginx has decoded a variable, so that it may end a line.
+pub fn is_decoded(name: &str) -> bool {
+    VariableClass::of(name) == Some(VariableClass::Decoded)
+}
+
+/// Why such a variable has no place in a text that becomes a line.
+pub fn decoded(name: &str) -> Refused {
+    let instead = if name.ends_with("uri") { "; use $request_uri" } else { "" };
+    Refused(format!("${name} is decoded and could contain a line break{instead}").into())
+}
+
 /// The longest part of a value in a note.
 const LONGEST_EXCERPT: usize = 60;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::excerpt;
+use super::{excerpt, is_decoded};
 use ingressd_model::{Refused, Template, TemplatePart, Variable};
 
 /// The place of a template, which decides which variables are safe in it.
@@ -30,18 +30,13 @@ pub enum TemplateUse {
 const PLAIN: [&str; 7] = ["host", "http_host", "remote_addr", "request_method", "request_uri", "scheme", "server_name"];
 /// Parts of the query, which a subrequest does not have.
 const QUERY: [&str; 3] = ["args", "is_args", "query_string"];
-/// Decoded variables, which may contain line ends that the client sent.
-const DECODED: [&str; 2] = ["document_uri", "uri"];
 
 /// Further variables of CGI.
-const OF_CGI: [&str; 13] = [
+const OF_CGI: [&str; 10] = [
     "content_length",
     "content_type",
-    "fastcgi_path_info",
-    "fastcgi_script_name",
     "https",
     "remote_port",
-    "remote_user",
     "request_id",
     "request_length",
     "request_time",
@@ -119,11 +114,10 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
         TemplateUse::Parameter if name == "http_authorization" => {
             return Err(Refused::because("applications do not get the password that nginx asks for"));
         }
-        TemplateUse::Parameter if DECODED.contains(&name) => true,
+        TemplateUse::Parameter if PATHS.contains(&name) => true,
+        TemplateUse::Parameter | TemplateUse::Key if name == "remote_user" => true,
         _ if PLAIN.contains(&name) => true,
-        _ if DECODED.contains(&name) => {
-            return Err(Refused(format!("${name} is decoded and could contain a line break; use $request_uri").into()));
-        }
+        _ if is_decoded(name) => return Err(super::decoded(name)),
         TemplateUse::Question | TemplateUse::Header | TemplateUse::Key if is_query => {
             return Err(Refused(
                 format!("${name} is empty in the request to the service; use $escaped_request_uri").into(),
@@ -139,7 +133,7 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
         TemplateUse::Redirect | TemplateUse::Copy => is_query,
         TemplateUse::Parameter => is_query || is_header || OF_CGI.contains(&name),
         TemplateUse::Header => is_header,
-        TemplateUse::Key => is_header || name == "remote_user",
+        TemplateUse::Key => is_header,
     };
     match Variable::named(name) {
         Ok(variable) if fits => Ok(TemplatePart::Variable(variable)),

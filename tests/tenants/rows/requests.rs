@@ -84,6 +84,20 @@ pub const ROWS: &[Row] = &[
         ..ONCE
     },
     Row {
+        name: "lines-in-paths",
+        victim: |scene| {
+            let shop = scene.of_victim("shop").annotation("use-regex", "true");
+            let path = "/api/([^/]+)/(.*)";
+            let shop = shop.path(&scene.host("shop"), "ImplementationSpecific", path, "web");
+            vec![shop.annotation("rewrite-target", "/$2").annotation("x-forwarded-prefix", "/api/$1").build()]
+        },
+        clients: &[
+            ask("http://shop.{h}/api/x%0D%0AX-Original-URL:%20%5Cadmin/y").gets("400"),
+            ask("http://shop.{h}/api/x%20X/y").gets("victim").hides(&["x-original-url"]),
+        ],
+        ..ONCE
+    },
+    Row {
         name: "strange-paths",
         clients: &[
             strange("http://shop.{h}/x/..%2Fadmin"),

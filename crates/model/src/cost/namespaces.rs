@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::{
-    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, Cost, EXPRESSION, HASHED, NAMED, NAMED_ENDPOINT, NOTHING,
+    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, CONDITION, Cost, EXPRESSION, HASHED, NAMED, NAMED_ENDPOINT, NOTHING,
     PASSTHROUGH, SESSION, SPLIT, STREAM, TLS_HOST, bytes, target_length,
 };
 use crate::catalogue::Module;
@@ -124,6 +124,9 @@ impl<'m> Costs<'m> {
             }
             if strict.concern(route) {
                 self.add(namespace, Cost::of_strict_path() * locations);
+            }
+            if route.tells_decoded_path() {
+                self.add(namespace, CONDITION * locations);
             }
         }
         self.add_subrequests(server);

@@ -57,6 +57,11 @@ pub fn lookup_file() -> FilePath {
     Arc::clone(&PATH)
 }
 
+/// The copy of a variable that holds no control characters.
+pub fn line(variable: &str) -> String {
+    format!("line_{variable}")
+}
+
 /// The file with the rules of the firewall, when all sites share them.
 pub fn firewall_file() -> FilePath {
     static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-firewall.conf".into());

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::lexer::push_quoted;
 use crate::render::shape::Form;
 use crate::render::view::View;
-use ingressd_model::{ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, Share};
+use ingressd_model::{ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, Share, VariableClass};
 
 pub use snippet::Surroundings as SnippetSurroundings;
 
@@ -75,6 +75,18 @@ impl Word {
         match !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             true => Ok(Word(Cow::Owned(["$ingressd\u{2}_", name].concat()))),
             false => Err(Refused::because("it is not the name of a variable")),
+        }
+    }
+
+    /// A variable of nginx.
+    ///
+    /// # Errors
+    ///
+    /// When it is none that texts may hold.
+    pub fn nginx_variable(name: &str) -> Result<Self, Refused> {
+        match VariableClass::of(name) {
+            Some(_) => Ok(Word(Cow::Owned(format!("${name}")))),
+            None => Err(Refused::because("it is no variable of nginx")),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Parses the conditions of `if`, as nginx reads the words between the parentheses. It must not
 //! know their consequences.
 
-use super::text::{Captures, DECODED, TextPlace, Variables};
+use super::text::{Captures, TextPlace, Variables, is_decoded_part};
 use crate::translate::value::excerpt;
 use ingressd_model::{Pattern, Refused, SnippetCondition, SnippetPart, SnippetText};
 
@@ -44,8 +44,7 @@ fn compared(
             Ok((SnippetCondition::Is { variable: part, text, not }, Captures::Unknown))
         }
         "~" | "~*" | "!~" | "!~*" => {
-            let is_decoded = matches!(&part, SnippetPart::Variable(name) if DECODED.contains(&name.as_str()));
-            let captures = match (not, is_decoded) {
+            let captures = match (not, is_decoded_part(&part)) {
                 (true, _) => Captures::Unknown,
                 (false, true) => Captures::Decoded,
                 (false, false) => Captures::Plain(variables.longest(&part, Captures::Unknown)),

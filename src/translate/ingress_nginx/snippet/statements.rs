@@ -9,7 +9,7 @@ use super::forms::{COUNT, none};
 use super::headers::{answer_header, header_arguments};
 use super::reader::Reader;
 use super::refused;
-use super::text::{Captures, DECODED, FAMILIES, READABLE, TextPlace, is_readable};
+use super::text::{Captures, FAMILIES, READABLE, TextPlace, is_readable};
 use crate::translate::value::excerpt;
 use ingressd_model::expression::captures_twice;
 use ingressd_model::language::syntax::Directive;
@@ -26,7 +26,6 @@ pub fn may_be_set(name: &str) -> bool {
         && RouteVariable::named(&lower).is_none()
         && OwnVariable::new("", &lower).is_ok()
         && !lower.starts_with(|first: char| first.is_ascii_digit())
-        && !DECODED.contains(&&*lower)
 }
 
 /// The name of a variable that a snippet sets, written as `$name`, in lower case.

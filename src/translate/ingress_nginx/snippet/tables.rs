@@ -10,7 +10,7 @@ use super::forms::COUNT;
 use super::reader::mistake;
 use super::refused;
 use super::statements::{may_be_set, own_name};
-use super::text::{Captures, DECODED, TextPlace, Variables};
+use super::text::{Captures, TextPlace, Variables, is_decoded_part};
 use crate::translate::value::{address_list, excerpt};
 use ingressd_model::expression;
 use ingressd_model::language::syntax::{self, Directive};
@@ -126,9 +126,7 @@ type ParsedRows = (LookupRows, SnippetText);
 /// Reads a `map`.
 fn texts(of: Option<&str>, directive: &Directive, variables: &Variables) -> Result<ParsedRows, Refused> {
     let of = variables.text(of.unwrap_or_default(), TextPlace::Compared, Captures::Unknown)?;
-    let is_decoded =
-        |part: &SnippetPart| matches!(part, SnippetPart::Variable(name) if DECODED.contains(&name.as_str()));
-    let captures = match of.parts().iter().any(is_decoded) {
+    let captures = match of.parts().iter().any(is_decoded_part) {
         true => Captures::Decoded,
         false => Captures::Plain(variables.size(&of, Captures::Unknown)),
     };

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::translate::value::{excerpt, variable_name};
+use crate::translate::value::{decoded, excerpt, is_decoded, variable_name};
 use ingressd_model::{
     GeoVariable, LONGEST_FOR_REQUEST, LONGEST_HOST, LONGEST_LINE, OwnVariable, Pattern, Refused, RouteVariable,
     SnippetPart, SnippetText, Variable, expression, longest_variable,
@@ -42,14 +42,15 @@ impl Captures {
     }
 }
 
-/// Variables that contain only what the client sent, or the outcome of its own request; none
-/// contains a line end.
+/// Variables that contain only what the client sent, or the outcome of its own request. Decoded
+/// ones are compared, or become a path that nginx encodes; none becomes a value.
 pub const READABLE: &[&str] = &[
     "args",
     "body_bytes_sent",
     "bytes_sent",
     "content_length",
     "content_type",
+    "document_uri",
     "host",
     "http_host",
     "is_args",
@@ -58,6 +59,7 @@ pub const READABLE: &[&str] = &[
     "query_string",
     "remote_addr",
     "remote_port",
+    "remote_user",
     "request_id",
     "request_length",
     "request_method",
@@ -80,13 +82,11 @@ pub const READABLE: &[&str] = &[
     "upstream_response_length",
     "upstream_response_time",
     "upstream_status",
+    "uri",
 ];
 
 /// Families of such variables, by their prefixes.
 pub const FAMILIES: &[&str] = &["arg_", "cookie_", "http_", "upstream_http_"];
-
-/// Decoded variables, which may contain line ends that the client sent.
-pub const DECODED: &[&str] = &["document_uri", "remote_user", "uri"];
 
 /// Variables with passwords or tokens, which are for the backend alone.
 pub const SECRET: &[&str] = &["http_authorization", "http_cookie", "http_proxy_authorization"];
@@ -192,11 +192,11 @@ impl Variables {
                 format!("${name} contains passwords or tokens, which only the backend may get").into(),
             ));
         }
-        if DECODED.contains(&name) && place == TextPlace::Value {
-            return Err(Refused(format!("${name} is decoded and could contain a line break; use $request_uri").into()));
+        if is_decoded(name) && is_readable(name) && place == TextPlace::Value {
+            return Err(decoded(name));
         }
         match Variable::named(name) {
-            Ok(variable) if is_readable(name) || DECODED.contains(&name) => Ok(SnippetPart::Variable(variable)),
+            Ok(variable) if is_readable(name) => Ok(SnippetPart::Variable(variable)),
             _ => Err(Refused(
                 format!(
                     "a snippet may not read ${}, and this one does not set \
@@ -263,7 +263,12 @@ impl Variables {
     }
 }
 
-/// Whether an nginx variable may be used anywhere.
+/// Whether a part of a text is a variable that nginx has decoded.
+pub fn is_decoded_part(part: &SnippetPart) -> bool {
+    matches!(part, SnippetPart::Variable(name) if is_decoded(name.as_str()))
+}
+
+/// Whether an nginx variable may be used.
 pub fn is_readable(name: &str) -> bool {
     let is_in = |family: &&str| name.strip_prefix(family).is_some_and(|rest| !rest.is_empty());
     (READABLE.contains(&name) || FAMILIES.iter().any(is_in)) && !SECRET.contains(&name)
@@ -271,7 +276,7 @@ pub fn is_readable(name: &str) -> bool {
 
 /// The usable variables in Markdown, for the documentation.
 pub fn variables() -> String {
-    let named = READABLE.iter().map(|name| format!("`${name}`"));
+    let named = READABLE.iter().filter(|name| !is_decoded(name)).map(|name| format!("`${name}`"));
     let families = FAMILIES.iter().chain([&"geoip2_"]).map(|family| format!("`${family}*`"));
     let mut text = String::new();
     let mut line = String::new();

@@ -102,7 +102,7 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
 pub fn inherited(everywhere: &Everywhere) -> Result<Inherited, Refused> {
     let name = |name: &HeaderName| Word::new(name.as_str());
     let header =
-        |SetHeader { name: own, value }: &SetHeader| Ok::<_, Refused>(Header::new(name(own)?, Text::log_line(value)?));
+        |SetHeader { name: own, value }: &SetHeader| Ok::<_, Refused>(Header::new(name(own)?, Text::line(value)?));
     let original = everywhere.original_uri.then(|| {
         let uri = LogLine::new("$request_uri")?;
         Ok(Header::fixed("X-Original-Uri", Text::log_line(&uri)?))

@@ -60,7 +60,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(setting.as_str())?);
     }
     if let Some(transaction) = &firewall.transaction {
-        slots.say(Slot::Firewall, "modsecurity_transaction_id", Text::log_line(transaction)?);
+        slots.say(Slot::Firewall, "modsecurity_transaction_id", Text::line(transaction)?);
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use ingressd_model::{Directive, HeaderSet, Origin, Refused, Server};
 
 use super::server::{Facts, HSTS, certificate, fill};
 use super::tls::sessions;
-use super::{access_log, client_certificates, everywhere, firewall};
+use super::{access_log, client_certificates, everywhere, firewall, lines};
 
 /// The context of a server that is being written.
 pub struct Head<'a> {
@@ -53,6 +53,7 @@ const FEATURES: &[Feature] = &[
     server_header,
     detailed,
     grpc,
+    lines::of_server,
     everywhere::of_server,
     firewall::of_server,
     client_certificates::of_server,

@@ -17,7 +17,7 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, empty,
-    error_pages, external_authentication, fastcgi, firewall, limits, mirror, session, snippet, split,
+    error_pages, external_authentication, fastcgi, firewall, limits, lines, mirror, session, snippet, split,
 };
 
 /// What the locations of a server share.
@@ -60,6 +60,7 @@ type Feature = fn(&Scene<'_>, &mut Slots) -> Result<(), Refused>;
 /// All features of a route. The slots decide the order; within a slot it is the order of this
 /// list.
 const FEATURES: &[Feature] = &[
+    lines::of_location,
     answer::to_slash,
     answer::https_redirect,
     client_certificates::lower,

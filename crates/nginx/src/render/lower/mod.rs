@@ -19,6 +19,7 @@ mod firewall;
 mod geo;
 mod head;
 mod limits;
+mod lines;
 mod lists;
 mod location;
 mod lookup;

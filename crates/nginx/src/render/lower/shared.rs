@@ -34,7 +34,7 @@ type Say = fn(&Facts<'_>, &mut Tables) -> Result<(), Refused>;
 
 /// The parts of the shared file, in order.
 const SAID: &[Say] =
-    &[sizes, taken_back, certificates, dollar, clients, hosts, ports, requests, upgrades, plain, policies];
+    &[sizes, taken_back, certificates, dollar, clients, hosts, ports, requests, upgrades, plain, lines, policies];
 
 /// The inputs of the shared file.
 struct Facts<'a> {
@@ -244,6 +244,11 @@ fn plain(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         tables.block(stripped.row(r#""~^(?<ingressd_without_slash>.*)/$""#, "$ingressd_without_slash"));
     }
     Ok(())
+}
+
+/// Writes what keeps ends of lines out of lines.
+fn lines(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
+    super::lines::say(facts.plan, tables)
 }
 
 /// Writes the HSTS policies.

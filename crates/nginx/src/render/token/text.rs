@@ -114,9 +114,24 @@ impl Text {
 }
 
 impl Text {
+    /// A line of the access log, in which nginx encodes what a line cannot hold.
     pub fn log_line(line: &LogLine) -> Result<Self, Refused> {
+        Self::of_line(line, |_| None)
+    }
+
+    /// A header, or another text of which nginx encodes nothing.
+    pub fn line(line: &LogLine) -> Result<Self, Refused> {
+        Self::of_line(line, |part| part.decoded().map(names::line))
+    }
+
+    /// `instead` gives the variable of ours that takes the place of a part.
+    fn of_line(line: &LogLine, instead: fn(&LogPart) -> Option<String>) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         for part in line.parts() {
+            if let Some(own) = instead(part) {
+                let _ = write!(quoted, "${{{OURS}{INSTANCE}_{own}}}");
+                continue;
+            }
             match part {
                 LogPart::Text(text) => escape(text, true, &mut quoted)?,
                 LogPart::Nginx(_) => drop(write!(quoted, "{part}")),
