@@ -29,6 +29,10 @@ use ingressd_objects::Snapshot;
 /// What happens to a path that is refused where paths are strict.
 const STRICT: &str = "is answered 400, because nginx and a backend may read the path differently (access.strict-paths)";
 
+/// What happens to a path that could end a line in which it would be written.
+const LINES: &str =
+    "is answered 400, because nginx would write the control characters of the path into a header, a redirect or a log";
+
 /// What nginx was given last, and what that was made of.
 #[derive(Debug)]
 pub struct InForce {
@@ -145,15 +149,19 @@ impl InForce {
             StrictPaths::Everywhere => true,
             strict @ StrictPaths::Of(_) => strict.concern(route),
         };
-        let is_refused = is_strict && address.is_ambiguous();
-        let answer = match adds_slash {
-            _ if is_refused => STRICT.to_owned(),
-            true => "is answered 301, to the same path with a slash behind it".to_owned(),
-            false => self.does(route),
+        let everywhere = &self.settings.gate.everywhere;
+        let is_told = route.tells_decoded_path() || everywhere.tells_decoded_path();
+        let refused = match is_strict && address.is_ambiguous() {
+            true => Some(STRICT),
+            false => (is_told && path.contains(|character: char| character.is_ascii_control())).then_some(LINES),
+        };
+        let answer = match (refused, adds_slash) {
+            (Some(refused), _) => refused.to_owned(),
+            (None, true) => "is answered 301, to the same path with a slash behind it".to_owned(),
+            (None, false) => self.does(route),
         };
         let own_tls = has_own_tls(server, self.sites_beside.sockets());
-        let plain_paths = &self.settings.gate.everywhere.plain_paths;
-        let redirect = to_https(route, own_tls, plain_paths).filter(|_| !is_refused && !adds_slash);
+        let redirect = to_https(route, own_tls, &everywhere.plain_paths).filter(|_| refused.is_none() && !adds_slash);
         let told = json!({
             "is_of_object": route.origin.object.kind == Kind::Ingress,
             "from": route.origin.to_string(),

@@ -103,6 +103,9 @@ const ROWS: &[(&str, &str)] = &[
     ("strict.test/x/..;/admin", "400"),
     ("strict.test/x?y=//", "open"),
     ("strict.test/x//../admin", "400"),
+    // What nginx rewrites there is logged.
+    ("logged.test/a%09b", "400"),
+    ("logged.test/a%20b?c=%0A", "shop"),
     // nginx takes a longer path than most people send.
     ("shop.test/cart?LONG/LONG/LONG", "cart"),
 ];
@@ -158,6 +161,7 @@ fn write(rig: &Rig, long: &str) {
                 .build(),
             of_controller("idle", 2021).host("idle.test", "idle").build(),
             of_controller("relieved", 2021).host("relieved.test", "idle").annotation("default-backend", "bare").build(),
+            of_controller("logged", 2021).host("logged.test", "shop").annotation("enable-rewrite-log", "true").build(),
             ingress("open").host("strict.test", "open").build(),
             ingress("admin")
                 .path("strict.test", "Prefix", "/admin", "admin")
