@@ -347,7 +347,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__doctor)
-            opts="-h --all --format --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits nginx-conf shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects routes endpoints leases certificates"
+            opts="-h --all --format --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits nginx-conf shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects tenants routes endpoints leases certificates"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -849,7 +849,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__compare)
-            opts="-h --admin-kubeconfig --context --controller --controller-address --controller-ports --ingressd-address --ingressd-ports --log --rate --most --timeout --most-body --output --report --nginx-version --instance --config --set --help"
+            opts="-h --admin-kubeconfig --context --controller --controller-address --controller-ports --ingressd-address --ingressd-ports --log --all-statuses --rate --most --timeout --most-body --output --report --nginx-version --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -204,6 +204,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l all-statuses -d 'Send requests again, too, that the controller had refused with 401, 403, 429 or 444'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare -d 'The result of `ingressd migrate compare`, as JSON' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare-age -d 'How old that result may be, such as 24h' -r

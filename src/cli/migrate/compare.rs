@@ -38,7 +38,7 @@ const MOST_REFUSED: usize = 5;
     Both sides have to serve the same objects: ingressd with the settings that `ingressd migrate settings \
     --side-by-side` prints. Without --log, one request is sent for each host and path of the Ingresses of the \
     controller's class, and also one over TLS where the host has TLS. With --log, the requests of the log are \
-    sent, each once, and the most frequent first. The key log-format-upstream of the ConfigMap says how to \
+    sent that the controller had not refused, each once, and the most frequent first. The key log-format-upstream of the ConfigMap says how to \
     read a log; lines may also be JSON. Where a line has no host, the backend that it names tells the host.\n\n\
     Only GET, HEAD and OPTIONS are sent, and without credentials: no cookies, no authorization, and no \
     parameter of a query whose name says that it is a token, key, password or signature. Redirects are not \
@@ -63,6 +63,9 @@ pub struct Arguments {
     /// is standard input. Without it, requests are made from the Ingresses.
     #[arg(long, value_name = "FILE")]
     log: Vec<PathBuf>,
+    /// Send requests again, too, that the controller had refused with 401, 403, 429 or 444.
+    #[arg(long)]
+    all_statuses: bool,
     /// How many requests each side is sent in a second.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rate: u32,
@@ -139,7 +142,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 
 /// The requests to send; keys of the ConfigMap say how to parse a log.
 fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<String>) -> Result<Choice, Exit> {
-    let mut chooser = Chooser::new(sites);
+    let mut chooser = Chooser::new(sites, arguments.all_statuses);
     let line = key("log-format-upstream").filter(|line| !line.is_empty());
     let line = line.as_deref().unwrap_or(USUAL_LINE);
     match arguments.log.is_empty() {

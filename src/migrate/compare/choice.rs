@@ -11,6 +11,10 @@ use super::sites::{Route, Site, Sites};
 /// The most different requests that are counted.
 const MOST_DISTINCT: usize = 100_000;
 
+/// The statuses of requests that the controller refused to this client: sent again they say
+/// nothing about others, and may be an attack.
+const REFUSALS: [u16; 4] = [401, 403, 429, 444];
+
 /// The statuses of redirects to https.
 const REDIRECTS: [u16; 4] = [301, 302, 307, 308];
 
@@ -21,6 +25,8 @@ pub struct LeftOut {
     pub unreadable: u64,
     /// Lines with a method that may change something.
     pub unsafe_method: u64,
+    /// Lines of requests that the controller had refused.
+    pub refused: u64,
     /// Lines without a known host.
     pub without_host: u64,
     /// Lines with a path or host that cannot be sent.
@@ -33,10 +39,11 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// Each number with its name for machines, and in words.
-    pub fn counts(&self) -> [(&'static str, &'static str, u64); 6] {
+    pub fn counts(&self) -> [(&'static str, &'static str, u64); 7] {
         [
             ("unreadable", "lines that do not have the format of the log", self.unreadable),
             ("unsafeMethod", "lines with a method that may change something", self.unsafe_method),
+            ("refused", "lines with the status 401, 403, 429 or 444, which --all-statuses would include", self.refused),
             ("withoutHost", "lines without a host and without a backend of an Ingress", self.without_host),
             ("notSendable", "lines with a host or path that cannot be sent", self.not_sendable),
             ("own", "lines of an earlier comparison", self.own),
@@ -57,6 +64,8 @@ pub struct Choice {
 #[derive(Debug)]
 pub struct Chooser<'a> {
     sites: &'a Sites,
+    /// Whether requests of a log that the controller had refused are sent, too.
+    all_statuses: bool,
     /// How often each request was found.
     found: HashMap<Request, u64>,
     left_out: LeftOut,
@@ -64,8 +73,8 @@ pub struct Chooser<'a> {
 
 impl<'a> Chooser<'a> {
     /// A chooser for requests to these hosts.
-    pub fn new(sites: &'a Sites) -> Self {
-        Chooser { sites, found: HashMap::new(), left_out: LeftOut::default() }
+    pub fn new(sites: &'a Sites, all_statuses: bool) -> Self {
+        Chooser { sites, all_statuses, found: HashMap::new(), left_out: LeftOut::default() }
     }
 
     /// Adds a line of a log; `None` is a line that could not be parsed.
@@ -82,6 +91,10 @@ impl<'a> Chooser<'a> {
             self.left_out.unsafe_method += 1;
             return;
         };
+        if !self.all_statuses && line.status.is_some_and(|status| REFUSALS.contains(&status)) {
+            self.left_out.refused += 1;
+            return;
+        }
         let path = line.target.split('?').next().unwrap_or_default();
         let hosts = match &line.host {
             Some(host) => vec![host.clone()],

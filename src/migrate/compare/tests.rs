@@ -254,7 +254,7 @@ fn shown(choice: &Choice) -> Vec<String> {
 #[test]
 fn ingresses_say_what_is_asked() {
     let sites = usual_sites();
-    let mut chooser = Chooser::new(&sites);
+    let mut chooser = Chooser::new(&sites, false);
     chooser.add_ingresses();
     let choice = chooser.choose(1000);
     assert_eq!(choice.left_out, LeftOut::default());
@@ -287,7 +287,7 @@ fn ingresses_say_what_is_asked() {
 fn a_log_says_what_is_asked_each_path_in_turn() {
     let sites = usual_sites();
     let format = Format::new(USUAL_LINE, false).unwrap();
-    let mut chooser = Chooser::new(&sites);
+    let mut chooser = Chooser::new(&sites, false);
     for (text, times) in [
         (line("GET /hot HTTP/1.1", 200, "shop-web-80"), 9),
         (line("GET /warm HTTP/1.1", 200, "shop-web-80"), 5),
@@ -297,6 +297,8 @@ fn a_log_says_what_is_asked_each_path_in_turn() {
         (line("GET /lost HTTP/1.1", 404, "shop-none-80"), 1),
         (line("GET /lost HTTP/1.1", 404, "upstream-default-backend"), 1),
         (line("POST /hot HTTP/1.1", 200, "shop-web-80"), 2),
+        (line("GET /refused HTTP/1.1", 401, "shop-web-80"), 7),
+        (line("GET /limited HTTP/1.1", 429, "shop-web-80"), 1),
         (line("GET /a\\x20b HTTP/1.1", 200, "shop-web-80"), 1),
         (line("GET /hot HTTP/1.1", 200, "shop-web-80").replace("curl/8 \\x22x\\x22", AGENT), 1),
         ("nonsense".to_owned(), 3),
@@ -312,10 +314,13 @@ fn a_log_says_what_is_asked_each_path_in_turn() {
         "GET https://shop.test/warm",
     ];
     assert_eq!(shown(&choice), expected, "the redirect over both, and of each path what was asked most");
-    let LeftOut { unreadable, unsafe_method, without_host, not_sendable, own, beyond } = choice.left_out;
-    assert_eq!((unreadable, unsafe_method, without_host, not_sendable, own, beyond), (3, 2, 2, 1, 1, 1));
+    let LeftOut { unreadable, unsafe_method, refused, without_host, not_sendable, own, beyond } = choice.left_out;
+    assert_eq!((unreadable, unsafe_method, refused, without_host, not_sendable, own, beyond), (3, 2, 8, 2, 1, 1, 1));
+    let mut chooser = Chooser::new(&sites, true);
+    chooser.add_line(format.read(&line("GET /refused HTTP/1.1", 403, "shop-web-80")).as_ref());
+    assert_eq!(shown(&chooser.choose(9)), ["GET https://shop.test/refused"]);
     // The host in the line itself takes precedence.
-    let mut chooser = Chooser::new(&sites);
+    let mut chooser = Chooser::new(&sites, false);
     let own = Format::new("$host $scheme $request", false).unwrap();
     for text in ["shop.test http GET /a HTTP/1.1", "unknown.test https GET /b HTTP/1.1", "shop.test - GET /c HTTP/1.1"]
     {
