@@ -146,7 +146,7 @@ fn what_objects_say_steers_no_terminal() {
     let image = "registry.k8s.io/ingress-nginx/controller:v1.12.1";
     let hostile = hostile.replace(image, r#""\x85\u2066/ingress-nginx/controller:v1""#);
     let values = ["\u{1b}[2J\u{9b}2J\u{202e}", "\u{85}\u{2066}/ingress-nginx"];
-    for output in ["text", "json"] {
+    for output in ["text", "json", "html"] {
         let shown = report(&hostile, &["--output", output]).text;
         let is_hostile = |character: &char| character.is_control() || "\u{202e}\u{2066}".contains(*character);
         let found: Vec<_> = shown.chars().filter(is_hostile).filter(|character| *character != '\n').collect();

@@ -4,6 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::item::{Item, Verdict};
 use super::report::{Ingress, Report};
+use ingressd_model::finding::printable;
 
 /// Colours for light and dark; the words say the same.
 const STYLE: &str = "
@@ -62,7 +63,11 @@ pub fn page(report: &Report) -> String {
             }
         }
     };
-    page.into_string()
+    let is_space = |character: char| matches!(character, '\n' | '\t');
+    let shown =
+        |character: char| if is_space(character) { character.into() } else { printable(&character.to_string()) };
+    // The page may be shown on a terminal, and has what others wrote.
+    page.into_string().chars().map(shown).collect()
 }
 
 fn summary(report: &Report) -> Markup {

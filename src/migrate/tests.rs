@@ -10,7 +10,7 @@ use super::*;
 use crate::config::{Settings, Sources, rows};
 use crate::translate::Dialect;
 use crate::translate::annotation::Compared;
-use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::finding::{Finding, Reason, Severity, printable};
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_objects::{Container, Workload};
 
@@ -299,7 +299,9 @@ fn findings_decide_what_a_key_is() {
 /// No text of an object leaves its place on the page.
 #[test]
 fn the_page_escapes_everything_and_loads_nothing() {
-    let hostile = "</style></code><script>alert(1)</script>\"'&<img src=x onerror=y>".to_owned();
+    let hostile =
+        "</style></code><script>alert(1)</script>\"'&<img src=x onerror=y>\u{1b}[2J\u{9b}\u{7f}\r\u{202e}\u{2066}"
+            .to_owned();
     let item = Item {
         name: hostile.clone(),
         value: hostile.clone(),
@@ -337,4 +339,6 @@ fn the_page_escapes_everything_and_loads_nothing() {
     let element = regex::Regex::new(&format!("<(?:!DOCTYPE html|/?[a-z][a-z0-9]*{attributes})>")).unwrap();
     assert_eq!(element.find_iter(&page).count(), page.matches('<').count(), "{page}");
     assert_eq!(page.matches("</style>").count(), 1);
+    // Nor does anything steer a terminal that shows it.
+    assert!(page.contains("\\u{1b}[2J") && page.split('\n').all(|line| line == printable(line)), "{page:?}");
 }
