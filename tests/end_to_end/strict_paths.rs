@@ -69,6 +69,14 @@ fn hosts(class: &str, mark: &str) -> Vec<Value> {
         // No client is admitted by another spelling of the path.
         protected(&named("whole"), &format!("{}.test", named("whole")), "/", "allowlist-source-range", "127.0.0.0/8"),
         open(&named("open"), "/").build(),
+        // A service that admits everybody, and may judge by the path.
+        protected(
+            &named("judged"),
+            &format!("{}.test", named("judged")),
+            "/",
+            "auth-url",
+            "http://web.default.svc.cluster.local/",
+        ),
     ]
 }
 
@@ -83,12 +91,12 @@ fn what_backends_could_read_otherwise_is_refused_beside_a_protected_path() {
             rig.daemon.set("access.strict-paths", setting);
             rig.start().await;
             for (mark, is_strict) in ["s", "n"].into_iter().zip(by_class) {
-                for kind in ["mixed", "broken", "whole", "open"] {
+                for kind in ["mixed", "broken", "whole", "open", "judged"] {
                     let host = format!("{kind}-{mark}.test");
                     for path in EVEN {
                         assert_eq!(status(&host, path).await, 200, "{setting}: {host}{path}");
                     }
-                    let is_refused = is_strict && matches!(kind, "mixed" | "broken");
+                    let is_refused = is_strict && matches!(kind, "mixed" | "broken" | "judged");
                     for path in ODD {
                         let status = status(&host, path).await;
                         assert_eq!(status == 400, is_refused, "{setting}: {host}{path}: {status}");

@@ -215,7 +215,7 @@ fn number(count: usize) -> u32 {
 }
 
 /// Whether a route of a namespace asks for strict paths, and another one that leads to a backend
-/// of it is not protected in the same way.
+/// of it is not protected in the same way, or a service decides by the path.
 fn are_protected_differently(namespace: &str, routes: &[&Route]) -> bool {
     let asks = |route: &&&Route| route.behaviour.strict_paths && *route.origin.object.namespace == *namespace;
     let mut strict = routes.iter().filter(asks);
@@ -223,7 +223,8 @@ fn are_protected_differently(namespace: &str, routes: &[&Route]) -> bool {
     // It is enough to compare all routes with the first one.
     let Some(first) = strict.next() else { return false };
     let differs = |route: &&Route| !first.behaviour.protects_like(&route.behaviour);
-    proxied.peek().is_some() && (strict.any(differs) || proxied.any(differs))
+    let is_decided = routes.iter().filter(asks).any(|route| route.behaviour.external_authentication.is_some());
+    proxied.peek().is_some() && (is_decided || strict.any(differs) || proxied.any(differs))
 }
 
 #[cfg(test)]
@@ -231,7 +232,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{AccessList, Behaviour, Kind, PathMatch, UpstreamId, UrlPath};
+    use crate::{
+        AccessList, AuthenticationPolicy, Behaviour, ExternalAuthentication, HeaderName, Kind, PathMatch, Template,
+        UpstreamId, UrlPath,
+    };
 
     /// A route of a namespace that leads to a backend of a namespace, or to none.
     fn route(namespace: &str, protection: &str, backend: &str) -> Route {
@@ -283,6 +287,40 @@ mod tests {
             let server = server(routes.collect(), route("a", "open", ""));
             let expected = if *expected { StrictPaths::Everywhere } else { StrictPaths::Nowhere };
             assert_eq!(server.strict_paths(), expected, "{:?}", server.routes);
+        }
+    }
+
+    #[test]
+    fn paths_are_strict_where_a_service_judges_them() {
+        let text = |text: &str| Template::text(text).unwrap();
+        let policy = Arc::new(AuthenticationPolicy {
+            host: text("auth.example"),
+            target: text("/"),
+            method: HeaderName::new("GET").unwrap(),
+            sign_in: None,
+            response_headers: Vec::new(),
+            request_headers: Vec::new(),
+            request_redirect: None,
+            memory: None,
+            always_sets_cookie: false,
+        });
+        let asks = |strict_paths, backend: &str| {
+            let one = route("a", "open", backend);
+            let service = UpstreamId::usual("a", "auth", "80");
+            let asked = ExternalAuthentication { origin: one.origin.clone(), service, policy: Arc::clone(&policy) };
+            let external_authentication = Some(Arc::new(asked));
+            Route {
+                behaviour: Arc::new(Behaviour { strict_paths, external_authentication, ..Behaviour::default() }),
+                ..one
+            }
+        };
+        for (routes, expected) in [
+            (vec![asks(true, "a")], StrictPaths::Everywhere),
+            (vec![asks(true, "a"), asks(true, "a")], StrictPaths::Everywhere),
+            (vec![asks(false, "a")], StrictPaths::Nowhere),
+            (vec![asks(true, "")], StrictPaths::Nowhere),
+        ] {
+            assert_eq!(server(routes, route("a", "open", "")).strict_paths(), expected);
         }
     }
 
