@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use config::{Value, ValueKind};
 
 use super::settings::Settings;
-use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
+use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, text, untyped};
 use super::{
     access, access_log, everywhere, firewall, geoip2, hosts, ingress_nginx, limits, pacing, publishing, snippets,
 };
 use crate::translate::Scope;
-use ingressd_model::is_label;
+use ingressd_model::{HostName, is_label};
 use ingressd_objects::Selector;
 
 /// A key of the settings.
@@ -265,8 +265,21 @@ const ROWS: &[Row] = &[
         scope: Scope::Upstream,
         form: Form::Boolean,
         default: "true",
-        doc: "Whether Services of type ExternalName are served. Their names are resolved with `upstreams.resolvers`.",
+        doc: "Whether Services of type ExternalName are served. Their names are resolved with `upstreams.resolvers`. Names of Services and pods of other namespaces are refused unless `cross-namespace` is set. This is decided by the name: whether another name has an address of a pod or Service of another namespace is not checked.",
         set: |settings, value| put(&mut settings.translate.external_names, value),
+    },
+    Row {
+        key: "upstreams.cluster-domain",
+        scope: Scope::Upstream,
+        form: Form::Text,
+        default: r#""cluster.local""#,
+        doc: "The domain of the cluster, as kubelet has it in `clusterDomain`. `NAME.NAMESPACE.svc` before it, or alone, is the name of a Service in `auth-url`, `mirror-target` and Services of type ExternalName.",
+        set: |settings, value| {
+            let name = text(value)?.trim_matches('.').to_ascii_lowercase();
+            let name = HostName::new(&name).map_err(|why| format!("{name:?} is no domain: {why}"))?;
+            settings.translate.cluster_domain = name.as_str().into();
+            Ok(())
+        },
     },
     Row {
         key: "upstreams.resolvers",

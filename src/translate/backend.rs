@@ -9,8 +9,7 @@ use super::endpoint::Slices;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
-use super::value::ExternalName;
-use super::value::{ServiceAddress, excerpt};
+use super::value::{ClusterName, ExternalName, ServiceAddress, excerpt};
 use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
 use ingressd_model::finding::Reason;
 use ingressd_model::{
@@ -414,7 +413,15 @@ impl<'a> Backends<'a> {
         let addresses = match ExternalName::read(host).map_err(refused)? {
             ExternalName::Address(address) => vec![address],
             ExternalName::Name(host) => {
-                self.names.push((host.clone(), Arc::clone(&service.id.namespace)));
+                let namespace = &service.id.namespace;
+                let within = ClusterName::of(host.as_str(), &self.options.cluster_domain);
+                let is_foreign = within.is_some_and(|within| within.namespace() != Some(&**namespace));
+                if is_foreign && !self.options.cross_namespace {
+                    let note = "it is a name of another namespace of the cluster, which the administrator does not \
+                        allow (`cross-namespace`); name a Service of this namespace in the Ingress";
+                    return Err((Reason::CrossNamespace, format!("{subject}{note}")));
+                }
+                self.names.push((host.clone(), Arc::clone(namespace)));
                 self.resolved(&host, &subject, notes)?
             }
         };

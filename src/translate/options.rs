@@ -154,6 +154,8 @@ pub struct Options {
     pub reachable: Vec<Cidr>,
     /// Whether Services of type ExternalName are served.
     pub external_names: bool,
+    /// The domain of names that only the cluster has.
+    pub cluster_domain: Arc<str>,
     /// Whether loopback and link-local addresses may be upstreams; only the demo sets this.
     pub local_upstreams: bool,
     /// Whether references may name other namespaces.
@@ -267,6 +269,7 @@ impl Options {
             endpoints: EndpointMode::Pod,
             reachable: Vec::new(),
             external_names: false,
+            cluster_domain: Arc::default(),
             local_upstreams: false,
             cross_namespace: false,
             own_addresses: Vec::new(),

@@ -1,11 +1,12 @@
 //! Resolves the URL of a service to endpoints. It must not know what the service is for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::backend::BackendReference;
 use super::port::PortReference;
 use super::server::Servers;
-use super::value::ServiceAddress;
+use super::value::{ClusterName, OF_POD, ServiceAddress};
 use super::{Dialect, EndpointMode, RequestedService};
 use ingressd_model::UpstreamId;
 use ingressd_model::finding::{Finding, Reason};
@@ -15,6 +16,18 @@ pub type Fault = (Reason, Arc<str>);
 /// Its upstream.
 pub type Target = Result<UpstreamId, Fault>;
 
+/// The address, which is that of a Service where the name is one of this cluster's.
+fn in_cluster<'r>(address: &'r ServiceAddress, domain: &str) -> Result<Cow<'r, ServiceAddress>, Fault> {
+    let ServiceAddress::Name(name, port) = address else { return Ok(Cow::Borrowed(address)) };
+    match ClusterName::of(name.as_str(), domain) {
+        None => Ok(Cow::Borrowed(address)),
+        Some(ClusterName::Service { name, namespace }) => {
+            Ok(Cow::Owned(ServiceAddress::Service { namespace: namespace.into(), name: name.into(), port: *port }))
+        }
+        Some(ClusterName::Other { .. }) => Err((Reason::CrossNamespace, OF_POD.into())),
+    }
+}
+
 /// The upstream of a service; findings about an existing one are added.
 pub fn resolve<'a>(
     servers: &mut Servers<'a>,
@@ -23,7 +36,7 @@ pub fn resolve<'a>(
     dialect: Dialect,
 ) -> Target {
     let own = &requested.origin.object.namespace;
-    let resolution = match &requested.whereabouts {
+    let resolution = match &*in_cluster(&requested.whereabouts, &servers.options.cluster_domain)? {
         ServiceAddress::SameHost => return Err((Reason::MissingService, "it has no host".into())),
         ServiceAddress::Service { namespace, name, port } => {
             let is_foreign = namespace != own && !requested.is_everywhere;

@@ -215,6 +215,34 @@ fn an_answer_that_is_cut_is_told() {
 }
 
 #[test]
+fn an_external_name_is_no_way_to_other_namespaces() {
+    // The Service is in the namespace `default`.
+    for (name, domain, is_refused) in [
+        ("admin.victim.svc.cluster.local", "cluster.local", true),
+        ("Admin.victim.SVC.cluster.local.", "cluster.local", true),
+        ("admin.victim.svc", "cluster.local", true),
+        ("10-1-2-3.victim.pod.cluster.local", "cluster.local", true),
+        ("p-0.web.victim.svc.cluster.local", "cluster.local", true),
+        ("admin.victim.svc.corp.example", "corp.example", true),
+        ("admin.victim.svc.corp.example", "cluster.local", false),
+        ("kubernetes.default.svc", "cluster.local", false),
+        ("p-0.web.default.svc.cluster.local", "cluster.local", false),
+        ("victim.example", "cluster.local", false),
+    ] {
+        let options = Options { cluster_domain: domain.into(), ..options() };
+        let answer = NameAnswer { addresses: vec!["192.0.2.1".parse().unwrap()], ..NameAnswer::default() };
+        let host = HostName::new(name.to_ascii_lowercase().trim_end_matches('.')).unwrap();
+        let names = Names([(host, answer)].into_iter().collect());
+        let translation = translate_with(&external(name), options.clone(), &names);
+        let expected: &[&str] = if is_refused { &["i CrossNamespace"] } else { &[] };
+        assert_eq!(findings(&translation), expected, "{name}");
+        assert_eq!(translation.names.is_empty(), is_refused, "{name}");
+        let open = Options { cross_namespace: true, ..options };
+        assert!(findings(&translate_with(&external(name), open, &names)).is_empty(), "{name}");
+    }
+}
+
+#[test]
 fn external_names_can_be_switched_off() {
     let off = Options { external_names: false, ..options() };
     assert_eq!(findings(&translate(&external("192.0.2.1"), off)), ["i ExternalNameDisabled"]);

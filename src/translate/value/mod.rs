@@ -3,6 +3,7 @@
 
 mod address;
 pub mod arguments;
+mod cluster_name;
 mod external_name;
 mod form;
 mod name;
@@ -14,6 +15,7 @@ mod target;
 mod template;
 
 pub use address::{address_list, network};
+pub use cluster_name::{ClusterName, USUAL_DOMAIN};
 pub use external_name::ExternalName;
 pub use form::{Form, Shape};
 pub use name::{
@@ -26,7 +28,7 @@ pub use number::{
 pub use origin::{ORIGIN, origins};
 pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
 pub use service::{
-    ServiceAddress, ServiceUrl, answer_durations, method, mirror_host, mirror_url, name_of_host, parameter,
+    OF_POD, ServiceAddress, ServiceUrl, answer_durations, method, mirror_host, mirror_url, name_of_host, parameter,
     service_port, service_url, sign_in,
 };
 pub use target::{

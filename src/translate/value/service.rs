@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ExternalName;
+use super::cluster_name::{ClusterName, USUAL_DOMAIN};
 use super::template::{TemplateUse, template};
 use ingressd_model::{AnswerDuration, HeaderName, HostName, Protocol, Refused, Template, TemplatePart, is_label};
 
@@ -239,6 +240,9 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), Refused> {
     }
 }
 
+/// Why a name within the cluster is refused that is not a Service's.
+pub const OF_POD: &str = "it is the name of a pod; name its Service, NAME.NAMESPACE.svc.cluster.local";
+
 /// The location of a host without variables.
 fn whereabouts(authority: &str, protocol: Protocol) -> Result<ServiceAddress, Refused> {
     let (host, port) = host_and_port(authority)?;
@@ -246,13 +250,11 @@ fn whereabouts(authority: &str, protocol: Protocol) -> Result<ServiceAddress, Re
     Ok(match ExternalName::read(host).map_err(Refused::because)? {
         ExternalName::Address(address) => ServiceAddress::Address(address, port),
         ExternalName::Name(name) => match of_cluster(&name) {
-            Some((name, namespace)) => ServiceAddress::Service { namespace: namespace.into(), name: name.into(), port },
-            // Names of pods would bypass the rules about Services of other namespaces.
-            None if is_of_cluster(&name) => {
-                return Err(Refused::because(
-                    "it is the name of a pod; name its Service, NAME.NAMESPACE.svc.cluster.local",
-                ));
+            Some(ClusterName::Service { name, namespace }) => {
+                ServiceAddress::Service { namespace: namespace.into(), name: name.into(), port }
             }
+            // Names of pods would bypass the rules about Services of other namespaces.
+            Some(ClusterName::Other { .. }) => return Err(Refused::because(OF_POD)),
             None => ServiceAddress::Name(name, port),
         },
     })
@@ -267,22 +269,20 @@ pub fn service_port(text: &str) -> Result<(Arc<str>, Arc<str>, u16), Refused> {
     let port = port.filter(|port| text.ends_with(&format!(":{port}")));
     let name = HostName::new(host).map_err(|_| FORM)?;
     let short = || name.as_str().split_once('.').filter(|(service, rest)| is_label(service) && is_label(rest));
-    match (of_cluster(&name).or_else(short), port) {
+    let service = match of_cluster(&name) {
+        Some(ClusterName::Service { name, namespace }) => Some((name, namespace)),
+        Some(ClusterName::Other { .. }) => None,
+        None => short(),
+    };
+    match (service, port) {
         (Some((service, namespace)), Some(port)) => Ok((namespace.into(), service.into(), port)),
         _ => Err(FORM),
     }
 }
 
-/// The name and namespace of the Service that a DNS name means within a cluster.
-fn of_cluster(name: &HostName) -> Option<(&str, &str)> {
-    let text = name.as_str();
-    let text = text.strip_suffix(".svc.cluster.local").or_else(|| text.strip_suffix(".svc"))?;
-    text.split_once('.').filter(|(service, namespace)| is_label(service) && is_label(namespace))
-}
-
-fn is_of_cluster(name: &HostName) -> bool {
-    let text = name.as_str().to_ascii_lowercase();
-    [".svc", ".pod", ".svc.cluster.local", ".pod.cluster.local"].iter().any(|end| text.ends_with(end))
+/// What a DNS name means in a cluster of the usual domain.
+fn of_cluster(name: &HostName) -> Option<ClusterName<'_>> {
+    ClusterName::of(name.as_str(), USUAL_DOMAIN)
 }
 
 #[cfg(test)]
