@@ -42,6 +42,14 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.catch_all, value),
     },
     Row {
+        key: "hosts.challenges",
+        scope: Scope::Server,
+        form: Form::List,
+        default: "[]",
+        doc: "Namespaces that may serve paths below `/.well-known/acme-challenge` on hosts of other namespaces, for solvers of certificate authorities that are not in the namespace of the host. Whoever answers there gets certificates for the host, so these requests are otherwise served only by the namespace that asked for the host first, whatever `hosts.ownership` is; see [cert-manager.md](cert-manager.md#when-another-namespace-has-the-host).",
+        set: |settings, value| put(&mut settings.translate.challenges, value),
+    },
+    Row {
         key: "hosts.disable-catch-all",
         scope: Scope::Server,
         form: Form::Boolean,

@@ -186,6 +186,20 @@ impl<'a> Allowances<'a> {
     }
 }
 
+impl Allowances<'_> {
+    /// Whether the administrator gives the host to this namespace: an entry for all namespaces, or
+    /// for all hosts, gives it to nobody.
+    pub fn gives(&self, namespace: &str, name: &ServerName) -> bool {
+        let labels = self.snapshot.namespace(namespace).map(|stored| &stored.object.labels);
+        let is_for_all = |entry: &AllowedHosts| {
+            entry.selector.is_none() && entry.namespaces.iter().any(|namespace| **namespace == *ALL)
+        };
+        let entries = self.entries.iter().filter(|entry| !is_for_all(entry));
+        let mut given = entries.map(|entry| Allowance::of(std::slice::from_ref(entry), namespace, labels));
+        given.any(|allowance| allowance.names(name))
+    }
+}
+
 /// The finding that labels are needed which we lack the right to read.
 pub fn unseen(snapshot: &Snapshot, options: &Options) -> Option<Finding> {
     let is_of_hosts = options.allowed_hosts.iter().any(|entry| entry.selector.is_some());

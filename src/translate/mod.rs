@@ -14,6 +14,7 @@ mod budget;
 mod built;
 mod canary;
 mod certificate;
+mod challenges;
 pub mod claims;
 mod class;
 mod client_certificates;
@@ -236,6 +237,7 @@ impl Translator {
         );
         let Sites { sites, claims, ends, refusals, outsiders } = sites;
         tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
+        challenges::tell(&subjects, &sites, (snapshot, &claims, options), &mut findings);
         translation.claims = Claims::with_ports(claims, ports.holders);
 
         let slices = Slices::new(snapshot);

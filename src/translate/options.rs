@@ -146,6 +146,8 @@ pub struct Options {
     /// Namespaces whose objects without a host may replace `default_backend` and set a certificate
     /// for unknown hosts.
     pub catch_all: Vec<Arc<str>>,
+    /// Namespaces that may take challenges of certificate authorities on hosts of others.
+    pub challenges: Vec<Arc<str>>,
     /// Whether objects with `spec.defaultBackend` are ignored.
     pub no_catch_all: bool,
     /// How endpoints are reached.
@@ -265,6 +267,7 @@ impl Options {
             host_grace: 0,
             claim_orders: Arc::default(),
             catch_all: Vec::new(),
+            challenges: Vec::new(),
             no_catch_all: false,
             endpoints: EndpointMode::Pod,
             reachable: Vec::new(),

@@ -116,13 +116,14 @@ impl<'a> Servers<'a> {
             routes.splice(place..place, health(oldest.rule.dialect));
         }
         self.app_root(name, site, &mut routes);
-        // The list stays in memory as long as the host.
-        routes.shrink_to_fit();
         let mut fallback = self.fallback(name, site)?;
         if let Some((host, origin)) = &site.redirect {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
             fallback = Route { origin: origin.clone(), action, behaviour: Arc::default(), ..fallback };
         }
+        self.keep_challenges(site, oldest.rule.dialect, &mut routes);
+        // The list stays in memory as long as the host.
+        routes.shrink_to_fit();
         let mut server = Server {
             order: site.order,
             origin: Origin::object(oldest.id()),
@@ -206,6 +207,17 @@ impl<'a> Servers<'a> {
             Finding::new(reason, claim.origin.clone(), note)
         });
         self.findings.extend(findings);
+    }
+
+    /// Keeps challenges of certificate authorities, which are the owner's of the host, from the
+    /// path of another namespace that would take them.
+    fn keep_challenges(&mut self, site: &Site<'_, 'a>, dialect: Dialect, routes: &mut Vec<Route>) {
+        let Some((before, path)) = site.challenges.as_ref().zip(site::of_challenges()) else { return };
+        let path = PathMatch::Prefix { path, redirect_to_slash: false };
+        let place = routes.iter().position(|route| route.origin == *before);
+        let Some(place) = place.filter(|_| routes.iter().all(|route| route.path != path)) else { return };
+        let (origin, action) = (Origin::object(&settings()), self.daemon_backend(dialect));
+        routes.insert(place, Route { origin, path, action, behaviour: Arc::default(), errors: None });
     }
 
     /// Takes the result of this host, without those before it.

@@ -13,6 +13,9 @@ const SOLVER: &str = "10.244.2.1:8080";
 /// The token of a challenge, which the certificate authority requests.
 const TOKEN: &str = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAj-_X0";
 
+/// The namespace that the administrator names for challenges.
+const NAMED: &str = "solvers";
+
 /// Says that the path of a challenge goes into the Ingress that has it.
 const IN_PLACE: &str = "acme.cert-manager.io/http01-edit-in-place";
 
@@ -131,7 +134,28 @@ const ROWS: &[Row] = &[
         path_types: BOTH,
         objects: |host, class| vec![app(host, class).build()],
         namespace: "certificates",
-        answers: [["web", "web"], [SOLVER, "web"]],
+        answers: [["web", "web"], ["web", "web"]],
+    },
+    Row {
+        name: "named",
+        path_types: BOTH,
+        objects: |host, class| vec![app(host, class).build()],
+        namespace: NAMED,
+        answers: [[SOLVER, "web"], [SOLVER, "web"]],
+    },
+    Row {
+        name: "named-closed",
+        path_types: BOTH,
+        objects: |host, class| vec![app(host, class).annotation("whitelist-source-range", "192.0.2.1").build()],
+        namespace: NAMED,
+        answers: [[SOLVER, "403"], [SOLVER, "403"]],
+    },
+    Row {
+        name: "named-expressions",
+        path_types: BOTH,
+        objects: with_expressions,
+        namespace: NAMED,
+        answers: [[SOLVER, "web"], [SOLVER, "web"]],
     },
     Row {
         name: "of-another-closed",
@@ -170,6 +194,7 @@ fn a_challenge_reaches_its_solver_beside_every_feature_of_the_host() {
         }
         // A certificate is asked for when its Ingress is there already.
         rig.manifests.write("others.yaml", &others);
+        rig.daemon.set("hosts.challenges", &format!("['{NAMED}']"));
         rig.start().await;
         rig.manifests.write("others.yaml", &edited);
         rig.manifests.write("solvers.yaml", &solvers);

@@ -21,6 +21,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("TlsConflict", "it takes two namespaces: src/translate/tests/certificates.rs"),
     ("HostRuleConflict", "it takes two objects: src/translate/tests/client_certificates.rs"),
     ("TlsWithoutPath", "it takes two objects: src/translate/tests/certificates.rs"),
+    ("ForeignChallenge", "it takes two namespaces: src/translate/tests/strangers.rs"),
     ("TooManyPaths", "it takes more paths than an object has room for: src/translate/tests/hosts_and_paths.rs"),
     ("OverBudget", "it takes more than objects ask for: tests/end_to_end/budgets.rs"),
     ("NotStapled", "the settings of the tests ask for no answers: tests/end_to_end/stapling.rs"),

@@ -16,8 +16,8 @@ use ingressd_model::finding::{Finding, Reason, count};
 /// When one object of the ingress-nginx dialect asks for it, the paths of all objects of that
 /// dialect and of its namespace are matched like expressions: from the start, case-insensitively.
 /// Only paths of objects that ask for expressions, or of the type `ImplementationSpecific`, are
-/// expressions; others stay literal text. Paths of objects of the specification dialect keep their
-/// meaning.
+/// expressions; others stay literal text, and so does the path of a challenge, which is for one
+/// request only. Paths of objects of the specification dialect keep their meaning.
 pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
     let is_quirky = |claim: &Claim<'_, '_>| claim.subject.rule.dialect == Dialect::IngressNginx;
     let enforces =
@@ -31,7 +31,11 @@ pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
         let reading = &claim.subject.reading;
         let says = reading.use_regex || reading.rewrite_target.is_some();
         let is_expression = says || claim.kind == PathType::ImplementationSpecific;
-        claim.matching = if is_expression { Matching::Regex } else { Matching::Caseless };
+        claim.matching = match is_expression {
+            _ if !says && reach::is_challenge(&claim.path) => Matching::Exact,
+            true => Matching::Regex,
+            false => Matching::Caseless,
+        };
     }
 }
 

@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Claim, ROOT_REDIRECT, Root, Site, alone, contest, reach};
+use super::contest::{self, Contested};
+use super::reach::{self, Challenges};
+use super::{Claim, ROOT_REDIRECT, Root, Site, alone};
 use crate::translate::allowed::Allowances;
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
@@ -52,12 +54,15 @@ impl<'o, 'a> Arbiter<'o, 'a> {
     }
 
     /// Whether a host lies within a wildcard of which another namespace, with an older claim,
-    /// protects routes.
+    /// protects routes. Everybody may ask for a wildcard, so the administrator has to give it to
+    /// that namespace.
     fn is_within_protected(&self, name: &ServerName, own: &Claimant) -> bool {
         let Some(wildcard) = host::wildcard_above(name) else { return false };
         let protects = self.protected.get(&wildcard).into_iter().flatten();
         let mut others = protects.filter(|namespace| **namespace != own.namespace);
-        others.any(|namespace| self.claims.number(&wildcard, namespace) < own.number)
+        others.any(|namespace| {
+            self.claims.number(&wildcard, namespace) < own.number && self.allowances.gives(namespace, &wildcard)
+        })
     }
 
     /// What is served of a host with these claims; `None` when no claimant may have it.
@@ -76,14 +81,14 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let standing = self.standing(name, claimants);
         let has_redirect = asked.redirect.is_some();
         let mut parties = self.parties(name, asked);
-        parties.retain(|party| match refusal(name, party.namespace, &standing) {
-            None => true,
-            Some(note) => {
-                let fields = party.subjects.iter().flat_map(|subject| subject.fields_of(name));
-                findings.extend(fields.map(|origin| Finding::new(Reason::HostOwned, origin, note)));
-                refusals.extend(party.subjects.iter().map(|subject| (&**subject.id(), name.clone())));
-                false
-            }
+        parties.retain_mut(|party| {
+            let Some(note) = refusal(name, party.namespace, &standing) else { return true };
+            let solves = self.options.challenges.contains(party.namespace) && !standing.is_empty();
+            let refused = if solves { party.keep_challenges() } else { std::mem::take(&mut party.subjects) };
+            let fields = refused.iter().flat_map(|subject| subject.fields_of(name));
+            findings.extend(fields.map(|origin| Finding::new(Reason::HostOwned, origin, note)));
+            refusals.extend(refused.iter().map(|subject| (&**subject.id(), name.clone())));
+            !party.subjects.is_empty()
         });
         if *name == ServerName::CatchAll {
             let is_named = |party: &Party<'_, '_>| self.options.is_catch_all(party.namespace);
@@ -91,14 +96,15 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             parties.sort_by_key(|party| !is_named(party));
             if self.options.default_backend.is_some() || parties.first().is_some_and(is_named) {
                 let others = parties.iter_mut().filter(|party| !is_named(party));
-                others.for_each(|party| keep_catch_all(party, findings));
+                others.for_each(|party| keep_catch_all(party, &self.options.challenges, findings));
             }
         }
         let limits = &self.options.limits;
         for party in &mut parties {
             party.claims = alone::settle(std::mem::take(&mut party.claims), limits, findings);
         }
-        let is_contested = standing.len() > 1;
+        let is_alone = |party: &Party<'_, '_>| standing.iter().all(|one| one.namespace == *party.namespace);
+        let is_contested = !parties.iter().all(is_alone);
         let mut parties = parties.into_iter();
         let first = parties.next()?;
         // A redirect of whoever is not the owner takes nothing.
@@ -133,18 +139,27 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             Some((_, origin)) => (subject, Reason::HostRuleConflict, origin.clone()),
             None => (subject, Reason::PathConflict, Origin::field(subject.id(), Field::DefaultBackend)),
         });
-        let claims = contest::settle(name, all, rest, self.claims, &standing, findings);
+        // Of unknown hosts not the age alone decides, so the owner is whoever is served.
+        let served = subjects.first().map(|owner| &owner.id().namespace);
+        let owner = served.or(standing.first().map(|owner| &owner.namespace));
+        let contested = Contested {
+            name,
+            claims: self.claims,
+            standing: &standing,
+            owner: owner.map(AsRef::as_ref),
+            challengers: &self.options.challenges,
+        };
+        let claims = contest::settle(contested, all, rest, findings);
+        let challenges = contested.before_challenges(&claims);
         // An object without a path on another namespace's host does not influence the host.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
         let (others, outsiders): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|subject| routed.contains(subject.id()));
         self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
-        // Of unknown hosts not the age alone decides, so the owner is whoever is served.
-        let served = subjects.first().map(|owner| &owner.id().namespace);
-        let owner = served.or(standing.first().map(|owner| &owner.namespace));
         let root = owner.map_or(Root::Owner, |owner| self.root(name, owner, &subjects, &claims));
         subjects.extend(others);
-        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, root, order: 0 })
+        let order = 0;
+        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, root, challenges, order })
     }
 
     /// Who decides about requests for `/`, of which these claims are served.
@@ -261,11 +276,17 @@ fn refusal(name: &ServerName, namespace: &str, standing: &[&Claimant]) -> Option
 }
 
 /// What the administrator sets for unknown hosts is not replaced by any object.
-fn keep_catch_all(party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
+fn keep_catch_all(party: &mut Party<'_, '_>, challengers: &[Arc<str>], findings: &mut Vec<Finding>) {
     const NOTE: &str = "requests for unknown hosts belong to the administrator; name a host, or ask the administrator \
         for `hosts.catch-all`";
-    let takes_all = |claim: &Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
-    let refused = party.claims.extract_if(.., |claim| takes_all(claim)).map(|claim| claim.origin);
+    let may_solve = challengers.contains(party.namespace);
+    let is_refused = |claim: &Claim<'_, '_>| {
+        let path = claim.path.as_str();
+        let takes_challenges =
+            || reach::challenges(claim.matching, &reach::beginning(claim.matching, path)) != Challenges::None;
+        reach::elements(claim.matching, path).is_empty() || !may_solve && takes_challenges()
+    };
+    let refused = party.claims.extract_if(.., |claim| is_refused(claim)).map(|claim| claim.origin);
     let fields = party.subjects.iter().filter_map(|subject| subject.field_of_all_hosts());
     findings.extend(refused.chain(fields).map(|origin| Finding::new(Reason::HostOwned, origin, NOTE)));
 }
@@ -277,4 +298,22 @@ struct Party<'s, 'a> {
     /// Its objects, the oldest first.
     subjects: Vec<&'s Subject<'a>>,
     claims: Vec<Claim<'s, 'a>>,
+}
+
+impl<'s, 'a> Party<'s, 'a> {
+    /// Keeps the objects that ask only for challenges here, and returns the others.
+    fn keep_challenges(&mut self) -> Vec<&'s Subject<'a>> {
+        let is_challenge = |claim: &Claim<'_, '_>| {
+            let beginning = reach::beginning(claim.matching, claim.path.as_str());
+            reach::challenges(claim.matching, &beginning) == Challenges::Alone
+        };
+        let id = |claim: &Claim<'s, 'a>| claim.subject.id();
+        let (solving, others): (Vec<_>, Vec<_>) = self.claims.iter().partition(|claim| is_challenge(claim));
+        let (solving, others): (HashSet<_>, HashSet<_>) =
+            (solving.into_iter().map(id).collect(), others.into_iter().map(id).collect());
+        self.claims.retain(|claim| !others.contains(claim.subject.id()));
+        self.subjects
+            .extract_if(.., |subject| !solving.contains(subject.id()) || others.contains(subject.id()))
+            .collect()
+    }
 }

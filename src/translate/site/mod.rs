@@ -17,7 +17,9 @@ use rayon::slice::ParallelSliceMut as _;
 
 pub use self::arbiter::Refusals;
 pub use self::host_options::{Decision, HostOption, Saying, decide, directives, settle, younger};
-pub use self::reach::{above, beginning};
+#[cfg(test)]
+pub use self::reach::elements;
+pub use self::reach::{above, beginning, of_challenges};
 pub use self::reserved::reserve;
 use super::allowed::Allowances;
 use super::claims::{ClaimingNamespace, Claims, Since};
@@ -63,6 +65,9 @@ pub struct Site<'s, 'a> {
     pub is_without_owner: bool,
     /// Who decides about requests for `/` itself.
     pub root: Root,
+    /// The path of another namespace that would take challenges of certificate authorities, which
+    /// are the owner's.
+    pub challenges: Option<Origin>,
     /// The age of the claim, which is the order in which expressions are tried.
     pub order: u64,
 }

@@ -5,26 +5,91 @@ use std::borrow::Cow;
 
 use crate::translate::path::Matching;
 
+/// The path below which certificate authorities ask for the answers to their challenges.
+const CHALLENGES: &str = "/.well-known/acme-challenge";
+
 /// The key and place of a path among those of several namespaces: the common prefix of all
 /// requests that it matches, in lower case and without trailing slashes; empty for all paths.
 /// `/a`, `/a/`, both types of them and `/a(/|$)(.*)` match the same requests or some of them.
 pub fn beginning(matching: Matching, path: &str) -> Box<str> {
-    let known = match matching {
-        Matching::Regex => expression::beginning(path),
-        Matching::Exact | Matching::Prefix | Matching::Caseless => None,
+    literal(matching, path).trim_end_matches('/').to_ascii_lowercase().into()
+}
+
+/// The elements that all requests have in common which a path matches. `/a.*`, or `/a` by
+/// characters, also takes requests for `/ab`, and so for elements below `/`.
+pub fn elements(matching: Matching, path: &str) -> Box<str> {
+    let literal = literal(matching, path);
+    let is_whole = match matching {
+        Matching::Exact | Matching::Prefix => true,
+        Matching::Regex => expression::begins_with_elements(path),
+        Matching::Caseless => false,
     };
-    let fixed: Cow<'_, str> = match (known, matching) {
-        (Some(known), _) => known.into(),
-        // A text that is not a valid expression closes its prefix.
-        (None, Matching::Regex) => fixed(path),
-        (None, _) => path.into(),
-    };
-    fixed.trim_end_matches('/').to_ascii_lowercase().into()
+    let end = if is_whole { literal.len() } else { literal.rfind('/').unwrap_or_default() };
+    literal[..end].trim_end_matches('/').to_ascii_lowercase().into()
+}
+
+/// Whether it is certain that a path matches everything below what all of its requests have in
+/// common.
+pub fn takes_all_below(matching: Matching, path: &str) -> bool {
+    let is_text = |text: &str| !text.contains(expression::is_special) && (text == "/" || !text.ends_with('/'));
+    match matching {
+        Matching::Exact => false,
+        Matching::Prefix => true,
+        Matching::Caseless => path == "/" || !path.ends_with('/'),
+        Matching::Regex => {
+            let ends = ["(/|$)(.*)", "(/|$)", "/?(.*)", "(.*)", ".*", ""];
+            ends.iter().any(|end| path.strip_suffix(end).is_some_and(is_text))
+        }
+    }
+}
+
+/// How a path concerns the challenges of certificate authorities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Challenges {
+    /// It takes no requests for them.
+    None,
+    /// It may take them, among other requests.
+    Among,
+    /// It takes only requests for them.
+    Alone,
+}
+
+/// How a path with this beginning concerns challenges.
+pub fn challenges(matching: Matching, beginning: &str) -> Challenges {
+    let below =
+        |above: &str, path: &str| path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    match matching {
+        _ if below(CHALLENGES, beginning) => Challenges::Alone,
+        Matching::Prefix if below(beginning, CHALLENGES) => Challenges::Among,
+        Matching::Regex | Matching::Caseless if CHALLENGES.starts_with(beginning) => Challenges::Among,
+        _ => Challenges::None,
+    }
+}
+
+/// The path of all challenges.
+pub fn of_challenges() -> Option<UrlPath> {
+    UrlPath::new(CHALLENGES).ok()
+}
+
+/// Whether a path is written for one challenge, whatever the dots in it would match.
+pub fn is_challenge(path: &UrlPath) -> bool {
+    let token = path.as_str().strip_prefix(CHALLENGES).and_then(|rest| rest.strip_prefix('/'));
+    token.is_some_and(|token| {
+        !token.is_empty() && !token.contains(|other| other == '/' || expression::is_special(other))
+    })
 }
 
 /// The literal prefix of everything that an expression would match; `/` when there is none.
 pub fn above(expression: &UrlPath) -> UrlPath {
     UrlPath::new(&beginning(Matching::Regex, expression.as_str())).unwrap_or_else(|_| expression.root())
+}
+
+fn literal(matching: Matching, path: &str) -> Cow<'_, str> {
+    match matching {
+        // A text that is not a valid expression closes its prefix.
+        Matching::Regex => expression::beginning(path).map_or_else(|| fixed(path), Cow::Owned),
+        Matching::Exact | Matching::Prefix | Matching::Caseless => path.into(),
+    }
 }
 
 /// The literal prefix of everything that an anchored expression matches. It may be shorter than
@@ -113,6 +178,88 @@ mod tests {
         ];
         for (pattern, expected) in cases {
             assert_eq!(&*beginning(Matching::Regex, pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn expressions_have_whole_elements_in_common() {
+        let cases = [
+            ("/a.*", ""),
+            ("/a", ""),
+            ("/a/", "/a"),
+            ("/team/.*", "/team"),
+            ("/team(/|$)(.*)", "/team"),
+            ("/Team($|/)", "/team"),
+            ("/team(?:/|$)x", "/team"),
+            ("/team$", "/team"),
+            ("/team/?$", "/team"),
+            ("/team(/.*)?$", "/team"),
+            ("/team(/.*)?", ""),
+            ("/team/?(.*)", ""),
+            ("/team(.*)", ""),
+            ("/team(|/x)", ""),
+            ("/team(/x)", "/team"),
+            ("/a/team(/|$|x)", "/a"),
+            ("/a/(b|c)", "/a"),
+            ("/a/[b]+", "/a"),
+            ("/[a]b/c", "/ab"),
+            ("/a\\b/", "/a"),
+            ("/a|/b", ""),
+            (".*", ""),
+            ("/(a+)+x", ""),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(&*elements(Matching::Regex, pattern), expected, "{pattern}");
+        }
+        for (matching, path, expected) in [
+            (Matching::Caseless, "/l", ""),
+            (Matching::Caseless, "/a.b/C/l", "/a.b/c"),
+            (Matching::Caseless, "/l/", "/l"),
+            (Matching::Prefix, "/l", "/l"),
+            (Matching::Exact, "/l", "/l"),
+            (Matching::Prefix, "/", ""),
+        ] {
+            assert_eq!(&*elements(matching, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_takes_all_below() {
+        for path in ["/", "/(.*)", "/.*", "/a", "/a(/|$)(.*)", "/a/?(.*)"] {
+            assert!(takes_all_below(Matching::Regex, path), "{path}");
+        }
+        for path in ["/a/(.*)", "/[a-z]+", "/a.b", "/a(b|c)(.*)"] {
+            assert!(!takes_all_below(Matching::Regex, path), "{path}");
+        }
+        assert!(!takes_all_below(Matching::Caseless, "/a/") && takes_all_below(Matching::Caseless, "/a"));
+    }
+
+    #[test]
+    fn what_takes_challenges() {
+        for (matching, path, expected) in [
+            (Matching::Prefix, "/", Challenges::Among),
+            (Matching::Prefix, "/.well-known", Challenges::Among),
+            (Matching::Prefix, "/.well", Challenges::None),
+            (Matching::Caseless, "/.WELL", Challenges::Among),
+            (Matching::Exact, "/.well-known", Challenges::None),
+            (Matching::Regex, "/[.]w.*", Challenges::Among),
+            (Matching::Regex, "/.*", Challenges::Among),
+            (Matching::Regex, "/a.*", Challenges::None),
+            (Matching::Prefix, "/.well-known/acme-challenge", Challenges::Alone),
+            (Matching::Exact, "/.well-known/acme-challenge/token", Challenges::Alone),
+            (Matching::Prefix, "/.well-known/acme-challenges", Challenges::None),
+            (Matching::Prefix, "/.well-known/other", Challenges::None),
+        ] {
+            assert_eq!(challenges(matching, &beginning(matching, path)), expected, "{path}");
+        }
+        for (path, expected) in [
+            ("/.well-known/acme-challenge/a_b-C9", true),
+            ("/.well-known/acme-challenge/", false),
+            ("/.well-known/acme-challenge/.*", false),
+            ("/.well-known/acme-challenge/a/b", false),
+            ("/xwell-known/acme-challenge/a", false),
+        ] {
+            assert_eq!(is_challenge(&UrlPath::new(path).unwrap()), expected, "{path}");
         }
     }
 }

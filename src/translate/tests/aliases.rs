@@ -172,7 +172,7 @@ fn requests_for_the_root_of_a_host_lead_where_its_owner_says() {
             // A path of another namespace that is younger takes all others.
             (
                 &[("default", "a.example", "/x", ROOT), ("team-a", "a.example", "/", "")],
-                &["a.example: /=default/o0 /x=default/o0 /=team-a/o1"],
+                &["a.example: /=default/o0 /x=default/o0 /.well-known/acme-challenge=/default-backend /=team-a/o1"],
                 &[],
             ),
             (

@@ -20,6 +20,7 @@ mod passthrough;
 mod selection;
 mod served;
 mod settings;
+mod strangers;
 mod streams;
 mod tenants;
 mod whole_hosts;

@@ -244,6 +244,12 @@ impl Ledger {
         claims.min().map(|(_, side)| side)
     }
 
+    /// Whether the attacker had a path above this one of its own before the victim had that one.
+    fn had_above(&self, host: &'static str, own: &str, than: &str) -> bool {
+        let mut all = self.held.keys().filter(|(side, on, _)| *side == 1 && *on == host);
+        all.any(|(_, _, place)| own.starts_with(&**place) && self.is_older((host, place), (host, than)))
+    }
+
     /// Whether a path of the attacker lies between two of the victim, so that those are not tried
     /// in their own order.
     fn is_between(&self, host: &'static str, above: &str, below: &str) -> bool {
@@ -253,8 +259,9 @@ impl Ledger {
 
     /// Whether the victim's path is refused according to docs/security-review.md: the path was the
     /// attacker's before, or the host is reserved for it; or the path lies below one that the
-    /// attacker protects, or between its paths.
-    fn is_refused(&self, host: &'static str, place: &str) -> bool {
+    /// attacker protects, or between its paths. On a host of the attacker an expression counts as
+    /// the elements, too, that all of its requests begin with.
+    fn is_refused(&self, host: &'static str, place: &str, elements: &str) -> bool {
         let is_older = |other: &str| self.is_older((host, other), (host, place));
         let is_kept =
             self.held.get(&(1, host, WHOLE.to_owned())).is_some_and(|held| held.gone.is_some() && held.is_alone);
@@ -262,9 +269,9 @@ impl Ledger {
         let above: Vec<_> = all.clone().filter(|key| place.starts_with(&*key.2)).collect();
         let is_below_protected = above.iter().any(|key| self.protected.contains(key));
         let is_between = !above.is_empty() && all.filter(|key| key.2.starts_with(place)).any(|key| key.2 != place);
-        let is_within = self.protected.iter().any(|key| (key.0, key.1) == (1, WILDCARD));
-        let is_within = is_within && self.is_older((WILDCARD, WHOLE), (host, WHOLE));
-        is_older(place) || is_kept && is_older(WHOLE) || is_below_protected || is_between || is_within
+        let is_partial =
+            elements != place && (is_older(elements) || above.iter().any(|key| key.2.len() > elements.len()));
+        is_older(place) || is_kept && is_older(WHOLE) || is_below_protected || is_between || is_partial
     }
 }
 
@@ -275,6 +282,8 @@ struct Answer {
     host: &'static str,
     route: String,
     place: String,
+    /// The elements that all of its requests begin with.
+    elements: String,
     /// Whether it handles requests that no path matches.
     is_rest: bool,
     is_protected: bool,
@@ -287,14 +296,13 @@ fn answer(translation: &Translation, host: &'static str, target: &str) -> Option
         |name: &'static str| servers.iter().find(|server| *written(&server.name) == *name).map(|server| (server, name));
     let (server, host) = named(host).or_else(|| named(WILDCARD))?;
     let taken = server.routes.iter().find(|route| takes(route, target));
-    let (place, path) = match taken.map(|route| &route.path) {
+    let places = |matching, path: &str| (site::beginning(matching, path).into(), site::elements(matching, path).into());
+    let ((place, elements), path) = match taken.map(|route| &route.path) {
         Some(PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. }) => {
-            (site::beginning(Matching::Prefix, path.as_str()).into(), path.to_string())
+            (places(Matching::Prefix, path.as_str()), path.to_string())
         }
-        Some(PathMatch::Regex(pattern)) => {
-            (site::beginning(Matching::Regex, pattern.as_str()).into(), pattern.to_string())
-        }
-        None => (String::new(), "else".to_owned()),
+        Some(PathMatch::Regex(pattern)) => (places(Matching::Regex, pattern.as_str()), pattern.to_string()),
+        None => (<(String, String)>::default(), "else".to_owned()),
     };
     let route = taken.unwrap_or(&server.fallback);
     let is_closed = matches!(route.action, Action::Respond { .. } | Action::Closed);
@@ -304,6 +312,7 @@ fn answer(translation: &Translation, host: &'static str, target: &str) -> Option
         host,
         route: format!("{} {path}", route.origin.object.name),
         place,
+        elements,
         is_rest: taken.is_none(),
         is_protected: route.behaviour.access.is_some(),
         is_closed,
@@ -335,6 +344,7 @@ fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'sta
         return None;
     }
     let (host, place) = (alone.host, &*alone.place);
+    let is_refused = || ledger.is_refused(host, place, &alone.elements);
     let is_guarded = alone.is_protected || alone.is_closed;
     if !ledger.is_shared {
         let within = with.map_or(host, |with| with.host);
@@ -346,27 +356,24 @@ fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'sta
         return None;
     }
     let Some(with) = with.filter(|with| with.host == host) else {
-        // A host of its own takes precedence over the wildcard, and one within a protected
-        // wildcard is refused.
+        // A host of its own takes precedence over the wildcard, also over what is protected there.
         let is_intended = match with {
-            Some(with) if host == WILDCARD => {
-                with.is_closed || !is_guarded || ledger.is_older((with.host, WHOLE), (host, WHOLE))
-            }
+            Some(_) if host == WILDCARD => true,
             Some(_) if ledger.is_older((WILDCARD, WHOLE), (host, WHOLE)) => true,
-            _ => ledger.is_refused(host, place),
+            _ => is_refused(),
         };
         return (!is_intended).then_some("the host is gone");
     };
     match with.side {
         Some(1) if with.place.len() > place.len() && with.place.starts_with(place) => {
             let is_younger = !ledger.is_older((host, &with.place), (host, place));
-            (is_guarded && is_younger && !ledger.is_refused(host, place))
-                .then_some("what is protected goes to the attacker")
+            let may_pass = ledger.owner(host) == Some(1) || ledger.had_above(host, &with.place, place) || is_refused();
+            (is_guarded && is_younger && !may_pass).then_some("what is protected goes to the attacker")
         }
-        Some(1) => (!ledger.is_refused(host, place)).then_some("it goes to the attacker"),
+        Some(1) => (!is_refused()).then_some("it goes to the attacker"),
         _ if alone.is_protected && !with.is_protected && !with.is_closed => Some("it is open"),
         _ if ledger.is_between(host, place, &with.place) => None,
-        _ => (!ledger.is_refused(host, place)).then_some("another route answers"),
+        _ => (!is_refused()).then_some("another route answers"),
     }
 }
 

@@ -45,7 +45,7 @@ pub const ROWS: &[Row] = &[
         name: "regex-mode",
         orders: VICTIM_OLDER,
         victim: private,
-        attack: |scene| expressions(scene, &["/zzz"]),
+        attack: |scene| expressions(scene, &["/zzz(/|$)"]),
         clients: &[
             ask("http://shop.{h}/exact").gets("403"),
             ask("http://shop.{h}/exact").from("10.244.5.7").gets("admin"),

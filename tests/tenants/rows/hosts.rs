@@ -124,11 +124,12 @@ pub const ROWS: &[Row] = &[
         clients: &[ask("http://shop.{h}/").gets("victim"), ask("http://shop.{h}/loginx").gets("victim")],
         during: &[
             ask("http://shop.{h}/login").by("victim", "evil"),
-            ask("http://shop.{h}/.well-known/acme-challenge/token").by("victim", "evil"),
+            ask("http://shop.{h}/.well-known/acme-challenge/token").gets("victim"),
         ],
         told: &[
             told("Ingress shop", &["SharedHost"]).to_victim().words("/").only(Shared),
             told("Ingress attack", &["HostOwned"]).only(Namespace),
+            told("Ingress attack", &["PathConflict"]).words("hosts.challenges").only(Shared),
         ],
         allowed: &["SharedHost"],
         ..ROW

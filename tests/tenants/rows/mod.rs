@@ -11,14 +11,22 @@ mod passthrough;
 mod requests;
 mod rests;
 mod snippets;
+mod strangers;
 mod values;
 
 use crate::row::Row;
 use crate::stage::{DEFAULTS, Stage};
 
 /// What concerns hosts that both sides name.
-const SHARING: &[&[Row]] =
-    &[hosts::ROWS, rests::ROWS, authentication::ROWS, expressions::ROWS, certificates::ROWS, features::ROWS];
+const SHARING: &[&[Row]] = &[
+    hosts::ROWS,
+    strangers::ROWS,
+    rests::ROWS,
+    authentication::ROWS,
+    expressions::ROWS,
+    certificates::ROWS,
+    features::ROWS,
+];
 
 /// What costs others memory and time, and what clients send.
 const COSTS: &[&[Row]] = &[values::ROWS, requests::ROWS];

@@ -55,6 +55,13 @@ impl Bytes {
         Bytes([low, letters | both | (both << 32), self.0[2], self.0[3]])
     }
 
+    /// The one letter of the set, in lower case; `None` when there are others.
+    pub fn letter(&self) -> Option<u8> {
+        let mut letters = self.iter().map(|byte| byte.to_ascii_lowercase());
+        let first = letters.next()?;
+        letters.all(|letter| letter == first).then_some(first)
+    }
+
     /// The bytes of the set, in order.
     pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
         self.0.iter().zip(0_u8..).flat_map(|(bits, word)| {

@@ -15,6 +15,7 @@ mod tree;
 
 use std::borrow::Cow;
 
+use self::bytes::Bytes;
 use super::Refused;
 
 /// The prefix of every expression for nginx: the most steps that PCRE takes for a request, and the
@@ -65,13 +66,14 @@ pub fn literal(text: &str) -> Cow<'_, str> {
 /// path. `None` when the expression is refused.
 pub fn beginning(text: &str) -> Option<String> {
     let node = parse::parse(text).ok()?;
-    let certain = node.beginning(text.len()).into_iter().map_while(|set| {
-        let mut letters = set.iter().map(|byte| byte.to_ascii_lowercase());
-        let first = letters.next()?;
-        letters.all(|letter| letter == first).then_some(first)
-    });
-    let bytes: Vec<u8> = certain.collect();
+    let bytes: Vec<u8> = node.beginning(text.len()).iter().map_while(Bytes::letter).collect();
     Some(String::from_utf8_lossy(&bytes).trim_end_matches('\u{fffd}').to_owned())
+}
+
+/// Whether only a slash or the end can follow the literal prefix of what the expression matches.
+/// When in doubt, something else can.
+pub fn begins_with_elements(text: &str) -> bool {
+    parse::parse(text).is_ok_and(|node| node.begins_with_elements(text.len()))
 }
 
 /// Whether two groups of an expression may capture the same part of a text.

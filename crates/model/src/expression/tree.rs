@@ -79,6 +79,31 @@ impl Node {
         sets
     }
 
+    /// Whether only a slash or the end can follow the bytes that are certain to come first.
+    pub fn begins_with_elements(&self, longest: usize) -> bool {
+        let nodes = match self {
+            Node::Sequence(nodes) => nodes,
+            other => std::slice::from_ref(other),
+        };
+        let is_literal =
+            |node: &&Node| matches!(node, Node::Place) || matches!(node, Node::Set(set) if set.letter().is_some());
+        let literal = nodes.iter().take_while(is_literal).count();
+        let bytes = nodes[..literal].iter().filter(|node| matches!(node, Node::Set(_))).count();
+        // Further certain bytes may be within a group.
+        self.beginning(longest).iter().map_while(Bytes::letter).count() == bytes && is_boundary(&nodes[literal..])
+    }
+
+    /// Whether it is a slash, the end, or begins with one of them.
+    fn is_boundary(&self) -> bool {
+        match self {
+            Node::End => true,
+            Node::Choice(nodes) => nodes.iter().all(Node::is_boundary),
+            Node::Capture(node) | Node::Atomic(node) => node.is_boundary(),
+            Node::Sequence(nodes) => is_boundary(nodes),
+            other => other.beginning(1).first().and_then(Bytes::letter) == Some(b'/'),
+        }
+    }
+
     /// Adds the sets of the first bytes; `false` when it is not certain that what follows is next.
     fn begin(&self, longest: usize, sets: &mut Vec<Bytes>) -> bool {
         match self {
@@ -94,5 +119,15 @@ impl Node {
                 (0..*least).all(|_| node.begin(longest, sets)) && Some(*least) == *most
             }
         }
+    }
+}
+
+/// Whether these nodes, one after the other, begin with a slash or are at the end.
+fn is_boundary(nodes: &[Node]) -> bool {
+    match nodes {
+        [Node::Place | Node::Look(_), rest @ ..] => is_boundary(rest),
+        [Node::Repeat { node, least: 0, .. }, rest @ ..] => node.is_boundary() && is_boundary(rest),
+        [first, ..] => first.is_boundary(),
+        [] => false,
     }
 }
