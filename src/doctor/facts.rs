@@ -190,6 +190,10 @@ pub struct Objects {
     pub errors: usize,
     /// The number of findings that are warnings.
     pub warnings: usize,
+    /// Wildcard hosts that `hosts.allowed` gives to no namespace that has them.
+    pub free_wildcards: Vec<String>,
+    /// Objects with routes that an authentication service decides about, and no strict paths.
+    pub loose: Vec<String>,
     /// What the ConfigMap of an ingress-nginx asks of nginx.conf.
     pub asked: Vec<AskedOfNode>,
     /// A sample of the addresses of each mode of reaching endpoints.

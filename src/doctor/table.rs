@@ -193,6 +193,13 @@ pub const CHECKS: &[Check] = &[
         judge: pods::objects,
     },
     Check {
+        name: "tenants",
+        about: "Wildcard hosts that `hosts.allowed` gives to nobody, and authentication services on routes without strict paths.",
+        wrong: "Where namespaces do not trust each other, anyone may serve a host below such a wildcard. An authentication service that judges by the path can be asked about another path than the one that the backend reads. Where everybody who writes Ingresses is trusted, nothing has to be done.",
+        needs: &[Need::Cluster, Need::Objects],
+        judge: pods::tenants,
+    },
+    Check {
         name: "routes",
         about: "Where this host sends packets for the pods of each Node, by its routing table.",
         wrong: "With the endpoint mode `pod` the host needs a route to each pod network, by BGP or by static routes (docs/networking.md). Otherwise choose another mode with `upstreams.endpoints`.",

@@ -55,6 +55,33 @@ pub fn objects(facts: &Facts) -> Vec<Line> {
     std::iter::once(counted).chain(findings).collect()
 }
 
+pub fn tenants(facts: &Facts) -> Vec<Line> {
+    let Some(Ok(Objects { free_wildcards, loose, .. })) = &facts.objects else {
+        return vec![Line::note("not looked at")];
+    };
+    let note = |names: &[String], text: &str, remedy: &str| {
+        let (text, remedy) = (format!("{text}: {}", some(names)), remedy.to_owned());
+        (!names.is_empty()).then_some(Line { level: Level::Note, text, remedy })
+    };
+    let lines = [
+        note(
+            free_wildcards,
+            "wildcard hosts that are free for all",
+            "name each in `hosts.allowed` for its namespace; then what it protects there is kept from others",
+        ),
+        note(
+            loose,
+            "authentication services that get paths as clients wrote them",
+            "set `access.strict-paths` to \"on\" where the service judges by the path",
+        ),
+    ];
+    let lines: Vec<_> = lines.into_iter().flatten().collect();
+    match lines.is_empty() {
+        true => vec![Line::ok("no wildcard host is free for all, and paths that services judge are strict")],
+        false => lines,
+    }
+}
+
 fn sample(facts: &Facts, mode: EndpointMode) -> Option<&Sample> {
     let Some(Ok(objects)) = &facts.objects else { return None };
     objects.samples.iter().find(|sample| sample.mode == mode)

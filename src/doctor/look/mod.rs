@@ -19,6 +19,7 @@ use super::facts::{Facts, Source};
 use super::table::Need;
 use crate::config::Settings;
 use crate::daemon::{Link, control};
+use crate::translate::Names;
 use ingressd_objects::Snapshot;
 
 /// Gathers all facts that are needed.
@@ -82,7 +83,8 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         }
     }
     if needed(Need::Nginx) {
-        let model = model.unwrap_or_else(|| objects::translate(&facts.settings, &Snapshot::default(), None).model);
+        let nothing = || objects::translate(&facts.settings, &Snapshot::default(), None, &Names::default()).model;
+        let model = model.unwrap_or_else(nothing);
         facts.nginx = nginx::look(&facts.settings, model);
     }
     facts

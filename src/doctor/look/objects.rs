@@ -11,9 +11,9 @@ use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
 use crate::source::cluster::Need;
-use crate::translate::{EndpointMode, Names, Translation, Translator};
+use crate::translate::{Allowances, EndpointMode, Names, Translation, Translator, written_host};
 use ingressd_model::finding::Severity;
-use ingressd_model::{Model, PathMatch, Transport};
+use ingressd_model::{Model, PathMatch, ServerName, Transport};
 use ingressd_objects::{Condition, Snapshot};
 
 /// The time limit for reading everything.
@@ -58,21 +58,23 @@ pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapsh
 }
 
 /// Translates the objects with this endpoint mode for all, or as the settings have it.
-pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<EndpointMode>) -> Translation {
+pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<EndpointMode>, names: &Names) -> Translation {
     let settings = &settings.layered(snapshot).settings;
     let mut options = to_look_with(settings).unwrap_or_else(|_| settings.translate_options());
     if let Some(mode) = mode {
         options.endpoints = mode;
         options.classes.iter_mut().for_each(|class| class.endpoints = None);
     }
-    // DNS names are not resolved, because only the way to pods matters here.
     let claims = claims_kept_in(&settings.apply.state).unwrap_or_default();
-    Translator::new(options).translate(snapshot, &Names::default(), &claims)
+    Translator::new(options).translate(snapshot, names, &claims)
 }
 
 /// The demand of the objects, with tried samples of addresses, and the daemon's model.
 pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) {
-    let translation = translate(settings, snapshot, None);
+    // DNS names are not resolved, because only the way to pods matters here.
+    let named = translate(settings, snapshot, None, &Names::default()).names;
+    let names = Names::unasked(named.into_keys());
+    let translation = translate(settings, snapshot, None, &names);
     let count = |severity| translation.findings.iter().filter(|finding| finding.severity == severity).count();
     let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
     let mut objects = Objects {
@@ -83,12 +85,14 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
         expressions: routes.filter(|route| matches!(route.path, PathMatch::Regex(_))).count(),
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
+        free_wildcards: free_wildcards(settings, snapshot, &translation.model),
+        loose: loose(&translation.model),
         asked: settings.asked_of_nodes(snapshot),
         samples: Vec::new(),
     };
     let auto = Some(EndpointMode::Auto).filter(|auto| settings.translate.modes().contains(auto));
     for mode in MODES.into_iter().chain(auto) {
-        let model = translate(settings, snapshot, Some(mode)).model;
+        let model = translate(settings, snapshot, Some(mode), &names).model;
         let mut known = addresses(&model, mode);
         if known.is_empty() && mode == EndpointMode::Pod {
             known = any_pods(snapshot);
@@ -98,6 +102,23 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
         objects.samples.push(Sample { mode, known: known.len(), tried });
     }
     (objects, translation.model)
+}
+
+/// The wildcard hosts whose namespace has them only because it asked first.
+fn free_wildcards(settings: &Settings, snapshot: &Snapshot, model: &Model) -> Vec<String> {
+    let allowances = Allowances::new(&settings.translate, snapshot);
+    let wildcards = model.servers.iter().filter(|server| matches!(server.name, ServerName::Wildcard(_)));
+    let free = wildcards.filter(|server| !allowances.gives(&server.origin.object.namespace, &server.name));
+    free.map(|server| format!("{} of {:?}", written_host(&server.name), &*server.origin.object.namespace)).collect()
+}
+
+/// Objects whose authentication service may read a path otherwise than nginx.
+fn loose(model: &Model) -> Vec<String> {
+    let routes = model.servers.iter().flat_map(|server| server.all_routes());
+    let loose =
+        routes.filter(|route| route.behaviour.external_authentication.is_some() && !route.behaviour.strict_paths);
+    let objects: BTreeSet<_> = loose.map(|route| route.origin.object.to_string()).collect();
+    objects.into_iter().collect()
 }
 
 /// The addresses of endpoints that were found in this mode; a Service may select another mode for

@@ -90,6 +90,8 @@ pub fn healthy() -> Facts {
         expressions: 0,
         errors: 0,
         warnings: 0,
+        free_wildcards: Vec::new(),
+        loose: Vec::new(),
         asked: Vec::new(),
         samples: vec![
             sample(EndpointMode::Pod, &[address("10.244.1.2:80"), address("10.244.1.3:80")]),
