@@ -69,12 +69,17 @@ pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<Endpoint
     Translator::new(options).translate(snapshot, names, &claims)
 }
 
-/// The demand of the objects, with tried samples of addresses, and the daemon's model.
-pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) {
-    // DNS names are not resolved, because only the way to pods matters here.
+/// The translation as the settings have it. DNS is not asked, because only the way to pods matters
+/// here.
+fn translation(settings: &Settings, snapshot: &Snapshot) -> (Translation, Names) {
     let named = translate(settings, snapshot, None, &Names::default()).names;
     let names = Names::unasked(named.into_keys());
-    let translation = translate(settings, snapshot, None, &names);
+    (translate(settings, snapshot, None, &names), names)
+}
+
+/// The demand of the objects, with tried samples of addresses, and the daemon's model.
+pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) {
+    let (translation, names) = translation(settings, snapshot);
     let count = |severity| translation.findings.iter().filter(|finding| finding.severity == severity).count();
     let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
     let mut objects = Objects {
@@ -144,4 +149,41 @@ pub fn any_pods(snapshot: &Snapshot) -> BTreeSet<SocketAddr> {
         found.extend(ports.flat_map(|port| addresses.iter().map(move |address| SocketAddr::new(*address, port))));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translate::tests::manifests::snapshot;
+    use crate::translate::tests::{ingress, path};
+    use crate::translate::{Allowed, Dialect};
+
+    #[test]
+    fn what_tenants_may_do_is_named() {
+        let paths = [path("/", "Prefix", "web")];
+        let asks = "auth-url: 'http://web.default.svc.cluster.local/'";
+        let documents = [
+            ingress("wild", "ingressd", "*.shop.example", "", &paths),
+            ingress("given", "ingressd", "*.given.example", "", &paths),
+            ingress("judged", "ingressd", "a.example", asks, &paths),
+            ingress("external", "ingressd", "b.example", "auth-url: 'http://auth.example/'", &paths),
+        ];
+        let given = |namespace: &str, host: &str| Allowed {
+            namespaces: vec![namespace.into()],
+            items: vec![host.parse().unwrap()],
+            ..Allowed::default()
+        };
+        let mut settings = Settings::default();
+        settings.translate.allowed_hosts = vec![given("default", "*.given.example"), given("*", "*")];
+        let snapshot = snapshot(&documents.join("\n---\n"));
+        let found = |settings: &Settings| {
+            let translation = translation(settings, &snapshot).0;
+            let free = free_wildcards(settings, &snapshot, &translation.model);
+            (free, loose(&translation.model))
+        };
+        let (free, named) = found(&settings);
+        assert_eq!((free, named), (vec![r#"*.shop.example of "default""#.to_owned()], Vec::new()));
+        settings.translate.classes.iter_mut().for_each(|class| class.dialect = Dialect::IngressNginx);
+        assert_eq!(found(&settings).1, ["Ingress default/external", "Ingress default/judged"]);
+    }
 }

@@ -243,6 +243,21 @@ fn an_external_name_is_no_way_to_other_namespaces() {
 }
 
 #[test]
+fn the_domain_of_the_cluster_holds_for_services_that_are_asked() {
+    for (host, domain, expected) in [
+        ("web.default.svc.corp.example", "corp.example", &[][..]),
+        ("web.victim.svc.corp.example", "corp.example", &["i CrossNamespace"]),
+        ("p-0.web.default.svc.corp.example", "corp.example", &["i CrossNamespace"]),
+        ("web.victim.svc.corp.example", "cluster.local", &["i UnresolvedName"]),
+    ] {
+        let asks = format!("auth-url: 'http://{host}/'");
+        let object = ingress("i", "ingressd", "a.example", &asks, &[path("/", "Prefix", "web")]);
+        let options = Options { cluster_domain: domain.into(), ..options() };
+        assert_eq!(findings(&translate(&object, options)), expected, "{host} in {domain}");
+    }
+}
+
+#[test]
 fn external_names_can_be_switched_off() {
     let off = Options { external_names: false, ..options() };
     assert_eq!(findings(&translate(&external("192.0.2.1"), off)), ["i ExternalNameDisabled"]);
