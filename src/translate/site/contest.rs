@@ -95,6 +95,7 @@ pub fn settle<'s, 'a>(
         }
     }
     findings.extend(older.rest.as_ref().and_then(|rest| rest.without_effect(&kept)));
+    refused.iter().for_each(|refused| close_behind(refused, &mut kept, findings));
     // A path that should be protected must not become open because a less protected path of the
     // same namespace gets its requests. It is closed at the place of that path, so that it takes
     // nothing from other namespaces.
@@ -117,6 +118,30 @@ fn rate<'s, 'a>(contested: Contested<'_>, place_alone: usize, claim: Claim<'s, '
     let beginning = reach::beginning(claim.matching, claim.path.as_str());
     let number = claims.age(name, namespace, &beginning).unwrap_or_else(|| claims.number(name, namespace));
     Rated { claim, place_alone, number, beginning, is_refused: false }
+}
+
+/// Closes open paths of a namespace that would get requests of a protected one which is refused
+/// and stands before them.
+fn close_behind(refused: &Rated<'_, '_>, kept: &mut [Rated<'_, '_>], findings: &mut Vec<Finding>) {
+    if !refused.claim.subject.is_protected {
+        return;
+    }
+    let namespace = &refused.claim.origin.object.namespace;
+    let is_behind = |own: &&mut Rated<'_, '_>| {
+        own.claim.origin.object.namespace == *namespace
+            && own.place_alone > refused.place_alone
+            && !(own.claim.closed || own.claim.subject.is_protected)
+            && own.beginning.len() > refused.beginning.len()
+            && refused.reaches(own)
+    };
+    for own in kept.iter_mut().filter(is_behind) {
+        let note = format!(
+            "it answers 503, because {} would take its requests and is refused; correct that path",
+            refused.claim.origin
+        );
+        findings.push(Finding::new(Reason::ClosedRoute, own.claim.origin.clone(), note));
+        own.claim.closed = true;
+    }
 }
 
 /// What handles requests that no path matches: it counts as `/`.

@@ -492,6 +492,13 @@ fn paths_of_a_shared_host_stay_as_they_are() {
     compare(true);
 }
 
+/// A regression: a protected expression was refused, and the requests that it had taken from a
+/// longer path of its namespace went to that one.
+#[test]
+fn nothing_is_open_behind_an_expression_that_is_refused() {
+    compare_each([337].into_iter(), true);
+}
+
 /// A regression: paths of a side that was gone completely were reserved for a second grace period
 /// when it came back without them.
 #[test]
