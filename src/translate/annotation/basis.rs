@@ -50,6 +50,8 @@ decisions! {
     redirect_status: u16 = |options| options.redirect_status;
     /// Whether references may name other namespaces.
     cross_namespace: bool = |options| options.cross_namespace;
+    /// The domain of names that only the cluster has.
+    cluster_domain: &str = |options| &options.cluster_domain;
     /// Whether objects may ask for TLS passthrough.
     passthrough: bool = |options| options.passthrough;
     /// Whether requests with ambiguous paths are refused; `None` follows the dialect.

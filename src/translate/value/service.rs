@@ -249,7 +249,7 @@ fn whereabouts(authority: &str, protocol: Protocol) -> Result<ServiceAddress, Re
     let port = port.unwrap_or(if protocol == Protocol::Https { 443 } else { 80 });
     Ok(match ExternalName::read(host).map_err(Refused::because)? {
         ExternalName::Address(address) => ServiceAddress::Address(address, port),
-        ExternalName::Name(name) => match of_cluster(&name) {
+        ExternalName::Name(name) => match ClusterName::of(name.as_str(), USUAL_DOMAIN) {
             Some(ClusterName::Service { name, namespace }) => {
                 ServiceAddress::Service { namespace: namespace.into(), name: name.into(), port }
             }
@@ -262,14 +262,14 @@ fn whereabouts(authority: &str, protocol: Protocol) -> Result<ServiceAddress, Re
 
 /// Parses the address of a Service with the number of its port: `NAME.NAMESPACE.svc.cluster.local`
 /// or the beginning of this, and `:PORT`. The result has the namespace, the name and the port.
-pub fn service_port(text: &str) -> Result<(Arc<str>, Arc<str>, u16), Refused> {
+pub fn service_port(text: &str, domain: &str) -> Result<(Arc<str>, Arc<str>, u16), Refused> {
     const FORM: Refused =
         Refused::because("it is not the address of a Service with its port, NAME.NAMESPACE.svc.cluster.local:PORT");
     let (host, port) = host_and_port(text).map_err(|_| FORM)?;
     let port = port.filter(|port| text.ends_with(&format!(":{port}")));
     let name = HostName::new(host).map_err(|_| FORM)?;
     let short = || name.as_str().split_once('.').filter(|(service, rest)| is_label(service) && is_label(rest));
-    let service = match of_cluster(&name) {
+    let service = match ClusterName::of(name.as_str(), domain) {
         Some(ClusterName::Service { name, namespace }) => Some((name, namespace)),
         Some(ClusterName::Other { .. }) => None,
         None => short(),
@@ -278,11 +278,6 @@ pub fn service_port(text: &str) -> Result<(Arc<str>, Arc<str>, u16), Refused> {
         (Some((service, namespace)), Some(port)) => Ok((namespace.into(), service.into(), port)),
         _ => Err(FORM),
     }
-}
-
-/// What a DNS name means in a cluster of the usual domain.
-fn of_cluster(name: &HostName) -> Option<ClusterName<'_>> {
-    ClusterName::of(name.as_str(), USUAL_DOMAIN)
 }
 
 #[cfg(test)]
@@ -394,6 +389,22 @@ mod tests {
         assert_eq!(mirror_host("$host").map(|host| host.to_string()), Ok("${host}".to_owned()));
         for text in ["a/b", "a\"; x", "$request_uri", "$best_http_host", "a b", "$1"] {
             assert!(mirror_host(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ports_of_services() {
+        for (text, domain, expected) in [
+            ("db.team.svc.cluster.local:1", USUAL_DOMAIN, true),
+            ("db.team.svc:1", USUAL_DOMAIN, true),
+            ("db.team:1", USUAL_DOMAIN, true),
+            ("db.team.svc.corp.example:1", "corp.example", true),
+            ("db.team.svc.corp.example:1", USUAL_DOMAIN, false),
+            ("10-1-2-3.team.pod:1", USUAL_DOMAIN, false),
+            ("db.team", USUAL_DOMAIN, false),
+        ] {
+            let read = service_port(text, domain).ok();
+            assert_eq!(read, expected.then(|| ("team".into(), "db".into(), 1)), "{text} in {domain}");
         }
     }
 

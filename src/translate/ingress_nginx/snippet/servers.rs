@@ -39,7 +39,8 @@ pub fn read(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Resu
         return Err(Refused::because("it opens ports for one object; write it there"));
     }
     let (policy, origin, most) = (context.options.stream_policy(), entry.origin(), context.options.limits().timeout);
-    let reader = Reader { namespace: context.namespace, policy, origin, most, above: Cell::default() };
+    let (namespace, domain) = (context.namespace, context.options.cluster_domain());
+    let reader = Reader { namespace, domain, policy, origin, most, above: Cell::default() };
     let streams = reader.read(entry.value)?;
     let labels = context.snapshot.namespace(context.namespace).map(|stored| &stored.object.labels);
     let allows = |port: &Port| context.options.allows_port(context.namespace, labels, port.number);
@@ -63,6 +64,8 @@ pub fn read(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Resu
 
 struct Reader<'a> {
     namespace: &'a str,
+    /// That of the cluster.
+    domain: &'a str,
     /// What services do that say nothing else.
     policy: &'a StreamPolicy,
     origin: Origin,
@@ -262,7 +265,7 @@ impl Reader<'_> {
 
     /// A Service of the namespace with its port.
     fn service(&self, text: &str) -> Result<Address, Refused> {
-        let (namespace, service, port) = service_port(text)?;
+        let (namespace, service, port) = service_port(text, self.domain)?;
         match *namespace == *self.namespace {
             true => Ok((service, port)),
             false => Err(Refused(format!("{} is not a Service of this namespace", excerpt(text)).into())),
