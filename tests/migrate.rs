@@ -139,6 +139,44 @@ fn mistakes_and_what_is_missing_are_told() {
     assert!(!output.text.contains("further settings"), "{}", output.text);
 }
 
+/// What is stricter between namespaces: certificates for hosts of others, and names of others.
+#[test]
+fn what_a_namespace_has_of_another_is_listed() {
+    let more = "\
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata: {name: first, namespace: shop, creationTimestamp: '2020-01-01T00:00:00Z'}
+  spec:
+    ingressClassName: nginx
+    rules: [{host: shared.example, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}]
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata:
+    name: second
+    namespace: team
+    creationTimestamp: '2021-01-01T00:00:00Z'
+    annotations: {cert-manager.io/cluster-issuer: letsencrypt}
+  spec:
+    ingressClassName: nginx
+    tls: [{hosts: [shared.example], secretName: pair}]
+    rules: [{host: shared.example, http: {paths: [{path: /team, pathType: Prefix, backend: {service: {name: other, port: {number: 80}}}}]}}]
+- apiVersion: v1
+  kind: Service
+  metadata: {name: other, namespace: team}
+  spec: {type: ExternalName, externalName: web.shop.svc.cluster.local, ports: [{port: 80}]}
+";
+    let report = json(&format!("{}\n{more}", DUMP.trim_end()));
+    let ingresses = report["ingresses"].as_array().unwrap();
+    let second = ingresses.iter().find(|ingress| ingress["name"] == "second").unwrap();
+    let found = verdicts(&second["items"]);
+    assert!(found.contains(&"spec.tls[0] different".to_owned()), "{second:#}");
+    assert!(found.contains(&"spec.rules[0].http.paths[0] refused".to_owned()), "{second:#}");
+    let text = second.to_string();
+    for words in ["asked first for shared.example, and", "`hosts.challenges`", "`cross-namespace`"] {
+        assert!(text.contains(words), "{words}: {second:#}");
+    }
+}
+
 /// No text of an object reaches a terminal as a control character.
 #[test]
 fn what_objects_say_steers_no_terminal() {
