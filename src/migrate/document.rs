@@ -34,7 +34,9 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
         "A path or host that two namespaces ask for",
         Compared::Stricter(
             "The namespace that asked first gets it, whatever the age of the object, and a protected path loses no \
-                requests to other namespaces.",
+                requests to namespaces that came later. On a host of another namespace an expression counts as the \
+                whole elements that it begins with: `/team.*` counts as `/`. Challenges of certificate authorities \
+                belong to the namespace that asked first for the host.",
             "see [security-review.md](security-review.md#hosts)",
         ),
     ),
