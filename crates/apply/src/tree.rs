@@ -60,13 +60,14 @@ impl Tree {
     fn files(&self, pattern: &str) -> Result<Vec<ParsedFile>, ApplyError> {
         let pattern = self.folder.join(pattern);
         let mut files = Vec::new();
-        for path in included(&pattern).map_err(ApplyError::files("look for", &pattern))? {
+        let found = included(&pattern).map_err(ApplyError::files("look for", &pattern))?;
+        for path in found.into_iter().filter(|path| !path.starts_with(&self.own)) {
             let text = match read(&path) {
                 Err(error) if is_shortage(&error) => return Err(ApplyError::files("read", path)(error)),
                 Err(_) => continue,
                 Ok(text) => text,
             };
-            if let Some(directives) = syntax::parse(&text).ok().filter(|_| !path.starts_with(&self.own)) {
+            if let Ok(directives) = syntax::parse(&text) {
                 files.push(ParsedFile { path: path.display().to_string(), directives });
             }
         }
