@@ -1,8 +1,9 @@
 //! The costs of many similar objects in a real nginx, compared with the estimate.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use ingressd::translate::Translator;
+use ingressd::translate::{NamespaceLimits, Translator};
 use ingressd_model::catalogue::Version;
 use ingressd_model::cost::{self, Cost};
 use ingressd_nginx::render::{FileSet, Renderer};
@@ -77,6 +78,20 @@ const SORTS: &[Sort] = &[
             format!("{}, {}", annotation("enable-cors", "true"), annotation("cors-allow-origin", &origins.join(",")))
         },
         paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "origins and what they are told",
+        annotations: |number| {
+            let all = [
+                ("enable-cors", "true".to_owned()),
+                ("cors-allow-origin", format!("https://n{number}.example.com")),
+                ("cors-allow-headers", format!("X-A{number}")),
+                ("cors-expose-headers", format!("X-E{number}")),
+                ("cors-max-age", (1000 + number).to_string()),
+            ];
+            all.map(|(key, value)| annotation(key, &value)).join(", ")
+        },
         ..PLAIN
     },
     Sort {
@@ -281,7 +296,9 @@ fn manifests(sort: &Sort, objects: usize) -> String {
 fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     let snapshot = snapshot(&[manifests(sort, objects)]);
     let mut options = inputs::options(DEFAULT_CERTIFICATE, &snapshot);
-    (options.limits.namespace.memory, options.limits.namespace.test) = (u64::MAX, u64::MAX);
+    let limits = &mut options.limits;
+    let NamespaceLimits { memory, test, files, hosts, .. } = &mut limits.namespace;
+    [memory, test, files, hosts, &mut limits.node.test].into_iter().for_each(|most| *most = u64::MAX);
     let translation = Translator::new(options).translate(&snapshot, &names(), &Default::default());
     let each = if sort.name == "canaries" { 2 } else { 1 };
     assert_eq!(translation.accepted.len(), each * objects, "{}: {:?}", sort.name, translation.findings.first());
@@ -301,19 +318,73 @@ fn written(files: &FileSet) -> u64 {
 }
 
 /// What a sort of objects really costs beyond nothing, and what was estimated: files, bytes of
-/// configuration and of memory, microseconds.
-fn weighed(sort: &Sort) -> [(u64, u64); 4] {
+/// configuration and of memory, variables, comparisons of a name with those of all, microseconds.
+fn weighed(sort: &Sort) -> [(u64, u64); 6] {
     let judges = judge::judges();
     let judge = judges.iter().find(|judge| judge.version == Version(1, 22, 1)).unwrap_or(&judges[0]);
     let ((empty, without), (files, with)) = (made(sort, 0), made(sort, OBJECTS));
     let ((before, _), (after, time)) = (judge.weigh(&empty), judge.weigh(&files));
     let count = |files: &FileSet| u64::try_from(files.files.len()).unwrap();
+    let named = named(&files);
+    let (variables, uses) = (u64::try_from(named.len()).unwrap(), named.values().sum::<u64>());
     [
         (count(&files) - count(&empty), with.files - without.files),
         (written(&files) - written(&empty), with.configuration - without.configuration),
         (after - before, with.memory - without.memory),
+        (variables, with.variables - without.variables),
+        (uses.midpoint(variables), with.searches - without.searches),
         (u64::try_from(time.as_micros()).unwrap(), with.test - without.test),
     ]
+}
+
+/// How often each of the variables is named of which there may be many.
+fn named(files: &FileSet) -> BTreeMap<String, u64> {
+    let mut named = BTreeMap::new();
+    for file in files.files.values().filter(|file| !file.content.secret) {
+        let text = file.content.text();
+        for part in text.split('$').skip(1) {
+            let part = part.trim_start_matches('{');
+            let end = part.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(part.len());
+            // The others are few, and found soon.
+            if part[..end].contains("_ingressd_") {
+                *named.entry(part[..end].to_owned()).or_default() += 1;
+            }
+        }
+    }
+    named
+}
+
+/// How many steps nginx takes to find each of these variables among all, as often as it is named.
+/// For each it compares the length, and where that is equal the letters up to one that differs.
+fn steps(named: &BTreeMap<String, u64>) -> u64 {
+    let all: u64 = named.values().sum();
+    let mut steps = all * u64::try_from(named.len()).unwrap();
+    let longest = named.keys().map(String::len).max().unwrap_or_default();
+    for letters in 0..longest {
+        let mut alike: HashMap<_, (u64, u64)> = HashMap::new();
+        for (name, times) in named.iter().filter(|(name, _)| name.len() > letters) {
+            let (names, uses) = alike.entry((name.len(), &name[..letters])).or_default();
+            (*names, *uses) = (*names + 1, *uses + times);
+        }
+        steps += alike.values().map(|(names, uses)| names * uses).sum::<u64>();
+    }
+    steps
+}
+
+/// What nginx does in a few nanoseconds.
+const NANOSECONDS_OF_STEP: u64 = 3;
+
+#[test]
+fn the_price_of_variables_grows_with_what_nginx_does_about_them() {
+    let sort = SORTS.iter().find(|sort| sort.name == "origins and what they are told").unwrap();
+    let (files, cost) = made(sort, 12_500);
+    let named = named(&files);
+    assert!(named.len() > 50_000, "{}", named.len());
+    let (comparisons, steps) = (named.values().sum::<u64>() * u64::try_from(named.len()).unwrap(), steps(&named));
+    println!("{} variables: {comparisons} comparisons, {steps} steps, {} microseconds", named.len(), cost.test);
+    assert!(steps < 2 * comparisons, "{steps} steps for {comparisons} comparisons: names begin alike");
+    // Of all variables nginx has compared half when it finds one.
+    assert!(cost.test >= steps / 2 * NANOSECONDS_OF_STEP / 1000, "{} microseconds for {steps} steps", cost.test);
 }
 
 /// What is printed is the table from which the numbers in crates/model/src/cost come, real and
@@ -321,18 +392,23 @@ fn weighed(sort: &Sort) -> [(u64, u64); 4] {
 #[test]
 fn what_is_estimated_is_enough_and_not_far_too_much() {
     let objects = u64::try_from(OBJECTS).unwrap();
-    println!("{:<26} {:>20} {:>26} {:>26} {:>22}", "each", "files", "configuration", "memory", "microseconds");
+    println!("{:<30} files, configuration, memory, variables, searches, microseconds", "each");
     for sort in SORTS {
         let costs = weighed(sort);
         let shown = costs.map(|(real, estimated)| format!("{} ({})", real / objects, estimated / objects));
-        println!("{:<26} {:>20} {:>26} {:>26} {:>22}", sort.name, shown[0], shown[1], shown[2], shown[3]);
-        let [files, configuration, memory, _] = costs;
-        for (what, (real, estimated), most) in [("files", files, 2), ("bytes", configuration, 4), ("memory", memory, 4)]
-        {
+        println!("{:<30} {}", sort.name, shown.join("  "));
+        let [files, configuration, memory, variables, searches, _] = costs;
+        for (what, (real, estimated), most) in [
+            ("files", files, 2),
+            ("bytes", configuration, 4),
+            ("memory", memory, 4),
+            ("variables", variables, u64::MAX),
+            ("searches", searches, u64::MAX),
+        ] {
             let shown = format!("{}: {real} {what}, estimated {estimated}", sort.name);
-            // A few files more or less are those of the daemon itself.
+            // A few more or less are those of the daemon itself.
             assert!(estimated + 3 >= real, "too little for {shown}");
-            assert!(estimated <= most * real, "too much for {shown}");
+            assert!(estimated <= most.saturating_mul(real.max(1)), "too much for {shown}");
         }
     }
 }

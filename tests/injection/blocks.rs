@@ -43,8 +43,8 @@ fn hosts(directives: &[Directive], path: &str) -> Vec<(String, Said)> {
             ("include", [included]) => {
                 let (_, slot) =
                     included.split_once("/[e]mpty/empty_").unwrap_or_else(|| panic!("{included} in {path}"));
-                let backend = format!("$ingressd_backend_{}", slot.trim_end_matches(".conf"));
-                assert!(tables.contains_key(&backend), "{included} in {path}");
+                let backend = format!("ingressd_backend_{}", slot.trim_end_matches(".conf"));
+                assert!(tables.keys().any(|variable| variable.ends_with(&backend)), "{included} in {path}");
             }
             ("map", [host, variable]) if host == "$host" => {
                 let entries = directive.children().iter().map(|entry| {

@@ -136,3 +136,39 @@ pub struct Cors {
     /// `Access-Control-Max-Age` in seconds.
     pub max_age: u64,
 }
+
+impl Cors {
+    /// The headers that allowed origins get beside their own name, each with its value, which is
+    /// empty where there is none.
+    pub fn told(&self) -> [(&'static str, String); 5] {
+        let join = |names: &[HeaderName], by| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(by);
+        [
+            ("Access-Control-Allow-Credentials", if self.credentials { "true".to_owned() } else { String::new() }),
+            ("Access-Control-Allow-Methods", join(&self.methods, ", ")),
+            ("Access-Control-Allow-Headers", join(&self.headers, if self.has_default_headers { "," } else { ", " })),
+            ("Access-Control-Expose-Headers", join(&self.expose, ", ")),
+            ("Access-Control-Max-Age", self.max_age.to_string()),
+        ]
+    }
+
+    pub fn allows_any(&self) -> bool {
+        self.origins.contains(&OriginPattern::Any)
+    }
+
+    /// What needs a variable of its own, because it differs from origin to origin; equal ones
+    /// share it.
+    pub fn parts(&self) -> impl Iterator<Item = CorsPart> {
+        let told = self.told().into_iter().map(|(_, text)| text).filter(|text| !text.is_empty());
+        let parts = [CorsPart::Origins(self.origins.clone())].into_iter().chain(told.map(CorsPart::Told));
+        parts.filter(|_| !self.allows_any())
+    }
+}
+
+/// A variable that CORS needs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum CorsPart {
+    /// The origin of a request if it is among these.
+    Origins(Vec<OriginPattern>),
+    /// A text for allowed origins.
+    Told(String),
+}

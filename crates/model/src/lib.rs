@@ -50,7 +50,7 @@ pub use answer_header::{AnswerHeader, LONGEST_HEADER_NAME};
 pub use backend_headers::{BackendHeaders, Connection, RouteVariable};
 pub use backend_tls::{BackendTls, Protocols};
 pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};
-pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
+pub use behaviour::{Behaviour, Cors, CorsPart, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
 pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, DhParameters, PasswordFile, PasswordFileId, SecretBytes, TicketKey};
 pub use claim_order::{AgedClaim, ClaimOrder, Extent, Lateness, Seniority};

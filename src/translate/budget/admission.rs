@@ -13,7 +13,7 @@ use crate::translate::subject::{self, Subject, Withheld};
 use crate::translate::{HostOptions, Limits, Reading, bounds, host, order};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
-use ingressd_model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
+use ingressd_model::{Action, ByteSize, CorsPart, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
 use ingressd_objects::Version;
 
 /// The objects within their budgets.
@@ -56,11 +56,11 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
     for (_, cost) in most.iter_mut().filter(|(namespace, _)| strict.contains(*namespace)) {
         *cost += Cost::of_strict_path() * cost.routes;
     }
-    let all = sum(most.values());
+    let all = sum(most.values()).alone();
     let is_crowded = BUDGETS
         .iter()
         .any(|budget| budget.total.as_ref().is_some_and(|total| is_near((budget.used)(&all), (total.limit)(limits))));
-    let is_over = |budget: &Budget, cost: &Cost| is_near((budget.used)(cost), (budget.limit)(limits));
+    let is_over = |budget: &Budget, cost: &Cost| is_near((budget.used)(&cost.alone()), (budget.limit)(limits));
     most.retain(|_, cost| is_crowded || BUDGETS.iter().any(|budget| is_over(budget, cost)));
     let mut tallies: Tallies<'a> =
         most.into_keys().map(|namespace| (Arc::clone(namespace), Tally::default())).collect();
@@ -70,7 +70,7 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
     let asked = subjects.into_iter().zip(&demands).collect();
     let mut admitted = take(asked, &mut tallies, (limits, &Shares::NONE), &mut left_out);
     if is_crowded {
-        admission.findings.extend(nearly_all(&sum(tallies.values().map(|tally| &tally.cost)), limits));
+        admission.findings.extend(nearly_all(&sum(tallies.values().map(|tally| &tally.cost)).alone(), limits));
         admitted = share(admitted, &mut tallies, limits, &mut left_out);
     }
     let mut counts: BTreeMap<&'a Arc<str>, u64> = BTreeMap::new();
@@ -186,7 +186,7 @@ struct Tally<'a> {
     backends: HashSet<Backend<'a>>,
     secrets: HashSet<&'a str>,
     lists: HashSet<ListMark>,
-    origins: HashSet<Arc<Cors>>,
+    cors: HashSet<CorsPart>,
     variables: HashSet<String>,
     paths: HashMap<&'a str, Paths>,
 }
@@ -237,7 +237,7 @@ impl<'a> Tally<'a> {
         let backends: HashSet<_> = demand::backends(subject).filter(|one| !self.backends.contains(one)).collect();
         let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
         let list = demand.list.filter(|(mark, _)| !self.lists.contains(mark));
-        let origins = demand.origins.as_ref().filter(|(origins, _)| !self.origins.contains(origins));
+        let cors: Vec<_> = demand.cors.iter().filter(|(part, _)| !self.cors.contains(part)).collect();
         let variables = demand.variables.names().filter(|name| !self.variables.contains(*name));
         let variables: Vec<_> = variables.map(str::to_owned).collect();
         let paths = demand::paths(subject).into_iter().map(|(host, number)| {
@@ -255,14 +255,15 @@ impl<'a> Tally<'a> {
         cost += Cost::of_upstream(0) * number(backends.len());
         cost += Cost::of_certificate() * number(secrets.len());
         cost += list.map(|(_, cost)| cost).unwrap_or_default();
-        cost += origins.map(|(_, cost)| *cost).unwrap_or_default();
+        cost += sum(cors.iter().map(|(_, cost)| cost));
         cost += Cost::of_variables(variables.len());
+        let asked = cost.among(shares.variables.max(cost.variables));
         let over = |(number, budget): &(usize, &Budget)| {
-            (budget.used)(&cost) > (budget.limit)(limits).min(shares.get(*number))
+            (budget.used)(&asked) > (budget.limit)(limits).min(shares.get(*number))
         };
         if let Some((number, Budget { key, what, unit, limit, used, total })) = BUDGETS.iter().enumerate().find(over) {
             let (share, own) = (shares.get(number), limit(limits));
-            let needs = count(used(&cost).div_ceil(*unit), what.0, what.1);
+            let needs = count(used(&asked).div_ceil(*unit), what.0, what.1);
             let allows = match total.as_ref().filter(|_| share < own) {
                 Some(Total { key, limit }) => format!(
                     "and its fair share is {}, because all namespaces together need more than the {} that {key} allows",
@@ -283,7 +284,7 @@ impl<'a> Tally<'a> {
         self.backends.extend(backends);
         self.secrets.extend(secrets);
         self.lists.extend(list.map(|(mark, _)| mark));
-        self.origins.extend(origins.map(|(origins, _)| Arc::clone(origins)));
+        self.cors.extend(cors.into_iter().map(|(part, _)| part.clone()));
         self.variables.extend(variables);
         self.paths.extend(paths.into_iter().map(|(host, _, _, after)| (host, after)));
         None
@@ -292,7 +293,7 @@ impl<'a> Tally<'a> {
     /// Findings about budgets that are nearly used up.
     fn nearly(&self, namespace: &str, limits: &Limits) -> Vec<Finding> {
         let near = |Budget { key, what, unit, limit, used, .. }: &Budget| {
-            let (used, limit) = (used(&self.cost), limit(limits));
+            let (used, limit) = (used(&self.cost.alone()), limit(limits));
             is_near(used, limit).then(|| near(namespace, key, *what, used.div_ceil(*unit), limit / unit))
         };
         BUDGETS.iter().filter_map(near).collect()

@@ -12,7 +12,7 @@ use crate::translate::port::PortReference;
 use crate::translate::rule;
 use crate::translate::subject::{self, Subject};
 use ingressd_model::cost::{self, Cost};
-use ingressd_model::{BackendTls, Balance, Cors, ListMark, Protocol, ServerName, Snippet, Variables};
+use ingressd_model::{BackendTls, Balance, CorsPart, ListMark, Protocol, ServerName, Snippet, Variables};
 
 /// The demand of an object.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ pub struct Demand {
     pub certificates: u64,
     /// Its long address list.
     pub list: Option<(ListMark, Cost)>,
-    /// The origins that it allows.
-    pub origins: Option<(Arc<Cors>, Cost)>,
+    /// The variables of CORS.
+    pub cors: Vec<(CorsPart, Cost)>,
     /// The variables in its texts.
     pub variables: Variables,
     /// Snippets about its hosts, for all routes of its namespace there.
@@ -129,14 +129,15 @@ impl Demand {
             own.files += u64::from(requested.certificate.is_some()) + u64::from(requested.authority.is_some());
         }
         let list = behaviour.access.as_deref().and_then(|list| Some((behaviour.referred_list()?, Cost::of_list(list))));
-        let origins = behaviour.cors.as_ref().map(|cors| (Arc::clone(cors), Cost::of_cors(cors)));
+        let cors = behaviour.cors.iter().flat_map(|cors| cors.parts());
+        let cors = cors.map(|part| (part.clone(), Cost::of_cors(&part))).collect();
         Demand {
             hosts: hosts + default + u64::try_from(redirected(subject).count()).unwrap_or(u64::MAX),
             backends: own.routes + default,
             certificates: u64::try_from(certificates).unwrap_or(u64::MAX),
             own,
             list,
-            origins,
+            cors,
             variables: variables(subject),
             of_hosts: reading.host.snippets.clone(),
             is_strict: behaviour.strict_paths,
@@ -158,7 +159,7 @@ impl Demand {
         cost += Cost::of_upstream(0) * self.backends;
         cost += Cost::of_certificate() * self.certificates;
         cost += self.list.map(|(_, cost)| cost).unwrap_or_default();
-        cost += self.origins.as_ref().map(|(_, cost)| *cost).unwrap_or_default();
+        self.cors.iter().for_each(|(_, of_part)| cost += *of_part);
         cost += Cost::of_variables(self.variables.names().count());
         cost
     }

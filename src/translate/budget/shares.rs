@@ -6,18 +6,23 @@ use ingressd_model::cost::Cost;
 
 /// The upper limits of each namespace for each of [`BUDGETS`], in addition to its own limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shares([u64; BUDGETS.len()]);
+pub struct Shares {
+    limits: [u64; BUDGETS.len()],
+    /// How many variables all namespaces ask for: the names of each are compared with all of them.
+    pub variables: u64,
+}
 
 impl Shares {
     /// No upper limits, when there is enough for all.
-    pub const NONE: Shares = Shares([u64::MAX; BUDGETS.len()]);
+    pub const NONE: Shares = Shares { limits: [u64::MAX; BUDGETS.len()], variables: 0 };
 
     /// The fair shares for namespaces with these costs.
     pub fn of(costs: &[Cost], limits: &Limits) -> Self {
-        let mut shares = Shares::NONE;
-        for (share, budget) in shares.0.iter_mut().zip(BUDGETS) {
+        let variables = costs.iter().map(|cost| cost.variables).sum();
+        let mut shares = Shares { variables, ..Shares::NONE };
+        for (share, budget) in shares.limits.iter_mut().zip(BUDGETS) {
             if let Some(total) = &budget.total {
-                let used = costs.iter().map(|cost| (budget.used)(cost)).collect();
+                let used = costs.iter().map(|cost| (budget.used)(&cost.among(variables))).collect();
                 *share = fair(used, (total.limit)(limits)).unwrap_or(u64::MAX);
             }
         }
@@ -26,12 +31,13 @@ impl Shares {
 
     /// The share of the budget with this number.
     pub fn get(&self, number: usize) -> u64 {
-        self.0.get(number).copied().unwrap_or(u64::MAX)
+        self.limits.get(number).copied().unwrap_or(u64::MAX)
     }
 
     /// Whether a cost exceeds its share.
     pub fn are_exceeded(&self, cost: &Cost) -> bool {
-        BUDGETS.iter().zip(self.0).any(|(budget, share)| (budget.used)(cost) > share)
+        let cost = cost.among(self.variables);
+        BUDGETS.iter().zip(self.limits).any(|(budget, share)| (budget.used)(&cost) > share)
     }
 }
 

@@ -502,10 +502,10 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
         ingresses.push(other);
     }
     ingresses.sort_by(|left, right| left.id.cmp(&right.id));
-    // Four such namespaces do not use up what the node has either.
+    // Three such namespaces do not use up what the node has either.
     let options = with(|limits| {
         let NodeLimits { configuration, memory, test } = &mut limits.node;
-        [configuration, memory, test].into_iter().for_each(|most| *most /= 4);
+        [configuration, memory, test].into_iter().for_each(|most| *most /= 3);
     });
     let translation = Translator::new(options).translate(&many, &Names::default(), &Arc::default());
     let about_budgets = |reason| matches!(reason, Reason::OverBudget | Reason::TooManyEndpoints);

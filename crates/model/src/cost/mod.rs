@@ -11,7 +11,7 @@ pub use self::namespaces::by_namespace;
 
 use super::catalogue::Module;
 use super::{
-    AccessList, AuthenticationPolicy, Authority, Behaviour, ByteSize, Cidr, ClientCertificates, ClientLimits, Cors,
+    AccessList, AuthenticationPolicy, Authority, Behaviour, ByteSize, Cidr, ClientCertificates, ClientLimits, CorsPart,
     Directive, FastCgi, Firewall, MirrorPolicy, Snippet, TargetPart, Template,
 };
 
@@ -34,6 +34,11 @@ pub struct Cost {
     pub configuration: u64,
     /// Bytes of memory in nginx's master, which workers share until they write to it.
     pub memory: u64,
+    /// Variables, of which there may be many.
+    pub variables: u64,
+    /// How often nginx compares such a name with all others, which [`Cost::among`] adds to the time
+    /// of a test: once for each that is made, and once for two uses.
+    pub searches: u64,
     /// Microseconds of processor time for a test; a reload needs about as much again.
     pub test: u64,
 }
@@ -50,6 +55,8 @@ impl AddAssign for Cost {
         self.files += other.files;
         self.configuration += other.configuration;
         self.memory += other.memory;
+        self.variables += other.variables;
+        self.searches += other.searches;
         self.test += other.test;
     }
 }
@@ -69,6 +76,8 @@ impl Mul<u64> for Cost {
             files: self.files * number,
             configuration: self.configuration * number,
             memory: self.memory * number,
+            variables: self.variables * number,
+            searches: self.searches * number,
             test: self.test * number,
         }
     }
@@ -78,6 +87,10 @@ impl Mul<u64> for Cost {
 /// with a shared server: nginx compares all upstreams before the host's own. The number is from
 /// the table "What a request costs" in docs/performance.md.
 pub const COMPARISON: u64 = 9;
+
+/// Nanoseconds of processor time to compare a name with that of a variable: most differ in their
+/// length or in the first letter.
+pub const NAME: u64 = 5;
 
 /// The size of a zone when the namespace has few of them.
 pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
@@ -98,8 +111,12 @@ const NOTHING: Cost = Cost {
     files: 0,
     configuration: 0,
     memory: 0,
+    variables: 0,
+    searches: 0,
     test: 0,
 };
+/// A use of a variable in each of two locations. The variable is found half-way on average.
+const SEARCH: Cost = Cost { searches: 1, ..NOTHING };
 /// A block of `if` in each location of a path.
 const CONDITION: Cost = Cost { configuration: 150, memory: 15_000, test: 28, ..NOTHING };
 /// A compiled expression with the memory for matches.
@@ -115,20 +132,24 @@ const CERTIFICATE_MEMORY: u64 = 5;
 const AUTHORITY_MEMORY: u64 = 12;
 const AUTHORITY_BYTES_OF_TIME: u64 = 4;
 /// A `geo` table of networks, which is a variable.
-const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 2500, ..NOTHING };
+const LIST: Cost =
+    Cost { files: 1, configuration: 80, memory: 40_000, variables: 1, searches: 1, test: 2500, ..NOTHING };
 /// A network in such a table: one node for each bit, of which similar networks share the first.
 const NETWORK_OF_4: Cost = Cost { configuration: 26, memory: 1500, test: 1, ..NOTHING };
 const NETWORK_OF_6: Cost = Cost { configuration: 50, memory: 6000, test: 5, ..NOTHING };
 /// A network in a location.
 const WRITTEN_NETWORK: Cost = Cost { configuration: 32, memory: 140, test: 1, ..NOTHING };
-/// The variables of a set of origins.
-const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2500, ..NOTHING };
+/// A set of origins, and a text for allowed ones.
+const ORIGINS: Cost =
+    Cost { files: 1, configuration: 150, memory: 4000, variables: 1, searches: 1, test: 1000, ..NOTHING };
+const TOLD: Cost = Cost { configuration: 250, test: 300, ..ORIGINS };
 /// An expression for an origin.
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
 /// An endpoint in a consistent hash, for each unit of its weight.
 const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
 /// An upstream of which cookies name endpoints: its variables besides that of the cookie.
-const NAMED: Cost = Cost { configuration: 700, memory: 20_000, test: 9000, ..NOTHING };
+const NAMED: Cost =
+    Cost { configuration: 700, memory: 20_000, variables: 3, searches: 10, test: 9000, ..NOTHING };
 /// An endpoint that cookies name: a row with its keys, and one with its name.
 const NAMED_ENDPOINT: Cost = Cost { configuration: 400, memory: 1000, test: 5, ..NOTHING };
 /// A TCP or UDP service with its sockets.
@@ -136,14 +157,16 @@ const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 4
 /// A host with TLS passthrough: a line in each of two tables.
 const PASSTHROUGH: Cost = Cost { configuration: 250, memory: 1_500, test: 5, ..NOTHING };
 /// The variables that split the requests of a path between two upstreams.
-const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
-/// A variable that a snippet sets or a text uses: nginx compares its name with all others, and
-/// each request stores its value.
-const VARIABLE: Cost = Cost { memory: 1000, test: 4000, ..NOTHING };
+const SPLIT: Cost =
+    Cost { files: 1, configuration: 1500, memory: 140_000, variables: 4, searches: 10, test: 10_000, ..NOTHING };
+/// A variable that a snippet sets or a text uses: each request stores its value.
+const VARIABLE: Cost = Cost { memory: 1000, variables: 1, searches: 2, test: 4000, ..NOTHING };
 /// The variables of a session and its cookie.
-const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test: 4000, ..NOTHING };
+const SESSION: Cost =
+    Cost { files: 2, configuration: 900, memory: 70_000, variables: 4, searches: 12, test: 4000, ..NOTHING };
 /// The directives and files about client certificates of a host.
-const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 60_000, test: 1900, ..NOTHING };
+const CLIENT_CERTIFICATES: Cost =
+    Cost { files: 1, configuration: 1200, memory: 60_000, variables: 1, searches: 1, test: 1900, ..NOTHING };
 /// The directives about TLS to a backend in a location, with certificates and keys of their own in
 /// memory.
 const BACKEND_TLS: Cost = Cost { configuration: 900, memory: 80_000, test: 2800, ..NOTHING };
@@ -152,10 +175,11 @@ const FIREWALL: Cost = Cost { configuration: 100, memory: 500_000, test: 1000, .
 const CORE_RULES: Cost = Cost { configuration: 1100, memory: 20 << 20, test: 70_000, ..NOTHING };
 /// The state of the firewall in the locations of a path and their conditions.
 const GUARDED: Cost = Cost { configuration: 300, memory: 150_000, test: 500, ..NOTHING };
-const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
+const LIMITS: Cost =
+    Cost { files: 1, configuration: 400, memory: 30_000, variables: 2, searches: 3, test: 500, ..NOTHING };
 /// How much of a zone nginx writes before a client is counted.
 const ZONE: Cost =
-    Cost { zones: 1, zone_bytes: LARGEST_ZONE.0, configuration: 120, memory: 2000, test: 200, ..NOTHING };
+    Cost { zones: 1, zone_bytes: LARGEST_ZONE.0, configuration: 120, memory: 2000, searches: 1, test: 200, ..NOTHING };
 /// A limit of a path, in one of its locations.
 const LIMIT: Cost = Cost { configuration: 130, memory: 300, test: 2, ..NOTHING };
 /// A directive of a path, in its locations.
@@ -169,9 +193,20 @@ const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTH
 /// their own.
 const REPEATED_HEADERS: Cost = Cost { memory: 28_000, test: 10, ..NOTHING };
 /// A response header of an authentication service that is passed to the backend.
-const TOLD_HEADER: Cost = Cost { memory: 4000, test: 1, ..NOTHING };
+const TOLD_HEADER: Cost = Cost { memory: 4000, searches: 1, test: 1, ..NOTHING };
 
 impl Cost {
+    /// The cost where there are this many variables, those of others included.
+    pub fn among(self, variables: u64) -> Self {
+        let time = u128::from(self.searches) * u128::from(variables) * u128::from(NAME) / 1000;
+        Cost { test: self.test.saturating_add(u64::try_from(time).unwrap_or(u64::MAX)), ..self }
+    }
+
+    /// The cost where there are no variables of others.
+    pub fn alone(self) -> Self {
+        self.among(self.variables)
+    }
+
     pub const fn of_host() -> Self {
         HOST
     }
@@ -187,12 +222,16 @@ impl Cost {
         if behaviour.https_redirect.is_some_and(|redirect| redirect.forced || has_tls) {
             cost += CONDITION;
         }
-        if behaviour.cors.is_some() {
+        if let Some(cors) = behaviour.cors.as_deref() {
             cost += CONDITION;
             cost += HEADERS;
+            cost += times(SEARCH, if cors.allows_any() { 0 } else { 6 });
         }
         match behaviour.access.as_deref() {
-            Some(_) if behaviour.referred_list().is_some() => cost += CONDITION,
+            Some(_) if behaviour.referred_list().is_some() => {
+                cost += CONDITION;
+                cost += SEARCH;
+            }
             Some(list) => cost += times(WRITTEN_NETWORK, 2 * list.len()),
             None => {}
         }
@@ -206,6 +245,7 @@ impl Cost {
         }
         if behaviour.session.is_some() {
             cost += times(DIRECTIVE, 4);
+            cost += times(SEARCH, 2);
         }
         if let Some(headers) = behaviour.backend_headers.as_deref() {
             cost += HEADERS;
@@ -369,7 +409,9 @@ impl Cost {
     /// The additional cost of a path on a host that requests client certificates: a condition on
     /// the host name of the handshake, and one on the certificate where it is required.
     pub fn of_guarded_path(asked: &ClientCertificates) -> Self {
-        CONDITION * if asked.chooses() { 2 } else { 1 }
+        let mut cost = CONDITION * if asked.chooses() { 2 } else { 1 };
+        cost += SEARCH;
+        cost
     }
 
     /// The additional cost of a path with TLS settings for its backend.
@@ -410,8 +452,7 @@ impl Cost {
         cost
     }
 
-    /// The session cookie of an object. nginx compares all variables before it makes another one,
-    /// so the cost is that with several thousand of them.
+    /// The session cookie of an object.
     pub const fn of_session() -> Self {
         SESSION
     }
@@ -429,13 +470,16 @@ impl Cost {
         SPLIT
     }
 
-    /// A set of origins, counted once however many routes refer to it.
-    pub fn of_cors(cors: &Cors) -> Self {
-        let mut cost = CORS;
-        cost += times(ORIGIN, cors.origins.len());
-        let names = [&cors.methods, &cors.headers, &cors.expose].into_iter().flatten();
-        cost.configuration += names.map(|name| bytes(name.as_str().len()) + 2).sum::<u64>();
-        cost
+    /// A variable of CORS, counted once however many routes refer to it.
+    pub fn of_cors(part: &CorsPart) -> Self {
+        match part {
+            CorsPart::Origins(origins) => {
+                let mut cost = ORIGINS;
+                cost += times(ORIGIN, origins.len());
+                cost
+            }
+            CorsPart::Told(text) => Cost { configuration: TOLD.configuration + bytes(text.len()), ..TOLD },
+        }
     }
 
     /// The limits of an object.

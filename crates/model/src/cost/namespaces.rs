@@ -9,7 +9,7 @@ use super::{
 };
 use crate::catalogue::Module;
 use crate::{
-    Action, Behaviour, Certificate, CertificateId, ClientCertificates, Cors, ListMark, Model, PathMatch,
+    Action, Behaviour, Certificate, CertificateId, ClientCertificates, CorsPart, ListMark, Model, PathMatch,
     RewritePattern, Route, Server, SessionCookie, Split, TlsTermination, UpstreamId, Variables,
 };
 
@@ -60,8 +60,9 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for (namespace, named) in std::mem::take(&mut costs.named) {
         costs.add(&namespace, Cost::of_variables(named.names().count()));
     }
+    let variables = costs.all.values().map(|cost| cost.variables).sum();
     for (namespace, cost) in &mut costs.all {
-        cost.zone_bytes = cost.zones * model.zone_size(namespace).0;
+        *cost = Cost { zone_bytes: cost.zones * model.zone_size(namespace).0, ..cost.among(variables) };
     }
     costs.all.into_iter().collect()
 }
@@ -71,10 +72,10 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
 struct Costs<'m> {
     all: BTreeMap<Arc<str>, Cost>,
     /// Limits that are counted already, by their address in memory, because all routes of an
-    /// object share them; lists and sets of origins, which may be equal in any objects.
+    /// object share them; lists and variables of CORS, which may be equal in any objects.
     limits: HashSet<usize>,
     lists: HashSet<ListMark>,
-    origins: HashSet<&'m Cors>,
+    cors: HashSet<CorsPart>,
     /// Where a cookie names endpoints, each upstream has one of its own.
     sessions: HashSet<(&'m SessionCookie, Option<&'m UpstreamId>)>,
     splits: HashSet<(&'m Split, &'m UpstreamId)>,
@@ -192,10 +193,11 @@ impl<'m> Costs<'m> {
         {
             cost += Cost::of_list(list);
         }
-        if let Some(cors) = behaviour.cors.as_deref()
-            && self.origins.insert(cors)
-        {
-            cost += Cost::of_cors(cors);
+        for part in behaviour.cors.iter().flat_map(|cors| cors.parts()) {
+            let price = Cost::of_cors(&part);
+            if self.cors.insert(part) {
+                cost += price;
+            }
         }
         if let Some(session) = &behaviour.session {
             let named = route.action.upstream().filter(|upstream| upstream.naming_cookie().is_some());

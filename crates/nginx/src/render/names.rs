@@ -9,8 +9,8 @@ use std::sync::{Arc, LazyLock};
 use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use ingressd_model::{
-    CertificateId, ClientCertificates, ClientLimits, Cors, Endpoint, ExternalAuthentication, HeaderName, Hsts,
-    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, PathMatch, Pattern, Port, Protocol, Route, Server,
+    CertificateId, ClientCertificates, ClientLimits, CorsPart, Endpoint, ExternalAuthentication, HeaderName, Hsts, LimitRate,
+    ListMark, MirrorPolicy, ObjectId, PasswordFileId, PathMatch, Pattern, Port, Protocol, Route, Server,
     ServerName, SessionCookie, Split, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
@@ -240,7 +240,7 @@ pub fn stand_in(route: &Route) -> String {
         PathMatch::Prefix { path, .. } => ("prefix", path.as_str()),
         PathMatch::Regex(pattern) => ("expression", pattern.as_str()),
     };
-    format!("@ingressd_stand_in_{}", hash(&[kind, path, &route.origin.to_string()]))
+    format!("@{}_ingressd_stand_in", hash(&[kind, path, &route.origin.to_string()]))
 }
 
 /// The variable that says whether a host has an upstream without endpoints in a slot of its shared
@@ -389,14 +389,29 @@ pub fn answer_memory_file() -> FilePath {
 /// The prefix of our names.
 const OURS: &str = "ingressd";
 
-/// The prefix of the variables for a set of origins.
-pub fn cors(cors: &Cors) -> String {
-    format!("cors_{}", hash(&[&format!("{cors:?}")]))
+/// The variable with the origin of a request that is allowed; the location sets it.
+pub const ORIGIN: &str = "origin";
+
+/// The variable that says whether a request asks what an allowed origin may do.
+pub const PREFLIGHT: &str = "preflight";
+
+/// The file of these two. It sorts before the files that use them.
+pub fn cross_origin_file() -> FilePath {
+    "http/05-cors.conf".into()
 }
 
-/// The file of those variables.
+/// The variable of a part of CORS: with the origin of a request if it is allowed, or with a text
+/// that allowed origins get.
+pub fn cors(part: &CorsPart) -> String {
+    match part {
+        CorsPart::Origins(origins) => format!("origins_{}", hash(&[&format!("{origins:?}")])),
+        CorsPart::Told(text) => format!("told_{}", hash(&[text])),
+    }
+}
+
+/// The file of such a variable.
 pub fn cors_file(name: &str) -> FilePath {
-    format!("http/10-{}.conf", name.replace('_', "-")).into()
+    format!("http/10-cors-{}.conf", name.replace('_', "-")).into()
 }
 
 /// The variable with the upstream of a request whose route is split, and the prefix of its other
@@ -435,7 +450,7 @@ pub fn split_cookie(cookie: &SessionCookie, split: &Split, upstream: &UpstreamId
 
 /// The variable with the keys of the endpoint that a client's cookie names.
 pub fn named_endpoint(id: &UpstreamId) -> String {
-    format!("endpoint_{}", upstream_hash(id))
+    format!("named_{}", upstream_hash(id))
 }
 
 /// The variable with the key by which such an upstream selects an endpoint.
@@ -501,9 +516,8 @@ pub fn list_file(mark: ListMark) -> FilePath {
     format!("http/10-{}.conf", list(mark).replace('_', "-")).into()
 }
 
-/// The variable with the client that is counted for an object, and the prefix of its zones. A
-/// zone's name is derived from the variable: nginx refuses to reload when a zone keeps its name
-/// and changes its key.
+/// The variable with the client that is counted for an object. The names of its zones are derived
+/// from it: nginx refuses to reload when a zone keeps its name and changes its key.
 pub fn limits(limits: &ClientLimits) -> String {
     format!("limit_{}", hash(&object(&limits.origin.object)))
 }
@@ -537,15 +551,22 @@ fn anew(separator: char, recounts: u32) -> String {
     if recounts == 0 { String::new() } else { format!("{separator}{recounts}") }
 }
 
+/// The variable that says whether a client is not counted.
+pub fn exempt(limits: &str) -> String {
+    limits.replacen("limit", "exempt", 1)
+}
+
+/// nginx compares the name of a zone with those of all others, as it does with variables.
 pub fn rate_zone(limits: &str, rate: LimitRate) -> String {
-    match rate {
-        LimitRate::PerSecond(number) => format!("ingressd_{limits}_{number}_per_second"),
-        LimitRate::PerMinute(number) => format!("ingressd_{limits}_{number}_per_minute"),
-    }
+    let (number, unit) = match rate {
+        LimitRate::PerSecond(number) => (number, "second"),
+        LimitRate::PerMinute(number) => (number, "minute"),
+    };
+    format!("{}_ingressd_{number}_per_{unit}", limits.trim_start_matches("limit_"))
 }
 
 pub fn connection_zone(limits: &str, recounts: u32) -> String {
-    format!("ingressd_{limits}_connections{}", anew('_', recounts))
+    format!("{}_ingressd_connections{}", limits.trim_start_matches("limit_"), anew('_', recounts))
 }
 
 /// The variable with an HSTS policy on https, and nothing on http.

@@ -12,7 +12,9 @@ use serde_json::Value;
 use crate::lexer::push_quoted;
 use crate::render::shape::Form;
 use crate::render::view::View;
-use ingressd_model::{ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, Share, VariableClass};
+use ingressd_model::{
+    ByteSize, Cidr, Ciphers, Digest, HeaderName, HostName, Instance, Refused, Share, VariableClass, hexadecimal,
+};
 
 pub use snippet::Surroundings as SnippetSurroundings;
 
@@ -29,6 +31,28 @@ const DOLLAR: &str = "${ingressd\u{2}_dollar}";
 
 /// The prefix of our names.
 const OURS: &str = "ingressd";
+
+/// The least number of hexadecimal digits by which a name is one of many.
+const DIGEST: usize = 16;
+
+/// The longest name of a variable that nginx's table takes by default.
+const LONGEST_NAME: usize = 46;
+
+/// One of our names for variables. nginx compares each name that it reads with those of all
+/// variables, one by one: first the length, then the bytes. Names with a digest may be many and
+/// look alike, so they begin with a letter that differs, and their length varies.
+fn own_name(name: &str) -> String {
+    let is_digest = |part: &str| part.len() >= DIGEST && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let room = LONGEST_NAME.saturating_sub(format!("g_{OURS}_{name}").len());
+    let mut apart = String::new();
+    if name.split('_').any(is_digest) && room > 0 {
+        let [letter, length, digits @ ..] = Digest::of(name.as_bytes()).first::<10>();
+        apart.push(char::from(b'g' + letter % 16));
+        apart.extend(hexadecimal(&digits).chars().take(usize::from(length) % (room + 1)));
+        apart.push('_');
+    }
+    apart + OURS + "\u{2}_" + name
+}
 
 /// A word that needs no quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,10 +94,10 @@ impl Word {
         }
     }
 
-    /// A reference to one of our variables: `ingressd_` and the name.
+    /// A reference to one of our variables: `ingressd_` and the name, see [`own_name`].
     pub fn variable(name: &str) -> Result<Self, Refused> {
         match !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            true => Ok(Word(Cow::Owned(["$ingressd\u{2}_", name].concat()))),
+            true => Ok(Word(Cow::Owned(["$", &own_name(name)].concat()))),
             false => Err(Refused::because("it is not the name of a variable")),
         }
     }

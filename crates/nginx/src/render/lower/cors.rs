@@ -1,94 +1,95 @@
-//! Cross-origin requests (CORS): the variables of a set of origins, and the directives of a
-//! location.
+//! Cross-origin requests (CORS): the variables with allowed origins and with what these get, and
+//! the directives of a location.
 
 use crate::Plan;
+use crate::render::file_set::FilePath;
 use crate::render::names;
-use crate::render::token::{Literal, Text, Word};
+use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{Block, Tables};
-use ingressd_model::{Cors, HeaderName, OriginPattern, Refused, expression};
+use ingressd_model::{Cors, CorsPart, OriginPattern, Refused, expression};
 
 use super::location::Scene;
 use super::shared::behaviours;
 use super::slots::{Header, Slot, Slots};
 use super::tables::Files;
 
-/// The response headers of CORS, with the suffixes of their variables. Only nginx sends them:
-/// those of a backend are removed.
-const HEADERS: [(&str, &str); 6] = [
-    ("Access-Control-Allow-Origin", ""),
-    ("Access-Control-Allow-Credentials", "_credentials"),
-    ("Access-Control-Allow-Methods", "_methods"),
-    ("Access-Control-Allow-Headers", "_headers"),
-    ("Access-Control-Expose-Headers", "_expose"),
-    ("Access-Control-Max-Age", "_max_age"),
-];
+const ALLOWED: &str = "Access-Control-Allow-Origin";
 
-/// Writes the directives.
+/// Writes the directives. Only nginx sends the response headers of CORS: those of a backend are
+/// removed. The location says whether the origin is allowed, so that what it gets needs a variable
+/// for each text only, whatever origins it is for.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(cors) = scene.route.behaviour.cors.as_deref() else { return Ok(()) };
-    let name = names::cors(cors);
-    let variable = |suffix: &str| Word::variable(&format!("{name}{suffix}"));
-    slots.say_if(Slot::Preflight, variable("_preflight")?, "return", Word::fixed("204"));
-    for (header, suffix) in HEADERS {
-        slots.answer_header(Header::fixed(header, variable(suffix)?));
+    let allowed = Word::variable(names::ORIGIN)?;
+    let origin = match cors.allows_any() {
+        true => Word::fixed("*"),
+        false => Word::variable(&names::cors(&CorsPart::Origins(cors.origins.clone())))?,
+    };
+    slots.say(Slot::Origin, "set", Words::join([allowed.clone(), origin]));
+    slots.say_if(Slot::Preflight, Word::variable(names::PREFLIGHT)?, "return", Word::fixed("204"));
+    slots.answer_header(Header::fixed(ALLOWED, allowed));
+    slots.hide_header(Word::fixed(ALLOWED));
+    for (header, text) in cors.told() {
+        let value = match cors.allows_any() {
+            true => Words::from(Text::new(&text)?),
+            false => Word::variable(&names::cors(&CorsPart::Told(text.clone())))?.into(),
+        };
+        if !text.is_empty() {
+            slots.answer_header(Header::fixed(header, value));
+        }
         slots.hide_header(Word::fixed(header));
     }
-    if !cors.origins.contains(&OriginPattern::Any) {
+    if !cors.allows_any() {
         slots.answer_header(Header::fixed("Vary", Word::fixed("Origin")));
     }
     Ok(())
 }
 
-/// One file for each set of allowed origins.
+/// The files that a location with CORS requires.
+pub fn requires(cors: &Cors) -> impl Iterator<Item = FilePath> {
+    [names::cross_origin_file()].into_iter().chain(cors.parts().map(|part| names::cors_file(&names::cors(&part))))
+}
+
+/// One file for each variable.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for (behaviour, origin) in behaviours(plan) {
         let Some(cors) = behaviour.cors.as_deref() else { continue };
-        let name = names::cors(cors);
-        files.add(names::cors_file(&name), Some(origin), [], |tables| {
-            // If this cannot be written, no origin is allowed.
-            say(cors, &name, tables).or_else(|_| say(&Cors { origins: Vec::new(), ..bare() }, &name, tables))
-        });
-    }
-}
-
-fn bare() -> Cors {
-    Cors {
-        origins: Vec::new(),
-        methods: Vec::new(),
-        headers: Vec::new(),
-        has_default_headers: false,
-        expose: Vec::new(),
-        credentials: false,
-        max_age: 0,
-    }
-}
-
-fn say(cors: &Cors, name: &str, tables: &mut Tables) -> Result<(), Refused> {
-    let variable = |suffix: &str| Word::variable(&format!("{name}{suffix}"));
-    let join = |names: &[HeaderName], by| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(by);
-    let list = |names: &[HeaderName]| join(names, ", ");
-    let own = variable("")?;
-    let allowed = Block::map("$http_origin", own.clone());
-    let mut blocks = vec![match cors.origins.contains(&OriginPattern::Any) {
-        true => allowed.row("default", "*"),
-        false => {
-            let origins = cors.origins.iter().filter_map(origin).map(|text| Literal::new(&text));
-            allowed.row("default", r#""""#).rows(origins.collect::<Result<Vec<_>, _>>()?, "$http_origin")
+        files.add(names::cross_origin_file(), None, [], shared);
+        for part in cors.parts() {
+            let name = names::cors(&part);
+            files.add(names::cors_file(&name), Some(origin), [names::cross_origin_file()], |tables| {
+                // If this cannot be written, no origin is allowed, or it gets no such header.
+                say(&part, &name, tables).or_else(|_| say(&CorsPart::Origins(Vec::new()), &name, tables))
+            });
         }
-    }];
-    for (suffix, value) in [
-        ("_credentials", if cors.credentials { "true".to_owned() } else { String::new() }),
-        ("_methods", list(&cors.methods)),
-        ("_headers", join(&cors.headers, if cors.has_default_headers { "," } else { ", " })),
-        ("_expose", list(&cors.expose)),
-        ("_max_age", cors.max_age.to_string()),
-    ] {
-        let map = Block::map(own.clone(), variable(suffix)?);
-        blocks.push(map.row("default", Text::new(&value)?).row(r#""""#, r#""""#));
     }
-    let preflight = Block::map(Word::concat([Word::fixed("$request_method:"), own]), variable("_preflight")?);
-    blocks.push(preflight.row("default", r#""""#).row(r#""~^OPTIONS:.""#, "1"));
-    blocks.into_iter().for_each(|block| tables.block(block));
+}
+
+const NOTHING: &str = r#""""#;
+
+/// Writes the variables that all locations share. Locations set the first one, if there are any.
+fn shared(tables: &mut Tables) -> Result<(), Refused> {
+    let origin = Word::variable(names::ORIGIN)?;
+    tables.block(Block::map("1", origin.clone()).row("default", NOTHING));
+    let source = Word::concat([Word::fixed("$request_method:"), origin]);
+    let preflight = Block::map(source, Word::variable(names::PREFLIGHT)?);
+    tables.block(preflight.row("default", NOTHING).row(r#""~^OPTIONS:.""#, "1"));
+    Ok(())
+}
+
+fn say(part: &CorsPart, name: &str, tables: &mut Tables) -> Result<(), Refused> {
+    let own = Word::variable(name)?;
+    tables.block(match part {
+        CorsPart::Origins(origins) => {
+            let origins = origins.iter().filter_map(origin).map(|text| Literal::new(&text));
+            let map = Block::map("$http_origin", own).row("default", NOTHING);
+            map.rows(origins.collect::<Result<Vec<_>, _>>()?, "$http_origin")
+        }
+        CorsPart::Told(text) => {
+            let map = Block::map(Word::variable(names::ORIGIN)?, own);
+            map.row("default", Text::new(text)?).row(NOTHING, NOTHING)
+        }
+    });
     Ok(())
 }
 

@@ -105,7 +105,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
 }
 
 fn zones(limits: &ClientLimits, name: &str, recounts: u32, size: ByteSize, tables: &mut Tables) -> Result<(), Refused> {
-    let (client, exempt) = (Word::variable(name)?, Word::variable(&format!("{name}_exempt"))?);
+    let (client, exempt) = (Word::variable(name)?, Word::variable(&names::exempt(name))?);
     let networks = limits.exempt.iter().map(Word::network);
     tables.block(Block::new(Words::line("geo", exempt.clone())).row("default", "0").rows(networks, "1"));
     tables.block(Block::map(exempt, client.clone()).row("default", "$binary_remote_addr").row("1", r#""""#));

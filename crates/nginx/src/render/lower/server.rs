@@ -28,7 +28,7 @@ use super::slots::{Family, Header, Inherited};
 use super::upstream::variables_of;
 use super::writer::Writer;
 use super::{
-    access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, firewall, limits,
+    access_log, backend_tls, client_certificates, cors, error_pages, everywhere, external_authentication, firewall, limits,
     mirror, session, tls,
 };
 
@@ -129,7 +129,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         }
         requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.crowds)));
         let behaviour = &route.behaviour;
-        requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
+        requires.extend(behaviour.cors.iter().flat_map(|cors| cors::requires(cors)));
         requires.extend(session::requires(route));
         let recounts = facts.decisions.recounts;
         let limits = behaviour.limits.as_deref().map(names::limits);

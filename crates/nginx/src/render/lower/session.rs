@@ -167,7 +167,7 @@ fn found(cookie: &HeaderName, name: &str) -> Result<(Word, Option<Literal>), Ref
         true => Ok((Word::cookie(cookie)?, None)),
         false => {
             let pattern = Literal::new(&format!("~(?:^|;) *{}=([^;]+)", literal(cookie.as_str())))?;
-            Ok((Word::variable(&format!("{name}_given"))?, Some(pattern)))
+            Ok((Word::variable(&name.replacen("session", "given", 1))?, Some(pattern)))
         }
     }
 }

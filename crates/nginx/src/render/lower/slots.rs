@@ -10,6 +10,8 @@ use ingressd_model::{Origin, Protocol, Refused};
 /// is also the order in which they apply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
+    /// The origin of the request, if it is allowed: all answers tell it.
+    Origin,
     /// What keeps ends of lines out of lines, before any of them is written.
     Lines,
     /// The redirect to the same path with a slash at its end.

@@ -1,6 +1,7 @@
 //! Names are unique, and are read in order where nginx compares what they name.
 
 use super::*;
+use crate::render::token::{INSTANCE, Word};
 use ingressd_model::{Kind, Origin};
 
 fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
@@ -83,11 +84,38 @@ fn upstreams_never_share_a_name() {
 }
 
 #[test]
-fn variables_of_shared_servers_fit_into_the_table_of_variables() {
-    for part in [1, 2, u64::MAX] {
-        let variables = block_variables("0123456789abcdef0123", part);
-        for name in [format!("ingressd_{variables}_99"), format!("ingressd_{}", empty_hosts(&variables, 99))] {
-            assert!(name.len() <= 46, "{name}");
-        }
+fn variables_fit_into_the_table_of_variables() {
+    let digest = "0123456789abcdef0123";
+    let parts = [1, 2, u64::MAX].map(|part| block_variables(digest, part));
+    let slots = parts.iter().flat_map(|variables| [format!("{variables}_99"), empty_hosts(variables, 99)]);
+    let (cookie, service) = (HeaderName::new("a").unwrap(), id("a", "b", "80", ""));
+    let others = [
+        cors(&CorsPart::Origins(Vec::new())),
+        cors(&CorsPart::Told("x".into())),
+        exempt(&format!("limit_{digest}")),
+        format!("cookie_{digest}_1"),
+        format!("split_{digest}_99"),
+        format!("stranger_{digest}"),
+        list(ListMark([255; 10])),
+        session(&cookie).replacen("session", "given", 1),
+        format!("{}_99", named_endpoint(&service)),
+        format!("{}_99", answering_endpoint(&service)),
+        endpoint_key(&service),
+    ];
+    for name in slots.chain(others) {
+        let word = Word::variable(&name).unwrap();
+        let written = word.as_str().trim_start_matches('$').replace(INSTANCE, "");
+        assert!(written.len() <= 46, "{written}");
     }
+}
+
+/// nginx compares each name with all others: first the length, then the bytes.
+#[test]
+fn names_of_variables_differ_in_their_length_or_the_first_letters() {
+    let names = (0..1000).map(|number| cors(&CorsPart::Told(number.to_string())));
+    let words: Vec<_> = names.map(|name| Word::variable(&name).unwrap()).collect();
+    let is_alike = |one: &str, other: &str| one.len() == other.len() && one[..2] == other[..2];
+    let alike = |word: &Word| words.iter().filter(|other| is_alike(word.as_str(), other.as_str())).count();
+    assert!(words.iter().all(|word| alike(word) < 40));
+    assert!(words.iter().all(|word| word.as_str().as_bytes()[1].is_ascii_lowercase()), "no digit, which is a capture");
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{INSTANCE, OURS, Text, Word, escape, fits};
+use super::{INSTANCE, OURS, Text, Word, escape, fits, own_name};
 use ingressd_model::{OwnVariable, Refused, RouteVariable, SnippetPart, SnippetText};
 
 /// What the variables of snippets depend on besides the request.
@@ -53,7 +53,7 @@ impl Word {
 
     /// A variable that a snippet defines.
     pub fn own_variable(own: &OwnVariable) -> Self {
-        Word(Cow::Owned(format!("${OURS}{INSTANCE}_{}", own.as_str())))
+        Word(Cow::Owned(format!("${}", own_name(own.as_str()))))
     }
 }
 
@@ -62,7 +62,7 @@ fn name(part: &SnippetPart, surroundings: &Surroundings<'_>) -> Option<String> {
     match part {
         SnippetPart::Variable(name) => Some(name.to_string()),
         SnippetPart::Geo(variable) => Some(format!("{OURS}{INSTANCE}_{variable}")),
-        SnippetPart::Own(own) => Some(format!("{OURS}{INSTANCE}_{}", own.as_str())),
+        SnippetPart::Own(own) => Some(own_name(own.as_str())),
         SnippetPart::ClientScheme if surroundings.trusts => Some(format!("{OURS}{INSTANCE}_scheme")),
         SnippetPart::ClientScheme => Some("scheme".to_owned()),
         SnippetPart::ClientHost => Some(format!("{OURS}{INSTANCE}_host")),
