@@ -312,7 +312,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Number,
         default: "80",
-        doc: "Estimated processor time, in seconds, that nginx needs to read the configuration for the Ingresses of all namespaces together. The estimate is some two to three times the real time. Each change waits for a reload, which has to end within `apply.confirm-timeout`. Four namespaces with 5000 Ingresses each, all with certificates, limits for clients and CORS, need some 70 s.",
+        doc: "Estimated processor time, in seconds, that nginx needs to read the configuration for the Ingresses of all namespaces together. The estimate is some two to three times the real time. Each change waits for a reload, which has to end within `apply.confirm-timeout`. The time for variables (limits for clients, long lists, CORS for some origins, sessions, canaries, snippets) grows with their number among all namespaces, because nginx compares their names. Three namespaces with 5000 Ingresses each, all with certificates, limits for clients and CORS, need some 65 s.",
         set: |settings, value| {
             count(&mut settings.translate.limits.node.test, value)?;
             let seconds = &mut settings.translate.limits.node.test;

@@ -11,6 +11,7 @@ use self::proof::Releases;
 use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::trial::Verdict;
+use self::weighing::Weighings;
 use super::candidates;
 use super::explain::InForce;
 use super::last_good::{Keeper, LastGood};
@@ -39,9 +40,10 @@ mod weighing;
 /// The most attempts in one cycle while culprits are looked for.
 const MOST_ATTEMPTS: usize = 100;
 
-/// After so many attempts all suspects return to the versions that nginx ran before, so that all
-/// other changes are served.
+/// After so many attempts, or this time, all suspects return to the versions that nginx ran
+/// before, so that all other changes are served.
 const PATIENT_ATTEMPTS: usize = 50;
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The stages that a cycle uses: from a snapshot to files, and from files to a running nginx.
 pub trait Stages {
@@ -198,6 +200,7 @@ pub struct Cycle {
     taken: bool,
     /// The namespaces whose changes come after those of all others.
     stragglers: Stragglers,
+    weighings: Weighings,
     /// The time when nginx last answered.
     now: Instant,
     /// Since when the time of attempts has not been charged to a namespace.
@@ -225,6 +228,7 @@ impl Cycle {
             proposed: None,
             taken: false,
             stragglers: Stragglers::default(),
+            weighings: Weighings::default(),
             now,
             began: now,
             refused: BTreeMap::new(),
@@ -249,7 +253,9 @@ impl Cycle {
         self.quarantine.keep_in_force(snapshot, &stages.judge(snapshot));
         let mut before = self.quarantine.clone_entries();
         self.now = stages.now();
+        let began = self.now;
         self.begin_to_count();
+        self.forget_searches(snapshot);
         let mut searches = Searches { waiting: self.waiting(snapshot), ..Searches::default() };
         // The result for the changes of all others, once the changes that wait for them are tried.
         let mut others: Option<Report> = None;
@@ -259,6 +265,7 @@ impl Cycle {
             attempts += 1;
             let (mut served, mut product, mut held) = self.make(snapshot, stages, &searches);
             let worth = Arc::new(product.worth());
+            self.quarantine.save();
             self.propose(&self.good(&served, &product), &worth, &product.files);
             let mut outcome = stages.apply(&product.files);
             self.now = stages.now();
@@ -274,6 +281,7 @@ impl Cycle {
             if by_templates {
                 blame_templates(&mut outcome);
             }
+            let has_weighed = searches.weighing.is_some();
             match &outcome {
                 // New templates are the first suspect. Once nginx has run files that were made
                 // with them, the changed objects are.
@@ -295,16 +303,16 @@ impl Cycle {
                     if !is_last && doubt.is_some_and(|complaint| stages.stop_sharing(&complaint.words)) {
                         continue;
                     }
-                    let in_a_hurry = attempts >= PATIENT_ATTEMPTS;
+                    let in_a_hurry = attempts >= PATIENT_ATTEMPTS || self.now - began >= PATIENCE;
                     let attempt = Attempt { snapshot, served: &served, accepted: &product.accepted, in_a_hurry };
                     let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.trials);
                     stages.resume_sharing();
                     let is_crowd = self.charge();
                     match others.take() {
                         // Others may have changed meanwhile, and go first again.
-                        Some(report) if goes_on && searches.is_idle() => {
-                            stages.end_weighing();
-                            return Report { attempts, tests, again: Some(Duration::ZERO), ..report };
+                        Some(report) if goes_on && searches.trials.is_empty() => {
+                            let again = Some(Duration::ZERO);
+                            return self.ended(Report { attempts, tests, again, ..report }, stages);
                         }
                         report => others = report,
                     }
@@ -325,8 +333,16 @@ impl Cycle {
                 }
                 Outcome::RolledBack { too_much: Some(words), .. } => {
                     let attempt = (&*served, &product.files);
-                    if attempts < MOST_ATTEMPTS && self.weigh(words, snapshot, attempt, &mut searches, stages) {
+                    self.weighed(Some(words), snapshot, attempt, &mut searches);
+                    if !has_weighed && self.suspect(words, snapshot, attempt, &mut searches, stages) {
                         continue;
+                    }
+                    if let Some(report) = others {
+                        let waiting = self.waiting(snapshot);
+                        // The report knows nothing of versions that were just convicted.
+                        let goes_on = self.goes_on(&waiting) || !self.refused.is_empty();
+                        let again = if goes_on { Some(Duration::ZERO) } else { self.rests(&waiting) };
+                        return self.ended(Report { attempts, tests, again, ..report }, stages);
                     }
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
@@ -336,7 +352,7 @@ impl Cycle {
                 }
                 // An nginx that does not run tells nothing about the objects that are left out
                 // temporarily.
-                Outcome::Ready { .. } if searches.weighing.is_some() => {
+                Outcome::Ready { .. } if searches.weighing.take().is_some() => {
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
                 Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. } => {
@@ -344,6 +360,7 @@ impl Cycle {
                     if self.ends_well(&mut searches, snapshot, attempts) {
                         continue;
                     }
+                    self.weighed(None, snapshot, (&served, &product.files), &mut searches);
                     stages.settle(&product.claims);
                 }
                 Outcome::RolledBack { .. }
@@ -356,38 +373,49 @@ impl Cycle {
             let goes_on = is_in_place && self.prove(snapshot, has_changed, stages);
             let report = self.report(snapshot, &served, product, worth, outcome);
             let mut report = Report { held, ..report };
+            let waiting = self.waiting(snapshot);
+            if goes_on || has_weighed && self.goes_on(&waiting) {
+                report.again = Some(Duration::ZERO);
+            } else if is_in_place {
+                report.again = self.rests(&waiting);
+            }
             if is_in_place {
-                if others.is_none() && attempts < MOST_ATTEMPTS && self.let_in(&mut searches, stages) {
+                searches.waiting.clone_from(&waiting);
+                let may_go_on = others.is_none() && !has_weighed && attempts < MOST_ATTEMPTS;
+                if may_go_on && self.let_in(&mut searches, stages) {
                     self.begin_to_count();
                     before = self.quarantine.clone_entries();
                     others = Some(report);
                     continue;
                 }
-                report.again = if goes_on { Some(Duration::ZERO) } else { self.rests(&searches.waiting) };
-                let waits =
-                    |namespace: &str| searches.waiting.iter().any(|waiting| *waiting.id.namespace == *namespace);
+                let waits = |namespace: &str| waiting.iter().any(|waiting| *waiting.id.namespace == *namespace);
                 self.stragglers.caught_up(self.now, |namespace| !waits(namespace));
             }
             // Reports that nginx got the changes of all others, whatever happened afterwards.
             if let (Some(others), Outcome::Unchanged { .. }) = (others, &report.outcome) {
                 report.outcome = others.outcome;
             }
-            stages.end_weighing();
-            return Report { attempts, tests, ..report };
+            return self.ended(Report { attempts, tests, ..report }, stages);
         }
+    }
+
+    /// What follows when a cycle ends.
+    fn ended(&mut self, report: Report, stages: &mut impl Stages) -> Report {
+        self.quarantine.save();
+        stages.end_weighing();
+        report
     }
 
     /// Ends trials whose complaints are gone, or says that some go on.
     fn ends_well(&mut self, searches: &mut Searches, snapshot: &Snapshot, attempts: usize) -> bool {
         for mut trial in std::mem::take(&mut searches.trials) {
-            match trial.complaint_is_gone() {
+            match trial.bisection.go_on(false) {
                 Verdict::Continue if attempts < MOST_ATTEMPTS => searches.trials.push(trial),
                 _ => self.convict_all(&trial, snapshot),
             }
         }
-        self.weigh_less(snapshot, searches);
         self.charge();
-        !searches.is_idle()
+        !searches.trials.is_empty()
     }
 
     /// Records what the files are made of before they are applied: if the daemon is killed right

@@ -46,6 +46,8 @@ pub struct Quarantine {
     entries: BTreeMap<Arc<ObjectId>, Entry>,
     judge: Arc<str>,
     file: Option<PathBuf>,
+    /// Whether the file differs.
+    is_changed: bool,
 }
 
 /// The form on disk.
@@ -75,7 +77,7 @@ impl Quarantine {
             }
         };
         let entries = lines.into_iter().filter_map(Line::read).collect();
-        Quarantine { entries, judge: Arc::default(), file: Some(file) }
+        Quarantine { entries, judge: Arc::default(), file: Some(file), is_changed: false }
     }
 
     /// Ends the quarantine of objects that are gone or have another version, and of all versions
@@ -88,31 +90,29 @@ impl Quarantine {
             entry.judge == *judge && objects::version(snapshot, id) == Some(&entry.version)
         };
         self.entries.retain(|id, entry| in_force(id, entry));
-        if self.entries.len() != before {
-            self.save();
-        }
+        self.is_changed |= self.entries.len() != before;
     }
 
     /// Puts a version into quarantine.
     pub fn put(&mut self, id: Arc<ObjectId>, entry: Entry) {
         let judge = Arc::clone(&self.judge);
         self.entries.insert(id, Entry { judge, ..entry });
-        self.save();
+        self.is_changed = true;
     }
 
-    /// Records how it is known that the version of this object is refused.
-    pub fn prove(&mut self, id: &ObjectId, proof: Proof) {
-        if let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.proof != proof) {
-            entry.proof = proof;
-            self.save();
+    /// Records how it is known that the versions of these objects are refused.
+    pub fn prove(&mut self, ids: &[Arc<ObjectId>], proof: Proof) {
+        for id in ids {
+            if let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.proof != proof) {
+                entry.proof = proof;
+                self.is_changed = true;
+            }
         }
     }
 
     /// Ends the quarantine of this object.
     pub fn release(&mut self, id: &ObjectId) {
-        if self.entries.remove(id).is_some() {
-            self.save();
-        }
+        self.is_changed |= self.entries.remove(id).is_some();
     }
 
     /// Ends the quarantine of all, so that all are tried again.
@@ -127,10 +127,8 @@ impl Quarantine {
 
     /// Restores earlier entries.
     pub fn restore(&mut self, entries: BTreeMap<Arc<ObjectId>, Entry>) {
-        if self.entries != entries {
-            self.entries = entries;
-            self.save();
-        }
+        self.is_changed |= self.entries != entries;
+        self.entries = entries;
     }
 
     /// The entry of an object.
@@ -157,8 +155,10 @@ impl Quarantine {
         Finding::new(Reason::Quarantined, Origin::field(id, entry.field.clone()), note)
     }
 
-    fn save(&self) {
-        let Some(file) = &self.file else { return };
+    /// Writes the file, if anything changed since: once for all versions that one test of nginx
+    /// tells about.
+    pub fn save(&mut self) {
+        let (true, Some(file)) = (std::mem::take(&mut self.is_changed), &self.file) else { return };
         let lines: Vec<_> = self.entries.iter().map(|(id, entry)| Line::write(id, entry)).collect();
         if let Err(why) = state_file::write(file, &lines) {
             tracing::warn!(path = %file.display(), "the quarantine cannot be kept for the next start: {}: {why}", file.display());
@@ -201,6 +201,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_file_is_written_once_for_all_versions_of_a_test() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids = ["a", "b"].map(|name| Arc::new(ObjectId::new(Kind::Ingress, "shop", name)));
+        let mut quarantine = Quarantine::open(folder.path());
+        let entry = Entry {
+            version: Version("7".into()),
+            words: String::new(),
+            field: Field::Object,
+            left_out: false,
+            judge: Arc::default(),
+            proof: Proof::Missing,
+        };
+        ids.iter().for_each(|id| quarantine.put(Arc::clone(id), entry.clone()));
+        quarantine.prove(&ids, Proof::Alone);
+        assert!(!folder.path().join("quarantine.json").exists(), "not for each of them");
+        quarantine.save();
+        let proven =
+            |quarantine: &Quarantine| quarantine.entries().filter(|(_, one)| one.proof == Proof::Alone).count();
+        assert_eq!(proven(&Quarantine::open(folder.path())), 2);
+        // Nothing changed since.
+        std::fs::remove_file(folder.path().join("quarantine.json")).unwrap();
+        quarantine.save();
+        assert!(!folder.path().join("quarantine.json").exists());
+    }
+
+    #[test]
     fn entries_survive_a_restart_and_damage_is_no_failure() {
         let folder = tempfile::tempdir().unwrap();
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
@@ -214,6 +240,7 @@ mod tests {
             proof: Proof::Together,
         };
         quarantine.put(Arc::clone(&id), entry);
+        quarantine.save();
         let again = Quarantine::open(folder.path());
         let entry = again.get(&id).unwrap();
         assert_eq!(

@@ -221,7 +221,9 @@ impl Outcome {
                 "http" | "stream" => assert!(!self.trees[path].is_empty(), "{path:?} is empty"),
                 "empty" => {
                     let is_answer = ["return 503;\n", "return 598;\n"].contains(&&*text);
-                    let asks = text.starts_with("if ($") && text.contains("ingressd_empty_") && text.ends_with(") {\n    return 503;\n}\n");
+                    let asks = text.starts_with("if ($")
+                        && text.contains("ingressd_empty_")
+                        && text.ends_with(") {\n    return 503;\n}\n");
                     let are_hosts = text.lines().all(|line| line.ends_with(" 1;"));
                     assert!(is_answer || asks && text.lines().count() == 3 || are_hosts, "{path:?}: {text}");
                 }

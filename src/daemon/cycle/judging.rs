@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::Cycle;
 use super::trial::{Suspect, Trial, Verdict};
+use super::weighing::list;
 use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
 use crate::daemon::quarantine::Entry;
@@ -73,11 +74,19 @@ impl Cycle {
             // Without the objects that were just blamed the complaint may be gone, and two trials
             // of the same objects would mislead each other.
             let is_tried = |id| trials.iter().any(|other| other.concerns(id));
-            let is_settled = trial.everybody().any(|suspect| convicted.contains(&suspect.id) || is_tried(&suspect.id));
+            let is_settled =
+                trial.bisection.everybody().any(|suspect| convicted.contains(&suspect.id) || is_tried(&suspect.id));
             match is_settled {
                 true => {}
                 false if attempt.in_a_hurry => self.give_up(trial, attempt, &mut convicted),
-                false => trials.push(trial),
+                false => {
+                    let suspects: Vec<_> = trial.bisection.everybody().map(|suspect| &suspect.id).collect();
+                    let (words, suspects) = (&trial.complaint.words, list(suspects));
+                    tracing::warn!(
+                        "nginx refuses a file of several objects: {words}; ingressd searches among {suspects}"
+                    );
+                    trials.push(trial);
+                }
             }
         }
         !convicted.is_empty() || !trials.is_empty()
@@ -93,16 +102,19 @@ impl Cycle {
     ) -> bool {
         for mut trial in std::mem::take(trials) {
             let stays = complaints.iter().any(|complaint| trial.is_about(complaint));
-            match if stays { trial.complaint_stays() } else { trial.complaint_is_gone() } {
+            match trial.bisection.go_on(stays) {
                 Verdict::Continue if attempt.in_a_hurry => self.give_up(trial, attempt, convicted),
                 Verdict::Continue => trials.push(trial),
                 Verdict::Guilty => {
                     self.convict_all(&trial, attempt.snapshot);
-                    convicted.extend(trial.excluded().map(|suspect| Arc::clone(&suspect.id)));
+                    convicted.extend(trial.bisection.excluded().map(|suspect| Arc::clone(&suspect.id)));
                 }
                 Verdict::Nobody => match trial.again_without_substitutes() {
                     Some(again) => trials.push(again),
-                    None => return false,
+                    None => {
+                        tracing::warn!("the search ends: nobody is to blame");
+                        return false;
+                    }
                 },
             }
         }
@@ -111,9 +123,9 @@ impl Cycle {
 
     /// Ends a trial that would take too long.
     fn give_up(&mut self, mut trial: Trial, attempt: &Attempt<'_>, convicted: &mut BTreeSet<Arc<ObjectId>>) {
-        trial.give_up();
+        trial.bisection.give_up();
         self.convict_all(&trial, attempt.snapshot);
-        convicted.extend(trial.excluded().map(|suspect| Arc::clone(&suspect.id)));
+        convicted.extend(trial.bisection.excluded().map(|suspect| Arc::clone(&suspect.id)));
     }
 
     /// The objects that may have caused a complaint and can still be taken out. Those whose
@@ -153,7 +165,8 @@ impl Cycle {
     }
 
     pub(super) fn convict_all(&mut self, trial: &Trial, snapshot: &Snapshot) {
-        for suspect in trial.excluded() {
+        tracing::warn!("the search ends: {}", list(trial.bisection.excluded().map(|suspect| &suspect.id)));
+        for suspect in trial.bisection.excluded() {
             self.convict(&trial.complaint, suspect, snapshot);
         }
     }

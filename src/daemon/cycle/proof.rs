@@ -40,17 +40,23 @@ type Excluded = BTreeMap<Arc<ObjectId>, Exclusion>;
 impl Cycle {
     /// Seeks the proof for each suspected version, the oldest object first, and releases those
     /// that nginx accepts beside what is in force. After a change it also looks again at those
-    /// that it refused together with others only. Returns whether another cycle has to follow.
+    /// that it refused together with others only. Each namespace pays for the tests of its own
+    /// versions. Returns whether another cycle has to follow.
     pub(super) fn prove(&mut self, snapshot: &Snapshot, has_changed: bool, stages: &mut impl Stages) -> bool {
+        self.now = stages.now();
         self.prove_together(snapshot, stages);
         let is_open = |proof| proof == Proof::Missing || has_changed && proof == Proof::Together;
         let mut suspects = self.suspected(is_open);
         suspects.sort_by_cached_key(|id| age(snapshot, id));
         let mut goes_on = self.suspected(|proof| proof == Proof::Missing).len() > MOST;
         for id in suspects.into_iter().take(MOST) {
-            match self.verdict(&id, snapshot, stages) {
+            let began = stages.now();
+            let verdict = self.verdict(&id, snapshot, stages);
+            self.now = stages.now();
+            self.stragglers.asked(&id.namespace, self.now - began, self.now);
+            match verdict {
                 None => return false,
-                Some(Verdict::Guilty(proof)) => self.quarantine.prove(&id, proof),
+                Some(Verdict::Guilty(proof)) => self.quarantine.prove(&[id], proof),
                 Some(Verdict::Innocent) => {
                     self.release(&id);
                     goes_on = true;
@@ -58,10 +64,11 @@ impl Cycle {
                 Some(Verdict::Younger(other, complaint)) => {
                     self.release(&id);
                     self.convict(&complaint, &Suspect { id: Arc::clone(&other), left_out: false }, snapshot);
-                    self.quarantine.prove(&other, Proof::Together);
+                    self.quarantine.prove(&[other], Proof::Together);
                     goes_on = true;
                 }
             }
+            self.quarantine.save();
         }
         goes_on
     }
@@ -71,18 +78,24 @@ impl Cycle {
         for _ in 0..MOST_OF_ALL {
             let mut suspects = self.suspected(|proof| proof == Proof::Missing);
             suspects.retain(|id| id.kind == Kind::Ingress);
+            let began = stages.now();
             let named = self.refused_without_others(&suspects, snapshot, stages).unwrap_or_default();
+            self.now = stages.now();
+            let share = (self.now - began) / u32::try_from(suspects.len()).unwrap_or(u32::MAX).max(1);
+            suspects.iter().for_each(|id| self.stragglers.asked(&id.namespace, share, self.now));
             let named = named.into_iter().filter_map(|complaint| Some(complaint.origin?.object));
             let named: Vec<_> = named.filter(|id| suspects.contains(id)).collect();
             if named.is_empty() {
                 break;
             }
-            named.iter().for_each(|id| self.quarantine.prove(id, Proof::Alone));
+            self.quarantine.prove(&named, Proof::Alone);
+            self.quarantine.save();
         }
     }
 
     fn suspected(&self, is_open: impl Fn(Proof) -> bool) -> Vec<Arc<ObjectId>> {
-        let open = self.quarantine.entries().filter(|(_, entry)| is_open(entry.proof));
+        let has_rested = |id: &ObjectId| self.stragglers.rests(&id.namespace, self.now).is_zero();
+        let open = self.quarantine.entries().filter(|(id, entry)| is_open(entry.proof) && has_rested(id));
         open.map(|(id, _)| Arc::clone(id)).collect()
     }
 
@@ -103,7 +116,7 @@ impl Cycle {
         let is_accepted = self.try_without(&excluded, snapshot, stages).is_some_and(|found| found.is_empty());
         if let (true, Some(complaint)) = (is_accepted, complaints.first()) {
             self.convict(complaint, &Suspect { id: Arc::clone(&id), left_out: false }, snapshot);
-            self.quarantine.prove(&id, Proof::Alone);
+            self.quarantine.prove(&[id], Proof::Alone);
         }
         is_accepted
     }

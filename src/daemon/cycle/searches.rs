@@ -1,4 +1,7 @@
-//! The searches for culprits, and the objects that an attempt leaves out for them.
+//! What an attempt leaves out while culprits are searched for.
+
+use std::sync::Arc;
+use std::time::Instant;
 
 use super::trial::{Suspect, Trial};
 
@@ -7,23 +10,25 @@ use super::trial::{Suspect, Trial};
 pub(super) struct Searches {
     /// Searches for the causes of complaints about lines.
     pub(super) trials: Vec<Trial>,
-    /// The search for objects that made the configuration as a whole too much.
-    pub(super) weighing: Option<Trial>,
-    /// The number of attempts of that search.
-    pub(super) weighings: usize,
-    /// Changes that come after those of all others.
+    /// What the next attempt tells about, when it is a weighing, and when that began.
+    pub(super) weighing: Option<(Weighing, Instant)>,
+    /// Changes that come after those of all others, or are left out of a weighing.
     pub(super) waiting: Vec<Suspect>,
+}
+
+/// Which search goes on with a weighing.
+#[derive(Debug)]
+pub(super) enum Weighing {
+    /// That for the namespace whose changes are too much.
+    OfAll,
+    /// That for the objects of this one.
+    Of(Arc<str>),
 }
 
 impl Searches {
     /// The objects that the next attempt leaves out.
     pub(super) fn excluded(&self) -> impl Iterator<Item = &Suspect> {
-        self.trials.iter().chain(&self.weighing).flat_map(Trial::excluded).chain(&self.waiting)
-    }
-
-    /// Whether no search runs.
-    pub(super) fn is_idle(&self) -> bool {
-        self.trials.is_empty() && self.weighing.is_none()
+        self.trials.iter().flat_map(|trial| trial.bisection.excluded()).chain(&self.waiting)
     }
 
     /// Sets the objects that wait. They are left out anyway, so a search among them would learn
@@ -31,6 +36,6 @@ impl Searches {
     pub(super) fn wait_for(&mut self, waiting: Vec<Suspect>) {
         let waits = |trial: &Trial| waiting.iter().any(|suspect| trial.concerns(&suspect.id));
         self.trials.retain(|trial| !waits(trial));
-        self.waiting = waiting;
+        (self.waiting, self.weighing) = (waiting, None);
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const PROBATION: Duration = Duration::from_secs(3600);
 
 /// Changes wait for this many times as long as it took to find their fault.
-const REST: u32 = 9;
+pub(super) const REST: u32 = 9;
 
 /// After so many refused versions within [`MEMORY`] the changes of a namespace come last.
 const CROWD: u32 = 8;
@@ -20,8 +20,17 @@ const MEMORY: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct Stragglers {
     known: BTreeMap<Arc<str>, Straggler>,
-    /// The number of refused versions of other namespaces, and since when they are counted.
-    refused: BTreeMap<Arc<str>, (Instant, u32)>,
+    /// What other namespaces cost lately.
+    lately: BTreeMap<Arc<str>, Lately>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Lately {
+    since: Instant,
+    /// The number of its refused versions.
+    refused: u32,
+    /// How long it took to prove that nginx refuses them.
+    asked: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,20 +60,37 @@ impl Stragglers {
             straggler.rested = straggler.rested.max(now + cost * REST * wasted / count.max(1));
             return false;
         }
-        self.refused.retain(|_, (since, _)| now < *since + MEMORY);
-        let (_, refused) = self.refused.entry(Arc::clone(namespace)).or_insert((now, 0));
-        *refused += count;
-        let refused = *refused;
-        if refused >= CROWD {
-            self.refused.remove(namespace);
-            self.known.insert(Arc::clone(namespace), Straggler { rested: now, last, refused, is_heavy: false });
-        }
-        refused >= CROWD
+        self.cost(namespace, count, Duration::ZERO, now)
     }
 
-    /// Records that a change of this namespace was too much, and how long it took to find out.
-    pub(super) fn too_much(&mut self, namespace: &Arc<str>, cost: Duration, now: Instant) {
-        let straggler = Straggler { rested: now + cost * REST, last: now + PROBATION, refused: 0, is_heavy: true };
+    /// Records how long it took to prove what nginx refuses of this namespace.
+    pub(super) fn asked(&mut self, namespace: &Arc<str>, cost: Duration, now: Instant) {
+        match self.known.get_mut(namespace) {
+            Some(straggler) => straggler.rested = straggler.rested.max(now) + cost * REST,
+            None => drop(self.cost(namespace, 0, cost, now)),
+        }
+    }
+
+    /// Adds to what a namespace cost lately. Returns whether that is so much that its changes come
+    /// last from now on.
+    fn cost(&mut self, namespace: &Arc<str>, refused: u32, asked: Duration, now: Instant) -> bool {
+        self.lately.retain(|_, lately| now < lately.since + MEMORY);
+        let none = Lately { since: now, refused: 0, asked: Duration::ZERO };
+        let lately = self.lately.entry(Arc::clone(namespace)).or_insert(none);
+        (lately.refused, lately.asked) = (lately.refused + refused, lately.asked + asked);
+        let Lately { refused, asked, .. } = *lately;
+        let is_much = refused >= CROWD || asked * REST >= MEMORY;
+        if is_much {
+            self.lately.remove(namespace);
+            let straggler = Straggler { rested: now + asked * REST, last: now + MEMORY, refused, is_heavy: false };
+            self.known.insert(Arc::clone(namespace), straggler);
+        }
+        is_much
+    }
+
+    /// Records that a change of this namespace was too much, and how long it waits.
+    pub(super) fn too_much(&mut self, namespace: &Arc<str>, rest: Duration, now: Instant) {
+        let straggler = Straggler { rested: now + rest, last: now + PROBATION, refused: 0, is_heavy: true };
         self.known.insert(Arc::clone(namespace), straggler);
     }
 
@@ -95,5 +121,24 @@ impl Stragglers {
     /// Whether a change of it was too much lately.
     pub(super) fn is_heavy(&self, namespace: &str) -> bool {
         self.known.get(namespace).is_some_and(|straggler| straggler.is_heavy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_waits_nine_times_as_long_as_the_proofs_of_its_mistakes_took() {
+        let (mut stragglers, now) = (Stragglers::default(), Instant::now());
+        let [evil, good] = ["evil", "good"].map(Arc::from);
+        for _ in 0..7 {
+            stragglers.asked(&evil, Duration::from_secs(1), now);
+        }
+        stragglers.asked(&good, Duration::from_secs(1), now);
+        assert!(stragglers.has("evil") && !stragglers.has("good"));
+        assert_eq!(stragglers.rests("evil", now), Duration::from_secs(63));
+        stragglers.asked(&evil, Duration::from_secs(1), now);
+        assert_eq!(stragglers.rests("evil", now), Duration::from_secs(72), "each further one costs more");
     }
 }

@@ -1,12 +1,9 @@
-//! The search among several objects for those that caused a complaint.
+//! The bisection among suspects, and the search with it for the objects that caused a complaint.
 
 use std::sync::Arc;
 
 use ingressd_apply::Complaint;
 use ingressd_model::ObjectId;
-
-/// How many culprits of one namespace are searched for one by one, in a search by namespaces.
-const MOST_OF_NAMESPACE: usize = 2;
 
 /// An object that may have caused a complaint.
 #[derive(Debug, Clone)]
@@ -17,20 +14,17 @@ pub(super) struct Suspect {
     pub(super) left_out: bool,
 }
 
-/// A search by bisection, when several objects may have caused one complaint. The shortest prefix
-/// of the list without which the complaint is gone ends with an object that caused it. The others
-/// come back, and are searched again only if the complaint comes back with them.
+/// A search by bisection, when several suspects may be the cause. The shortest prefix of the list
+/// without which the complaint is gone ends with a culprit. The others come back, and are searched
+/// again only if the complaint comes back with them.
 #[derive(Debug)]
-pub(super) struct Trial {
-    pub(super) complaint: Complaint,
-    guilty: Vec<Suspect>,
+pub(super) struct Bisection<T> {
+    guilty: Vec<T>,
     /// The suspects, the most likely first.
-    suspects: Vec<Suspect>,
+    suspects: Vec<T>,
     /// How many of them have versions that nginx did not run before. The others are left out only
     /// if the complaint stays without these.
     changed: usize,
-    /// Whether all suspects of a namespace are taken out together before single ones are.
-    by_namespace: bool,
     /// How many are taken out now.
     taken: usize,
     /// The longest prefix without which the complaint is known to stay, and the shortest without
@@ -39,33 +33,83 @@ pub(super) struct Trial {
     gone: Option<usize>,
 }
 
-/// The state of a trial after an attempt.
+/// The state of a search after an attempt.
 pub(super) enum Verdict {
     Continue,
     Guilty,
     Nobody,
 }
 
-impl Trial {
+impl<T> Bisection<T> {
     /// Begins with the first suspect.
-    pub(super) fn new(complaint: &Complaint, suspects: Vec<Suspect>, changed: usize) -> Self {
-        let (complaint, guilty, taken) = (complaint.clone(), Vec::new(), suspects.len().min(1));
-        Trial { complaint, guilty, suspects, changed, by_namespace: false, taken, stays: Some(0), gone: None }
-    }
-
-    /// Begins with the first namespace: all of its suspects are taken out together before single
-    /// ones are. The suspects of a namespace are adjacent, and nginx ran none of them before.
-    pub(super) fn by_namespace(complaint: &Complaint, suspects: Vec<Suspect>) -> Self {
-        let changed = suspects.len();
-        let mut trial = Trial { by_namespace: true, ..Trial::new(complaint, suspects, changed) };
-        let first = trial.ends().next();
-        trial.taken = first.unwrap_or_default();
-        trial
+    pub(super) fn new(suspects: Vec<T>, changed: usize) -> Self {
+        let taken = suspects.len().min(1);
+        Bisection { guilty: Vec::new(), suspects, changed, taken, stays: Some(0), gone: None }
     }
 
     /// The suspects that the next attempt leaves out.
-    pub(super) fn excluded(&self) -> impl Iterator<Item = &Suspect> {
+    pub(super) fn excluded(&self) -> impl Iterator<Item = &T> {
         self.guilty.iter().chain(&self.suspects[..self.taken])
+    }
+
+    /// The suspects that it does not leave out.
+    pub(super) fn included(&self) -> impl Iterator<Item = &T> {
+        self.suspects[self.taken..].iter()
+    }
+
+    /// All suspects that are not cleared.
+    pub(super) fn everybody(&self) -> impl Iterator<Item = &T> {
+        self.guilty.iter().chain(&self.suspects)
+    }
+
+    /// Continues after an attempt, by whether the complaint stays.
+    pub(super) fn go_on(&mut self, complaint_stays: bool) -> Verdict {
+        match complaint_stays {
+            true => self.stays = Some(self.taken),
+            false if self.taken == 0 => return Verdict::Guilty,
+            false => self.gone = Some(self.taken),
+        }
+        let all = self.suspects.len();
+        let stays = self.stays.unwrap_or_default();
+        self.taken = match self.gone {
+            None if stays == all => return Verdict::Nobody,
+            None => (2 * stays).clamp(1, if stays < self.changed { self.changed } else { all }),
+            Some(gone) if gone - stays > 1 => gone.midpoint(stays),
+            Some(gone) => {
+                self.suspects.truncate(gone);
+                self.guilty.extend(self.suspects.pop());
+                self.changed = self.changed.min(self.suspects.len());
+                (self.stays, self.gone) = (None, Some(self.suspects.len()));
+                0
+            }
+        };
+        match self.suspects.is_empty() {
+            true => Verdict::Guilty,
+            false => Verdict::Continue,
+        }
+    }
+
+    /// Ends the search. It blames those without which the complaint was gone, or else what nginx
+    /// did not run before, or every suspect.
+    pub(super) fn give_up(&mut self) {
+        self.taken = match self.gone {
+            Some(gone) => gone,
+            None if self.changed == 0 => self.suspects.len(),
+            None => self.changed,
+        };
+    }
+}
+
+/// The search for the objects that caused a complaint about a line.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) complaint: Complaint,
+    pub(super) bisection: Bisection<Suspect>,
+}
+
+impl Trial {
+    pub(super) fn new(complaint: &Complaint, suspects: Vec<Suspect>, changed: usize) -> Self {
+        Trial { complaint: complaint.clone(), bisection: Bisection::new(suspects, changed) }
     }
 
     /// Whether the trial is about this complaint.
@@ -80,141 +124,45 @@ impl Trial {
         file(&self.complaint) == file(complaint)
     }
 
-    /// All suspects that are not cleared.
-    pub(super) fn everybody(&self) -> impl Iterator<Item = &Suspect> {
-        self.guilty.iter().chain(&self.suspects)
-    }
-
     /// Whether the trial is about this object, so that the complaint may be about the version that
     /// replaces it temporarily.
     pub(super) fn concerns(&self, id: &ObjectId) -> bool {
-        self.everybody().any(|suspect| *suspect.id == *id)
-    }
-
-    pub(super) fn complaint_stays(&mut self) -> Verdict {
-        self.stays = Some(self.taken);
-        self.go_on()
-    }
-
-    pub(super) fn complaint_is_gone(&mut self) -> Verdict {
-        if self.taken == 0 {
-            return Verdict::Guilty;
-        }
-        self.gone = Some(self.taken);
-        self.go_on()
-    }
-
-    fn go_on(&mut self) -> Verdict {
-        let all = self.suspects.len();
-        let stays = self.stays.unwrap_or_default();
-        self.taken = match self.gone {
-            None if stays == all => return Verdict::Nobody,
-            None => {
-                let bound = if stays < self.changed { self.changed } else { all };
-                let wanted = (2 * stays).clamp(1, bound);
-                self.ends().find(|end| *end >= wanted).unwrap_or(wanted)
-            }
-            Some(gone) if gone - stays > 1 => self.between(stays, gone),
-            Some(gone) => {
-                self.suspects.truncate(gone);
-                self.guilty.extend(self.suspects.pop());
-                self.spare_effort();
-                self.changed = self.changed.min(self.suspects.len());
-                (self.stays, self.gone) = (None, Some(self.suspects.len()));
-                0
-            }
-        };
-        match self.suspects.is_empty() {
-            true => Verdict::Guilty,
-            false => Verdict::Continue,
-        }
-    }
-
-    /// How many to try between the two bounds. Of a namespace the first suspect is by far the most
-    /// likely.
-    fn between(&self, stays: usize, gone: usize) -> usize {
-        let inside: Vec<_> = self.ends().filter(|end| (stays + 1..gone).contains(end)).collect();
-        match inside.get(inside.len() / 2) {
-            Some(middle) => *middle,
-            None if self.by_namespace && (stays == 0 || self.ends().any(|end| end == stays)) => stays + 1,
-            None => gone.midpoint(stays),
-        }
-    }
-
-    /// Where namespaces end among the suspects; empty in a search that is not by namespaces.
-    fn ends(&self) -> impl Iterator<Item = usize> {
-        let suspects = if self.by_namespace { &self.suspects[..] } else { &[] };
-        let namespaces = suspects.chunk_by(|one, other| one.id.namespace == other.id.namespace);
-        namespaces.scan(0, |end, group| {
-            *end += group.len();
-            Some(*end)
-        })
-    }
-
-    /// Where one namespace has many culprits, all of its suspects are blamed: to tell them apart
-    /// would cost all others time.
-    fn spare_effort(&mut self) {
-        let Some(last) = self.guilty.last().filter(|_| self.by_namespace) else { return };
-        let namespace = Arc::clone(&last.id.namespace);
-        if self.guilty.iter().filter(|suspect| suspect.id.namespace == namespace).count() >= MOST_OF_NAMESPACE {
-            let (its, others) =
-                std::mem::take(&mut self.suspects).into_iter().partition(|suspect| suspect.id.namespace == namespace);
-            (self.guilty, self.suspects) = ([std::mem::take(&mut self.guilty), its].concat(), others);
-        }
-    }
-
-    /// Ends the search. It blames what nginx did not run before, or else every suspect; in a
-    /// search by namespaces, those without which the complaint was gone.
-    pub(super) fn give_up(&mut self) {
-        self.taken = match self.gone {
-            Some(gone) if self.by_namespace => gone,
-            _ if self.changed == 0 => self.suspects.len(),
-            _ => self.changed,
-        };
+        self.bisection.everybody().any(|suspect| *suspect.id == *id)
     }
 
     /// Begins again with the suspects left out altogether, because their earlier versions may be
     /// the cause.
     pub(super) fn again_without_substitutes(&self) -> Option<Self> {
-        let had_substitutes = self.everybody().any(|suspect| !suspect.left_out);
-        let left_out = self.everybody().map(|suspect| Suspect { left_out: true, ..suspect.clone() }).collect();
-        had_substitutes.then(|| Trial::new(&self.complaint, left_out, self.changed))
+        let had_substitutes = self.bisection.everybody().any(|suspect| !suspect.left_out);
+        let left_out = self.bisection.everybody().map(|suspect| Suspect { left_out: true, ..suspect.clone() });
+        had_substitutes.then(|| Trial::new(&self.complaint, left_out.collect(), self.bisection.changed))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingressd_model::Kind;
-
-    fn suspects(count: usize) -> Vec<Suspect> {
-        let id = |number: usize| Arc::new(ObjectId::new(Kind::Ingress, "shop", &number.to_string()));
-        (0..count).map(|number| Suspect { id: id(number), left_out: false }).collect()
-    }
 
     /// The culprits that were found, and the number of attempts; `None` when there are none.
     fn run(count: usize, changed: usize, bad: &[usize], stays_always: bool) -> (Option<Vec<usize>>, usize) {
-        let complaint =
-            Complaint { place: None, words: String::new(), origin: None, ran_before: false, suspects: Vec::new() };
-        let mut trial = Trial::new(&complaint, suspects(count), changed);
-        let number = |suspect: &Suspect| suspect.id.name.parse::<usize>().unwrap();
+        let mut bisection = Bisection::new((0..count).collect(), changed);
         for attempts in 1.. {
-            let taken: Vec<_> = trial.excluded().map(number).collect();
+            let taken: Vec<_> = bisection.excluded().copied().collect();
             let is_gone = !stays_always && bad.iter().all(|bad| taken.contains(bad));
             assert!(
                 taken.iter().all(|taken| *taken < changed) || bad.iter().any(|bad| *bad >= changed) || stays_always
             );
-            match if is_gone { trial.complaint_is_gone() } else { trial.complaint_stays() } {
+            match bisection.go_on(!is_gone) {
                 Verdict::Continue => {}
                 Verdict::Nobody => return (None, attempts),
                 Verdict::Guilty => {
-                    let mut guilty: Vec<_> = trial.excluded().map(number).collect();
+                    let mut guilty: Vec<_> = bisection.excluded().copied().collect();
                     guilty.sort_unstable();
                     return (Some(guilty), attempts);
                 }
             }
         }
-        unreachable!("a trial ends")
+        unreachable!("a search ends")
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub struct Cost {
     pub memory: u64,
     /// Variables, of which there may be many.
     pub variables: u64,
-    /// How often nginx compares such a name with all others, which [`Cost::among`] adds to the time
-    /// of a test: once for each that is made, and once for two uses.
+    /// How often nginx compares such a name with all others, which [`Cost::among`] adds to the
+    /// time of a test: once for each that is made, and once for two uses.
     pub searches: u64,
     /// Microseconds of processor time for a test; a reload needs about as much again.
     pub test: u64,
@@ -148,8 +148,7 @@ const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHIN
 /// An endpoint in a consistent hash, for each unit of its weight.
 const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
 /// An upstream of which cookies name endpoints: its variables besides that of the cookie.
-const NAMED: Cost =
-    Cost { configuration: 700, memory: 20_000, variables: 3, searches: 10, test: 9000, ..NOTHING };
+const NAMED: Cost = Cost { configuration: 700, memory: 20_000, variables: 3, searches: 10, test: 9000, ..NOTHING };
 /// An endpoint that cookies name: a row with its keys, and one with its name.
 const NAMED_ENDPOINT: Cost = Cost { configuration: 400, memory: 1000, test: 5, ..NOTHING };
 /// A TCP or UDP service with its sockets.
