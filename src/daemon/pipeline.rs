@@ -21,7 +21,7 @@ use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
     Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
-    System, SystemOptions, connections, ports,
+    System, SystemOptions, connections, ports, remove_abandoned_caches,
 };
 use ingressd_model::catalogue;
 use ingressd_model::cost::by_namespace;
@@ -156,6 +156,7 @@ impl Pipeline {
             system,
         )?
         .with_steps(Steps::of_environment());
+        survey.capabilities.temporary.iter().for_each(|temporary| remove_abandoned_caches(temporary));
         let Memory { translator, renderer, .. } = Memory::under(settings, &options, memory);
         Ok(Pipeline {
             translator,

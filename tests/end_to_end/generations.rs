@@ -1,6 +1,8 @@
 //! Kept generations, as the administrator sees them: the difference between two, and going back to
 //! one.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::process::Output;
 
 use ingressd_apply::Step;
@@ -42,6 +44,34 @@ async fn two_generations(rig: &mut Rig) {
 fn names(status: &Value) -> Vec<String> {
     let ingresses = status["ingresses"].as_array().unwrap();
     ingresses.iter().map(|object| object["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Values of ConfigMaps, such as keys for an authentication service, are in plain files, too.
+#[test]
+fn nobody_but_root_reads_what_nginx_is_told() {
+    rig::run(async |rig| {
+        two_generations(rig).await;
+        let generations = rig.daemon.root().join("generations");
+        let mut folders = vec![generations.clone()];
+        let mut seen = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                let (path, metadata) = (entry.path(), entry.metadata().unwrap());
+                // Workers enter a generation on the way to files of passwords.
+                let is_generation = path.parent() == Some(&generations);
+                if metadata.is_dir() {
+                    folders.push(path.clone());
+                }
+                let others = metadata.mode() & 0o077;
+                assert!(
+                    others == 0 || is_generation && others == 0o055 || path.ends_with("auth"),
+                    "{path:?} {others:o}"
+                );
+                seen += usize::from(metadata.is_file());
+            }
+        }
+        assert!(seen > 8, "{seen}");
+    });
 }
 
 #[test]

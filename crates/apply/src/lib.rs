@@ -3,6 +3,7 @@
 
 mod applier;
 mod blame;
+mod caches;
 mod cause;
 mod confirm;
 pub mod connections;
@@ -30,6 +31,7 @@ mod tree;
 mod verdict;
 
 pub use applier::{Applier, NginxState, Pinned};
+pub use caches::remove_abandoned as remove_abandoned_caches;
 pub use cause::{Cause, Change};
 pub use crowd::{Allowance, Crowd};
 pub use error::{ApplyError, is_shortage};

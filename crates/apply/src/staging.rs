@@ -23,9 +23,9 @@ use ingressd_nginx::render::{Content, Digest, FilePath, FileSet, Part};
 /// files must not depend on the number.
 pub const NUMBER_FILE: &str = "http/generation.conf";
 
-/// The folders of a generation with their modes: nginx's workers may enter some of them.
-const FOLDERS: [(&str, u32); 5] =
-    [("http", 0o755), ("stream", 0o755), ("certs", 0o700), ("auth", 0o700), ("empty", 0o755)];
+/// The folders of a generation. Nobody but nginx's master reads what is in them: also plain files
+/// have values of ConfigMaps. Its workers enter one of them, see [`Staging::workers_group`].
+const FOLDERS: [&str; 5] = ["http", "stream", "certs", "auth", "empty"];
 
 /// From this many files on, one flush of the whole file system is cheaper than one for each file.
 const FLUSH_TOGETHER: usize = 64;
@@ -39,7 +39,7 @@ pub struct Staging<'a> {
     pub generation: u64,
     /// The folder and manifest of the generation that unchanged files are linked from.
     pub base: Option<(PathBuf, &'a Manifest)>,
-    /// The group of nginx's workers.
+    /// The group of nginx's workers, which open files of passwords themselves.
     pub workers_group: Option<u32>,
     /// Which of several instances this is: the name of its variable is in the file.
     pub instance: &'a Instance,
@@ -58,7 +58,7 @@ fn number_file(generation: u64, instance: &Instance) -> Vec<u8> {
 /// out of it.
 fn split(path: &str) -> Result<(usize, &str), ApplyError> {
     let (folder, name) = path.split_once('/').ok_or_else(|| ApplyError::Path(path.to_owned()))?;
-    let index = FOLDERS.iter().position(|(known, _)| *known == folder);
+    let index = FOLDERS.iter().position(|known| *known == folder);
     let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0', '\n']) && path != NUMBER_FILE;
     index.filter(|_| plain).map(|index| (index, name)).ok_or_else(|| ApplyError::Path(path.to_owned()))
 }
@@ -71,7 +71,7 @@ impl Staging<'_> {
         let recorded = self.segment.write(&self.folder, self.generation)?;
         steps.reached(Step::FolderMade);
         let sources: Option<Vec<_>> =
-            self.base.as_ref().map(|(base, _)| FOLDERS.iter().map(|(name, _)| open_folder(base, name).ok()).collect());
+            self.base.as_ref().map(|(base, _)| FOLDERS.iter().map(|name| open_folder(base, name).ok()).collect());
         let (mut entries, mut written) = (BTreeMap::new(), Vec::new());
         for (path, file) in &files.files {
             let (folder, name) = split(path)?;
@@ -147,8 +147,8 @@ impl Staging<'_> {
         // Whatever the umask is, workers must be able to reach the password files.
         fs::set_permissions(&self.folder, Permissions::from_mode(0o755))
             .map_err(ApplyError::files("change mode of", &self.folder))?;
-        for (name, mode) in FOLDERS {
-            make(&self.folder.join(name), mode)?;
+        for name in FOLDERS {
+            make(&self.folder.join(name), 0o700)?;
         }
         if let Some(group) = self.workers_group {
             let path = self.folder.join("auth");
@@ -156,7 +156,7 @@ impl Staging<'_> {
             fs::set_permissions(&path, Permissions::from_mode(0o750))
                 .map_err(ApplyError::files("change mode of", &path))?;
         }
-        FOLDERS.iter().map(|(name, _)| open_folder(&self.folder, name)).collect()
+        FOLDERS.iter().map(|name| open_folder(&self.folder, name)).collect()
     }
 
     fn write_file(
@@ -167,7 +167,7 @@ impl Staging<'_> {
         digest: Digest,
         content: &Content,
     ) -> Result<(Entry, File), ApplyError> {
-        let mode = Mode::from_bits_truncate(if content.secret { 0o600 } else { 0o644 });
+        let mode = Mode::from_bits_truncate(0o600);
         let write = || -> std::io::Result<(Entry, File)> {
             let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
             let mut file = File::from(openat(folder.as_fd(), name, flags, mode)?);
@@ -185,7 +185,7 @@ impl Staging<'_> {
     fn write_manifest(&self, manifest: &Manifest) -> Result<File, ApplyError> {
         let path = self.folder.join(MANIFEST);
         let write = || {
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path)?;
+            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
             file.write_all(manifest.text().as_bytes()).map(|()| file)
         };
         write().map_err(ApplyError::files("write", &path))

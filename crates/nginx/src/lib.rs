@@ -2,6 +2,7 @@
 //! Kubernetes types, templates or files.
 
 pub mod access_log;
+pub mod answer_memory;
 mod capabilities;
 pub mod complaint;
 mod everywhere;

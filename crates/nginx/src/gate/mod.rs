@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use ingressd_model::catalogue::{self, Module, Version};
 use ingressd_model::finding::{Finding, Reason, Severity};
-use ingressd_model::{Digest, Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
+use ingressd_model::{Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
 
 use super::access_log::{self, AccessLog};
 use super::firewall::{FirewallOptions, FirewallRules, Obstacles, RULE_DIRECTIVES};
@@ -259,8 +259,7 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
 /// The folder of the cache for answers of authentication services: beside nginx's other temporary
 /// files, and with a name of this instance.
 fn answer_memory(capabilities: &Capabilities, options: &GateOptions) -> Option<std::path::PathBuf> {
-    let current = Digest::of(options.current.to_str()?.as_bytes()).hexadecimal(5);
-    let folder = capabilities.temporary.as_ref()?.join(format!("ingressd-authentication-{current}"));
+    let folder = capabilities.temporary.as_ref()?.join(crate::answer_memory::folder_of(options.current.parent()?)?);
     fits(&folder).then_some(folder)
 }
 

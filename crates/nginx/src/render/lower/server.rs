@@ -28,8 +28,8 @@ use super::slots::{Family, Header, Inherited};
 use super::upstream::variables_of;
 use super::writer::Writer;
 use super::{
-    access_log, backend_tls, client_certificates, cors, error_pages, everywhere, external_authentication, firewall, limits,
-    mirror, session, tls,
+    access_log, backend_tls, client_certificates, cors, error_pages, everywhere, external_authentication, firewall,
+    limits, mirror, session, tls,
 };
 
 /// The header of HTTP Strict Transport Security (RFC 6797).
