@@ -329,7 +329,9 @@ fn a_change_of_another_namespace_waits_for_one_weighing_at_most() {
     let state = tempfile::tempdir().unwrap();
     let mut cycle = Cycle::open(state.path(), None);
     cycle.turn(&cluster(&["victim/a@0"]), &mut tenants);
+    let start = tenants.now;
     cycle.turn(&cluster(&[&evil[..], &crowd(), &["victim/a@0".into()]].concat()), &mut tenants);
+    assert!(tenants.now - start <= Duration::from_secs(40), "what was too much, and one weighing");
     let (began, mut weighings) = (tenants.now, 0);
     for version in 1..1000 {
         let victim = format!("victim/a@{version}");
