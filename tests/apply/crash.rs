@@ -176,7 +176,7 @@ fn a_file_that_somebody_changes_while_the_daemon_runs_is_not_in_the_next_generat
         assert!(matches!(outcome, Outcome::Confirmed { generation: 2, written: 3, .. }), "{what}: {outcome:?}");
         assert_eq!(on_disk(folder.path()), Ok(Some(1)), "{what}");
         let mode = fs::metadata(folder.path().join("ingressd/current/http/same.conf")).unwrap().permissions();
-        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o644, "{what}");
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600, "{what}");
     }
 }
 

@@ -312,7 +312,7 @@ fn an_address_of_another_program_is_noticed_though_a_test_passes() {
 }
 
 #[test]
-fn secrets_are_closed_from_their_creation() {
+fn files_are_closed_from_their_creation() {
     let nginx = Nginx::started();
     let group = nix::unistd::getegid().as_raw();
     let mut applier = Applier::open(Options { workers_group: Some(group), ..nginx.options() }, nginx.system()).unwrap();
@@ -321,10 +321,10 @@ fn secrets_are_closed_from_their_creation() {
     for (path, mode) in [
         ("certs/k.pem", 0o600),
         ("auth/a", 0o640),
-        ("http/status.conf", 0o644),
+        ("http/status.conf", 0o600),
         ("certs", 0o700),
         ("auth", 0o750),
-        ("http", 0o755),
+        ("http", 0o700),
     ] {
         let found = nginx.path("ingressd/current").join(path).metadata().unwrap().permissions().mode();
         assert_eq!(found & 0o777, mode, "{path}");

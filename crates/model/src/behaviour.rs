@@ -159,7 +159,7 @@ impl Cors {
     /// share it.
     pub fn parts(&self) -> impl Iterator<Item = CorsPart> {
         let told = self.told().into_iter().map(|(_, text)| text).filter(|text| !text.is_empty());
-        let parts = [CorsPart::Origins(self.origins.clone())].into_iter().chain(told.map(CorsPart::Told));
+        let parts = [CorsPart::Origins(self.origins.clone())].into_iter().chain(told.map(CorsPart::Text));
         parts.filter(|_| !self.allows_any())
     }
 }
@@ -170,5 +170,5 @@ pub enum CorsPart {
     /// The origin of a request if it is among these.
     Origins(Vec<OriginPattern>),
     /// A text for allowed origins.
-    Told(String),
+    Text(String),
 }

@@ -477,7 +477,7 @@ impl Cost {
                 cost += times(ORIGIN, origins.len());
                 cost
             }
-            CorsPart::Told(text) => Cost { configuration: TOLD.configuration + bytes(text.len()), ..TOLD },
+            CorsPart::Text(text) => Cost { configuration: TOLD.configuration + bytes(text.len()), ..TOLD },
         }
     }
 

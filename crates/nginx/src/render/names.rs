@@ -405,7 +405,7 @@ pub fn cross_origin_file() -> FilePath {
 pub fn cors(part: &CorsPart) -> String {
     match part {
         CorsPart::Origins(origins) => format!("origins_{}", hash(&[&format!("{origins:?}")])),
-        CorsPart::Told(text) => format!("told_{}", hash(&[text])),
+        CorsPart::Text(text) => format!("text_{}", hash(&[text])),
     }
 }
 

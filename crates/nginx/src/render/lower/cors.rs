@@ -32,7 +32,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     for (header, text) in cors.told() {
         let value = match cors.allows_any() {
             true => Words::from(Text::new(&text)?),
-            false => Word::variable(&names::cors(&CorsPart::Told(text.clone())))?.into(),
+            false => Word::variable(&names::cors(&CorsPart::Text(text.clone())))?.into(),
         };
         if !text.is_empty() {
             slots.answer_header(Header::fixed(header, value));
@@ -85,7 +85,7 @@ fn say(part: &CorsPart, name: &str, tables: &mut Tables) -> Result<(), Refused> 
             let map = Block::map("$http_origin", own).row("default", NOTHING);
             map.rows(origins.collect::<Result<Vec<_>, _>>()?, "$http_origin")
         }
-        CorsPart::Told(text) => {
+        CorsPart::Text(text) => {
             let map = Block::map(Word::variable(names::ORIGIN)?, own);
             map.row("default", Text::new(text)?).row(NOTHING, NOTHING)
         }

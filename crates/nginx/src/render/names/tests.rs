@@ -91,7 +91,7 @@ fn variables_fit_into_the_table_of_variables() {
     let (cookie, service) = (HeaderName::new("a").unwrap(), id("a", "b", "80", ""));
     let others = [
         cors(&CorsPart::Origins(Vec::new())),
-        cors(&CorsPart::Told("x".into())),
+        cors(&CorsPart::Text("x".into())),
         exempt(&format!("limit_{digest}")),
         format!("cookie_{digest}_1"),
         format!("split_{digest}_99"),
@@ -112,7 +112,7 @@ fn variables_fit_into_the_table_of_variables() {
 /// nginx compares each name with all others: first the length, then the bytes.
 #[test]
 fn names_of_variables_differ_in_their_length_or_the_first_letters() {
-    let names = (0..1000).map(|number| cors(&CorsPart::Told(number.to_string())));
+    let names = (0..1000).map(|number| cors(&CorsPart::Text(number.to_string())));
     let words: Vec<_> = names.map(|name| Word::variable(&name).unwrap()).collect();
     let is_alike = |one: &str, other: &str| one.len() == other.len() && one[..2] == other[..2];
     let alike = |word: &Word| words.iter().filter(|other| is_alike(word.as_str(), other.as_str())).count();
