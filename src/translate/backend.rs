@@ -416,10 +416,17 @@ impl<'a> Backends<'a> {
                 let namespace = &service.id.namespace;
                 let within = ClusterName::of(host.as_str(), &self.options.cluster_domain);
                 let is_foreign = within.is_some_and(|within| within.namespace() != Some(&**namespace));
-                if is_foreign && !self.options.cross_namespace {
-                    let note = "it is a name of another namespace of the cluster, which the administrator does not \
-                        allow (`cross-namespace`); name a Service of this namespace in the Ingress";
-                    return Err((Reason::CrossNamespace, format!("{subject}{note}")));
+                // DNS follows a chain of such Services to wherever it leads.
+                let is_chain = matches!(within, Some(ClusterName::Service { name, namespace })
+                    if self.service(namespace, name).is_some_and(|next| next.object.external_name.is_some()));
+                if (is_foreign || is_chain) && !self.options.cross_namespace {
+                    let whose = match is_foreign {
+                        true => "another namespace of the cluster",
+                        false => "another Service of type ExternalName",
+                    };
+                    let note = "which the administrator does not allow (`cross-namespace`); name a Service of this \
+                        namespace with pods in the Ingress";
+                    return Err((Reason::CrossNamespace, format!("{subject}it is a name of {whose}, {note}")));
                 }
                 self.names.push((host.clone(), Arc::clone(namespace)));
                 self.resolved(&host, &subject, notes)?

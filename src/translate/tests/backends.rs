@@ -243,6 +243,18 @@ fn an_external_name_is_no_way_to_other_namespaces() {
 }
 
 #[test]
+fn an_external_name_is_no_way_through_another_one() {
+    let second = "apiVersion: v1\nkind: Service\nmetadata: {name: other, namespace: default}\n\
+        spec: {type: ExternalName, externalName: admin.victim.svc.cluster.local}\n---\n";
+    for name in ["other.default.svc.cluster.local", "Other.default.svc."] {
+        let told = |options| findings(&translate(&[second, &external(name)].concat(), options));
+        let options = Options { cluster_domain: "cluster.local".into(), ..options() };
+        assert_eq!(told(options.clone()), ["i CrossNamespace"], "{name}");
+        assert_eq!(told(Options { cross_namespace: true, ..options }), ["i UnresolvedName"], "{name}");
+    }
+}
+
+#[test]
 fn the_domain_of_the_cluster_holds_for_services_that_are_asked() {
     for (host, domain, expected) in [
         ("web.default.svc.corp.example", "corp.example", &[][..]),
