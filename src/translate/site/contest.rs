@@ -82,8 +82,15 @@ pub fn settle<'s, 'a>(
     });
     let mut older = OlderClaims::new(contested, holders, &rated, rest);
     let (mut kept, mut refused) = (Vec::with_capacity(rated.len()), Vec::new());
-    for rated in rated {
-        match older.objection(&rated) {
+    for mut rated in rated {
+        let mut objection = older.objection(&rated);
+        // Plain text that would take too much is content with its own elements. What should be
+        // protected is not: requests that it leaves might meet an open path.
+        if objection.is_some() && rated.is_open() && reach::is_plain(rated.claim.matching, rated.claim.path.as_str()) {
+            rated.claim.matching = Matching::Prefix;
+            objection = older.objection(&rated);
+        }
+        match objection {
             None => {
                 older.admit(&rated);
                 kept.push(rated);
@@ -130,7 +137,7 @@ fn close_behind(refused: &Rated<'_, '_>, kept: &mut [Rated<'_, '_>], findings: &
     let is_behind = |own: &&mut Rated<'_, '_>| {
         own.claim.origin.object.namespace == *namespace
             && own.place_alone > refused.place_alone
-            && !(own.claim.closed || own.claim.subject.is_protected)
+            && own.is_open()
             && own.beginning.len() > refused.beginning.len()
             && refused.reaches(own)
     };
@@ -333,7 +340,7 @@ impl<'c> OlderClaims<'c> {
         if reach::takes_all_below(claim.matching, claim.path.as_str()) {
             add(&mut self.whole, if is_whole { "/" } else { "" });
         }
-        if claim.closed || claim.subject.is_protected {
+        if !rated.is_open() {
             add(&mut self.protected, slash);
         }
         if !is_whole {

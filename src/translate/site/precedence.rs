@@ -32,8 +32,9 @@ impl Rated<'_, '_> {
         &self.claim.origin.object.namespace
     }
 
-    fn is_protected(&self) -> bool {
-        self.claim.closed || self.claim.subject.is_protected
+    /// Whether nothing protects its requests.
+    pub fn is_open(&self) -> bool {
+        !(self.claim.closed || self.claim.subject.is_protected)
     }
 
     fn key(&self) -> (Box<str>, u64, usize) {
@@ -91,7 +92,7 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
                 let free = (0..all.len()).rev().take(FAR).find(|index| !waits(&queues, queue, &all[*index]));
                 let passes = |index: usize| {
                     let mut passed = all[index + 1..].iter().filter(|passed| passed.meets(&all[index]));
-                    !all[index].is_protected() && passed.any(Rated::is_protected)
+                    all[index].is_open() && passed.any(|passed| !passed.is_open())
                 };
                 let index = match free {
                     Some(free) if !passes(free) => {

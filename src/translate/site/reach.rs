@@ -31,15 +31,26 @@ pub fn elements(matching: Matching, path: &str) -> Box<str> {
 /// Whether it is certain that a path matches everything below what all of its requests have in
 /// common.
 pub fn takes_all_below(matching: Matching, path: &str) -> bool {
-    let is_text = |text: &str| !text.contains(expression::is_special) && (text == "/" || !text.ends_with('/'));
+    let is_text = |text: &str| !text.contains(expression::is_special);
     match matching {
         Matching::Exact => false,
-        Matching::Prefix => true,
-        Matching::Caseless => path == "/" || !path.ends_with('/'),
+        Matching::Prefix | Matching::Caseless => true,
         Matching::Regex => {
-            let ends = ["(/|$)(.*)", "(/|$)", "/?(.*)", "(.*)", ".*", ""];
-            ends.iter().any(|end| path.strip_suffix(end).is_some_and(is_text))
+            let is_whole = |end: &str| path.strip_suffix(end).is_some_and(is_text);
+            // A second slash is never in a path.
+            let is_element =
+                |end: &str| path.strip_suffix(end).is_some_and(|text| is_text(text) && !text.ends_with('/'));
+            ["/?(.*)", "(.*)", ".*", ""].into_iter().any(is_whole) || ["(/|$)(.*)", "(/|$)"].into_iter().any(is_element)
         }
+    }
+}
+
+/// Whether a path that regex mode compares by characters is plain text.
+pub fn is_plain(matching: Matching, path: &str) -> bool {
+    match matching {
+        Matching::Caseless => true,
+        Matching::Regex => path.starts_with('/') && !path.contains(expression::is_special),
+        Matching::Exact | Matching::Prefix => false,
     }
 }
 
@@ -225,13 +236,13 @@ mod tests {
 
     #[test]
     fn what_takes_all_below() {
-        for path in ["/", "/(.*)", "/.*", "/a", "/a(/|$)(.*)", "/a/?(.*)"] {
+        for path in ["/", "/(.*)", "/.*", "/a", "/a(/|$)(.*)", "/a/?(.*)", "/a/(.*)", "/a/.*", "/a/"] {
             assert!(takes_all_below(Matching::Regex, path), "{path}");
         }
-        for path in ["/a/(.*)", "/[a-z]+", "/a.b", "/a(b|c)(.*)"] {
+        for path in ["/a/(/|$)(.*)", "/[a-z]+", "/a.b", "/a(b|c)(.*)", "/a/(.*)/b"] {
             assert!(!takes_all_below(Matching::Regex, path), "{path}");
         }
-        assert!(!takes_all_below(Matching::Caseless, "/a/") && takes_all_below(Matching::Caseless, "/a"));
+        assert!(!takes_all_below(Matching::Exact, "/a") && takes_all_below(Matching::Caseless, "/a"));
     }
 
     #[test]

@@ -89,6 +89,17 @@ fn what_a_stranger_protects_is_not_kept_from_whoever_had_the_requests() {
             &["t3 PathConflict"],
         ),
         (&[("o", LIST, &["Prefix /"]), ("e", "", &["Prefix /api"])], &["o0 /"], &["e1 PathConflict"]),
+        // What needs a slash behind its path has everything below, too.
+        (
+            &[
+                ("o", "", &["Prefix /x"]),
+                ("t", REGEX, &["ImplementationSpecific /team/(.*)"]),
+                ("e", LIST, &["Prefix /team/api"]),
+                ("t", "", &["Prefix /team/api/v2"]),
+            ],
+            &["t3 /team/api/v2", "e2 /team/api", "t1 ~ /team/(.*)", "o0 /x"],
+            &[],
+        ),
     ];
     check(options, rows);
 }
@@ -104,8 +115,19 @@ fn expressions_of_a_stranger_count_as_the_elements_above_them() {
         (&[("o", REGEX, &["Prefix /(.*)"]), ("e", REGEX, MANY)], &["o0 ~ /(.*)"], NONE),
         (
             &[("o", "", &["Prefix /"]), ("e", REGEX, &["Prefix /x/.*"]), ("e", "", &["Prefix /l", "Exact /m"])],
+            &["e1 ~ /x/.*", "e2 /m", "e2 /l", "o0 /"],
+            &[],
+        ),
+        // What rewrites plain text is usual, but a path that protects more keeps its meaning.
+        (
+            &[("o", "", &["Prefix /"]), ("e", "rewrite-target: /", &["Prefix /b", "Prefix /c.d"])],
+            &["e1 /b", "o0 /"],
+            &["e1 PathConflict"],
+        ),
+        (
+            &[("o", "", &["Prefix /"]), ("e", REGEX, &["Prefix /x/.*"]), ("e", LIST, &["Prefix /l"])],
             &["e1 ~ /x/.*", "o0 /"],
-            &["e2 PathConflict", "e2 PathConflict"],
+            &["e2 PathConflict"],
         ),
         (
             &[("o", "", &["Prefix /"]), ("e", REGEX, &["Prefix /team(/|$)(.*)", "Prefix /other/[a-z]+"])],

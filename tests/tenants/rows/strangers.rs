@@ -79,6 +79,7 @@ pub const ROWS: &[Row] = &[
         clients: SHOP,
         during: &[
             ask("http://shop.{h}/login").gets("victim"),
+            ask("http://shop.{h}/l/x").by("victim", "evil"),
             ask("http://shop.{h}/teams").gets("victim"),
             ask("http://shop.{h}/team/x").by("victim", "evil"),
         ],
