@@ -9,7 +9,7 @@ use super::forms::{COUNT, none};
 use super::headers::{answer_header, header_arguments};
 use super::reader::Reader;
 use super::refused;
-use super::text::{Captures, FAMILIES, READABLE, TextPlace, is_readable};
+use super::text::{Captures, FAMILIES, READABLE, TextPlace, is_readable, matches_again};
 use crate::translate::value::excerpt;
 use ingressd_model::expression::captures_twice;
 use ingressd_model::language::syntax::Directive;
@@ -162,7 +162,11 @@ pub(super) fn conditional(reader: &mut Reader<'_>, directive: &Directive) -> Res
                 None => refused::why(name),
             }),
         };
-        then.push(statement.map_err(at)?);
+        let statement = statement.map_err(at)?;
+        if matches!(&statement, SnippetStatement::Set(_, text) if text.parts().iter().any(matches_again)) {
+            captures = Captures::Unknown;
+        }
+        then.push(statement);
     }
     if then.is_empty() {
         return Err(Refused::because("its block is empty"));

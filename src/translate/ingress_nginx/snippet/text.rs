@@ -244,13 +244,7 @@ impl Variables {
         if !rest.is_empty() {
             parts.push(SnippetPart::Text(Arc::from(rest)));
         }
-        // The tables of these variables match expressions.
-        let mixes = |part: &SnippetPart| match part {
-            SnippetPart::ClientHost | SnippetPart::ClientScheme => true,
-            SnippetPart::Own(own) => own.is_of_table(),
-            _ => false,
-        };
-        if parts.iter().any(mixes) && parts.iter().any(|part| matches!(part, SnippetPart::Capture(_))) {
+        if parts.iter().any(matches_again) && parts.iter().any(|part| matches!(part, SnippetPart::Capture(_))) {
             return Err(Refused::because("its variables would overwrite the captures; use $host and $scheme"));
         }
         let text = SnippetText::new(parts)?;
@@ -260,6 +254,15 @@ impl Variables {
         }
         self.total.set(self.total.get().saturating_add(size));
         Ok(text)
+    }
+}
+
+/// Whether the table of a variable matches expressions, whose captures take the place of others.
+pub fn matches_again(part: &SnippetPart) -> bool {
+    match part {
+        SnippetPart::ClientHost | SnippetPart::ClientScheme => true,
+        SnippetPart::Own(own) => own.is_of_table(),
+        _ => false,
     }
 }
 

@@ -136,4 +136,10 @@ fn snippets_read_the_tables_of_all_hosts() {
     // A table may match expressions, which overwrites earlier captures.
     let captured = "if ($request_uri ~ ^/(.*)) { return 301 https://x.test/$plan/$1; }";
     assert!(told(&with, captured).1[0].contains("overwrite the captures"));
+    for first in ["set $x $plan;", "add_header X-Plan $plan;", "set $x $best_http_host;"] {
+        let then = format!("if ($request_uri ~ ^/(.*)) {{ {first} add_header X-Path $1; }}");
+        assert!(told(&with, &then).1[0].contains("no regular expression before it"), "{first}");
+        let then = format!("if ($request_uri ~ ^/(.*)) {{ add_header X-Path $1; {first} }}");
+        assert!(told(&with, &then).1.is_empty(), "{first}");
+    }
 }
