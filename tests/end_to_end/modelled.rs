@@ -27,8 +27,10 @@ const PATHS: [&str; 9] = ["/", "/a", "/a/", "/a/b", "/a/b/", "/ab", "/A", "/b/a"
 const REQUESTS: [&str; 13] =
     ["/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/c", "/ab", "/abc", "/A/x", "/b/a", "/b/", "/c"];
 
-/// Expressions, and what of these requests they match at their beginning without regard to case.
-const EXPRESSIONS: [(&str, fn(&str) -> bool); 5] = [
+/// An expression, and what of these requests it matches at its beginning without regard to case.
+type Expression = (&'static str, fn(&str) -> bool);
+
+const EXPRESSIONS: [Expression; 5] = [
     ("/(.*)", |_| true),
     ("/a(/|$)(.*)", |path| path == "/a" || path.starts_with("/a/")),
     ("/a.*", |path| path.starts_with("/a")),
