@@ -175,19 +175,24 @@ fn refused_objects_that_are_written_all_the_time_slow_nobody() {
             let path = format!("/a{version}(?<=a+)");
             object.path(&format!("{number}.crowd.example"), "ImplementationSpecific", &path, "web").build()
         };
+        let write = |version: usize| {
+            manifests.write("crowd.yaml", &(0..OBJECTS).map(|number| wrong(number, version)).collect::<Vec<_>>());
+        };
+        // While they are written all the time, a version that was found is soon not the latest.
+        write(0);
+        wait::until("all to be found", async || {
+            let found = rig.daemon.metric(r#"ingressd_objects{kind="Ingress",state="quarantined"}"#).await;
+            (found as usize == OBJECTS).then_some(())
+        })
+        .await;
         let attack = async {
             let mut ticks = tokio::time::interval(Duration::from_millis(50));
-            for version in 0.. {
+            for version in 1.. {
                 ticks.tick().await;
-                manifests.write("crowd.yaml", &(0..OBJECTS).map(|number| wrong(number, version)).collect::<Vec<_>>());
+                write(version);
             }
         };
         let changes = async {
-            wait::until("all to be found", async || {
-                let found = rig.daemon.metric(r#"ingressd_objects{kind="Ingress",state="quarantined"}"#).await;
-                (found as usize == OBJECTS).then_some(())
-            })
-            .await;
             let mut until_served = Vec::new();
             for number in 1..=CHANGES {
                 let before = tests();
