@@ -94,7 +94,7 @@ impl Word {
         }
     }
 
-    /// A reference to one of our variables: `ingressd_` and the name, see [`own_name`].
+    /// A reference to one of our variables: `ingressd_` and the name, see `own_name`.
     pub fn variable(name: &str) -> Result<Self, Refused> {
         match !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             true => Ok(Word(Cow::Owned(["$", &own_name(name)].concat()))),

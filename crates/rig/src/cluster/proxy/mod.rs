@@ -188,6 +188,8 @@ impl Line {
                 answer
             }
             Some(Action::Edit(change)) => {
+                let mut request = request;
+                request.headers_mut().remove(http::header::ACCEPT_ENCODING);
                 let (head, body) = self.pass(call, request).await?.into_parts();
                 let bytes = body.collect().await?.to_bytes();
                 let mut value: Value = serde_json::from_slice(&bytes)?;
