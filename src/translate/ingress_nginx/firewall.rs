@@ -171,7 +171,10 @@ fn transaction(value: &str) -> Result<LogLine, Refused> {
         LogPart::Route(_) | LogPart::Geo(_) => true,
     };
     match line.parts().iter().find(is_kept_back) {
-        Some(part) => Err(Refused(format!("{part} cannot be used here").into())),
+        Some(part) => Err(Refused(
+            format!("{part} cannot be used here; use values of nginx's own, such as $request_id or $remote_addr")
+                .into(),
+        )),
         None => Ok(line),
     }
 }
