@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::last_good::{LastGood, written};
 use super::objects::{self, Visitor};
 use super::state_file;
+use ingressd_apply::is_shortage;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
 use ingressd_objects::{Snapshot, Stored};
@@ -87,16 +88,20 @@ impl<W: io::Write> Visitor for Proposal<'_, W> {
 
 /// The lines that were written for these files; none when they belong to other files or are
 /// truncated.
-pub fn of(state: &Path, files: Option<Digest>) -> Vec<String> {
-    let (Some(files), Ok(file)) = (files, File::open(file(state))) else { return Vec::new() };
-    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
-    if lines.next() != Some(name(files)) {
-        return Vec::new();
-    }
-    let mut lines: Vec<_> = lines.collect();
-    match lines.pop() {
-        Some(last) if last == END => lines,
-        _ => Vec::new(),
+///
+/// # Errors
+///
+/// When there may be lines that cannot be read now.
+pub fn of(state: &Path, files: Option<Digest>) -> io::Result<Vec<String>> {
+    let Some(files) = files else { return Ok(Vec::new()) };
+    let read = File::open(file(state)).and_then(|file| BufReader::new(file).lines().collect());
+    let lines: Vec<String> = match read {
+        Err(why) if is_shortage(&why) => return Err(why),
+        read => read.unwrap_or_default(),
+    };
+    match lines.as_slice() {
+        [first, lines @ .., last] if *first == name(files) && last == END => Ok(lines.to_vec()),
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -157,14 +162,14 @@ mod tests {
         let (first, second) = (Digest::of(b"first"), Digest::of(b"second"));
         propose_all(state.path(), &snapshot(&[("a", "1"), ("b", "1")]), first, None);
         assert_eq!(std::fs::metadata(file(state.path())).unwrap().permissions().mode() & 0o777, 0o600);
-        let store = LastGood::open(state.path(), Some(second));
+        let store = LastGood::open(state.path(), Some(second)).unwrap();
         assert!(!has(&store, "a", "1"), "other files are in place");
         propose_all(state.path(), &snapshot(&[("a", "1"), ("b", "1")]), first, None);
-        let store = LastGood::open(state.path(), Some(first));
+        let store = LastGood::open(state.path(), Some(first)).unwrap();
         assert!(has(&store, "a", "1") && has(&store, "b", "1"));
         propose_all(state.path(), &snapshot(&[("a", "2"), ("b", "1")]), second, Some(&store));
-        assert_eq!(of(state.path(), Some(second)).len(), 1, "only what differs is written");
-        let store = LastGood::open(state.path(), Some(second));
+        assert_eq!(of(state.path(), Some(second)).unwrap().len(), 1, "only what differs is written");
+        let store = LastGood::open(state.path(), Some(second)).unwrap();
         assert!(has(&store, "a", "2") && has(&store, "b", "1"));
         propose_all(state.path(), &snapshot(&[("a", "2")]), first, Some(&store));
         assert!(!file(state.path()).exists(), "nothing is left that is not kept");
@@ -176,10 +181,10 @@ mod tests {
         let files = Digest::of(b"first");
         propose_all(state.path(), &snapshot(&[("a", "1")]), files, None);
         let text = std::fs::read_to_string(file(state.path())).unwrap();
-        assert_eq!(of(state.path(), Some(files)).len(), 1);
+        assert_eq!(of(state.path(), Some(files)).unwrap().len(), 1);
         for length in 0..text.len() - 1 {
             std::fs::write(file(state.path()), &text[..length]).unwrap();
-            assert_eq!(of(state.path(), Some(files)), [""; 0], "cut at {length}");
+            assert_eq!(of(state.path(), Some(files)).unwrap(), [""; 0], "cut at {length}");
         }
     }
 }

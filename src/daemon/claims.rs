@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::state_file;
 use crate::translate::Claims;
 use crate::translate::claims::Line;
-use ingressd_apply::is_shortage;
 
 /// The file in the state folder.
 const FILE: &str = "claims.json";
@@ -20,14 +19,9 @@ const FILE: &str = "claims.json";
 /// When there may be claims that cannot be read now.
 pub fn kept_in(state: &Path) -> io::Result<Arc<Claims>> {
     let file = state.join(FILE);
-    match state_file::read::<Vec<Line<'_>>>(&file) {
-        Ok(lines) => Ok(Arc::new(Claims::read(lines.unwrap_or_default()))),
-        Err(why) if is_shortage(&why) => Err(why),
-        Err(why) => {
-            tracing::warn!(path = %file.display(), "the claims on hosts of the last run are ignored, and the dates of objects decide: {}: {why}", file.display());
-            Ok(Arc::default())
-        }
-    }
+    let ignored = "the claims on hosts of the last run are ignored, and the dates of objects decide";
+    let lines: Option<Vec<Line<'_>>> = state_file::read_kept(&file, ignored)?;
+    Ok(lines.map(|lines| Arc::new(Claims::read(lines))).unwrap_or_default())
 }
 
 /// Writes the claims so that they survive a power failure; without them the creation dates of
@@ -42,7 +36,15 @@ pub fn keep(state: &Path, claims: &Claims) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    use crate::config::Resolver;
     use crate::daemon::certificate;
+    use crate::daemon::dns::Dns;
+    use crate::daemon::last_good::LastGood;
+    use crate::daemon::names::NameWatch;
+    use crate::daemon::quarantine::Quarantine;
+    use crate::translate::Limits;
 
     #[test]
     fn what_cannot_be_read_now_is_not_taken_to_be_absent() {
@@ -56,6 +58,17 @@ mod tests {
                 let held: Vec<_> = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect();
                 assert!(kept_in(state.path()).is_err());
                 assert!(certificate::kept_in(state.path()).is_err());
+                assert!(Quarantine::open(state.path()).is_err());
+                assert!(LastGood::open(state.path(), None).is_err());
+                assert!(
+                    NameWatch::start(
+                        Dns::of(&[Resolver::Server("127.0.0.1:53".parse().unwrap())]),
+                        Duration::ZERO,
+                        &Limits::default(),
+                        state.path()
+                    )
+                    .is_err()
+                );
                 drop(held);
             });
         });

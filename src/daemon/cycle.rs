@@ -2,6 +2,7 @@
 //! refuses. It must not know how any of it is done.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -215,13 +216,17 @@ pub struct Cycle {
 impl Cycle {
     /// Continues with what an earlier run left in the state folder. `in_place` are the files that
     /// nginx runs or will read.
-    pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
-        let store = Arc::new(Mutex::new(LastGood::open(state, in_place)));
+    ///
+    /// # Errors
+    ///
+    /// When there may be something that cannot be read now.
+    pub fn open(state: &Path, in_place: Option<Digest>) -> io::Result<Self> {
+        let store = Arc::new(Mutex::new(LastGood::open(state, in_place)?));
         let keeper = Keeper::start(Arc::clone(&store), state);
         let now = Instant::now();
-        Cycle {
+        Ok(Cycle {
             state: state.to_owned(),
-            quarantine: Quarantine::open(state),
+            quarantine: Quarantine::open(state)?,
             store,
             keeper,
             confirmed: Arc::default(),
@@ -234,7 +239,7 @@ impl Cycle {
             refused: BTreeMap::new(),
             kills: 0,
             releases: Releases::default(),
-        }
+        })
     }
 
     /// Ends every quarantine: all versions are tried again.

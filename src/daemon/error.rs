@@ -1,6 +1,6 @@
 //! Why the daemon cannot run, for the user who started it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::pipeline;
 use crate::source::WatchError;
@@ -42,6 +42,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// What an earlier run kept in the state folder cannot be read now.
+    pub fn unreadable(state: &Path, source: std::io::Error) -> Self {
+        Error::Pipeline(Box::new(pipeline::Error::State { path: state.to_owned(), source }))
+    }
+
     /// Whether access to a file or folder was denied, so that the daemon has to run as another
     /// user.
     pub fn is_permission(&self) -> bool {

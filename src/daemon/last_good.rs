@@ -1,6 +1,7 @@
 //! Keeps the last good version of each object on disk, for the next start.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +14,7 @@ use super::objects::{self, Earlier, Visitor};
 use super::state_file;
 use super::{candidates, claims};
 use crate::translate::Claims;
+use ingressd_apply::is_shortage;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
 use ingressd_objects::{List, Snapshot, SourceFile, SourceLocation, Stored, Version};
@@ -94,23 +96,29 @@ pub fn folder(state: &Path) -> PathBuf {
 
 impl LastGood {
     /// Reads which versions an earlier run kept in this folder; the objects that were recorded for
-    /// the files `in_place` are good too. A failure is logged as a warning.
-    pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
+    /// the files `in_place` are good too. A folder that cannot be used is logged as a warning.
+    ///
+    /// # Errors
+    ///
+    /// When there may be versions that cannot be read now.
+    pub fn open(state: &Path, in_place: Option<Digest>) -> io::Result<Self> {
         let folder = folder(state);
-        let entries = state_file::make_folder(&folder).and_then(|()| std::fs::read_dir(&folder));
+        let entries: io::Result<Vec<_>> =
+            state_file::make_folder(&folder).and_then(|()| std::fs::read_dir(&folder)?.collect());
         let kept = match entries {
-            Ok(entries) => entries.flatten().filter_map(|entry| marks(&entry.path())).collect(),
+            Ok(entries) => entries.iter().filter_map(|entry| marks(&entry.path())).collect(),
+            Err(error) if is_shortage(&error) => return Err(error),
             Err(error) => {
                 tracing::warn!(path = %folder.display(), "last good versions cannot be kept for the next start: {}: {error}", folder.display());
                 HashMap::new()
             }
         };
         let mut store = LastGood { folder, kept };
-        for line in candidates::of(state, in_place) {
+        for line in candidates::of(state, in_place)? {
             store.adopt(&line);
         }
         candidates::forget(state);
-        store
+        Ok(store)
     }
 
     /// Whether this version of an object is kept.
@@ -315,7 +323,7 @@ mod tests {
     fn kept(state: &Path, name: &str) -> Option<String> {
         let id = ObjectId::new(Kind::ConfigMap, "shop", name);
         let stored: Option<Stored<ConfigMap>> =
-            LastGood::open(state, None).earlier(&id, &List::default(), &Version("none".into()));
+            LastGood::open(state, None).unwrap().earlier(&id, &List::default(), &Version("none".into()));
         stored.map(|stored| {
             assert_eq!(stored.object.data.as_ref().unwrap()["version"], *stored.version.0);
             stored.version.0.to_string()
@@ -325,14 +333,14 @@ mod tests {
     #[test]
     fn what_was_served_is_found_again_after_a_restart() {
         let state = tempfile::tempdir().unwrap();
-        let mut store = LastGood::open(state.path(), None);
+        let mut store = LastGood::open(state.path(), None).unwrap();
         let first = snapshot(&[("a", "1"), ("b", "1"), ("c", "1")]);
         let mut worth = all(&first);
         worth.pop_last();
         store.keep(&first, &worth);
         assert_eq!(["a", "b", "c"].map(|name| kept(state.path(), name)), [Some("1".into()), Some("1".into()), None]);
         let second = snapshot(&[("a", "2")]);
-        LastGood::open(state.path(), None).keep(&second, &all(&second));
+        LastGood::open(state.path(), None).unwrap().keep(&second, &all(&second));
         assert_eq!(["a", "b"].map(|name| kept(state.path(), name)), [Some("2".into()), None]);
         assert_eq!(std::fs::read_dir(state.path().join("objects")).unwrap().count(), 1, "old versions are removed");
     }
@@ -342,16 +350,16 @@ mod tests {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
         let state = tempfile::tempdir().unwrap();
         let file_of = |name: &str| {
-            let store = LastGood::open(state.path(), None);
+            let store = LastGood::open(state.path(), None).unwrap();
             let name = ShortDigest::of_name(&ObjectId::new(Kind::ConfigMap, "shop", name));
             std::fs::metadata(store.path(name, store.kept[&name])).unwrap()
         };
-        let mut store = LastGood::open(state.path(), None);
+        let mut store = LastGood::open(state.path(), None).unwrap();
         let first = snapshot(&[("a", "1"), ("b", "1")]);
         store.keep(&first, &all(&first));
         let before = (file_of("a").ino(), file_of("b").ino());
         let second = snapshot(&[("a", "1"), ("b", "2")]);
-        LastGood::open(state.path(), None).keep(&second, &all(&second));
+        LastGood::open(state.path(), None).unwrap().keep(&second, &all(&second));
         assert_eq!(file_of("a").ino(), before.0);
         assert_ne!(file_of("b").ino(), before.1);
         assert_eq!(file_of("b").permissions().mode() & 0o777, 0o600);
@@ -360,7 +368,7 @@ mod tests {
     #[test]
     fn damaged_files_are_ignored() {
         let state = tempfile::tempdir().unwrap();
-        let mut store = LastGood::open(state.path(), None);
+        let mut store = LastGood::open(state.path(), None).unwrap();
         let first = snapshot(&[("a", "1")]);
         store.keep(&first, &all(&first));
         let file = std::fs::read_dir(state.path().join("objects")).unwrap().next().unwrap().unwrap();
@@ -372,7 +380,7 @@ mod tests {
     #[test]
     fn the_keeper_has_written_when_it_is_dropped() {
         let state = tempfile::tempdir().unwrap();
-        let keeper = Keeper::start(Arc::new(Mutex::new(LastGood::open(state.path(), None))), state.path());
+        let keeper = Keeper::start(Arc::new(Mutex::new(LastGood::open(state.path(), None).unwrap())), state.path());
         let first = Arc::new(snapshot(&[("a", "1")]));
         keeper.keep(Arc::clone(&first), Arc::new(all(&first)), Arc::default());
         drop(keeper);
@@ -382,7 +390,7 @@ mod tests {
     #[tokio::test]
     async fn waiting_for_the_end_of_the_keeper_blocks_no_thread() {
         let state = tempfile::tempdir().unwrap();
-        let store = Arc::new(Mutex::new(LastGood::open(state.path(), None)));
+        let store = Arc::new(Mutex::new(LastGood::open(state.path(), None).unwrap()));
         let keeper = Keeper::start(Arc::clone(&store), state.path());
         // A disk that blocks until it is released, or until it is clear that it never will be.
         let ((held, is_held), (release, released)) = (channel(), channel::<()>());

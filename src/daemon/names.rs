@@ -1,6 +1,7 @@
 //! Keeps the DNS answers for names of Services up to date, beside the main loop.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,12 +62,16 @@ impl NameWatch {
     /// Begins with the answers that an earlier run left in the state folder: what nginx serves
     /// must not depend on whether DNS answers while the daemon starts. `least` is the least time
     /// between two queries for a name.
-    pub fn start(dns: Dns, least: Duration, limits: &Limits, state: &Path) -> Self {
-        let keeper = Keeper::new(dns, least, limits.clone(), state);
+    ///
+    /// # Errors
+    ///
+    /// When there may be answers that cannot be read now.
+    pub fn start(dns: Dns, least: Duration, limits: &Limits, state: &Path) -> io::Result<Self> {
+        let keeper = Keeper::new(dns, least, limits.clone(), state)?;
         let (publish, answers) = watch::channel(Arc::clone(&keeper.told));
         let (wanted, changes) = watch::channel(Wanted::default());
         let task = tokio::spawn(keeper.run(changes, publish));
-        NameWatch { state: WantedNames::default(), wanted, answers, task }
+        Ok(NameWatch { state: WantedNames::default(), wanted, answers, task })
     }
 
     /// Sets the names that a newer snapshot contains.
@@ -130,12 +135,12 @@ impl Drop for NameWatch {
 }
 
 impl Keeper {
-    fn new(dns: Dns, least: Duration, limits: Limits, state: &Path) -> Self {
+    fn new(dns: Dns, least: Duration, limits: Limits, state: &Path) -> io::Result<Self> {
         let file = state.join("names.json");
         // Without servers an answer could never be updated.
-        let known = if dns.is_set() { read(&file) } else { BTreeMap::new() };
+        let known = if dns.is_set() { read(&file)? } else { BTreeMap::new() };
         let told = Arc::new(Names(known.clone()));
-        Keeper {
+        Ok(Keeper {
             dns,
             limits,
             file,
@@ -148,7 +153,7 @@ impl Keeper {
             told,
             keeping: None,
             kept_at: None,
-        }
+        })
     }
 
     async fn run(mut self, mut changes: watch::Receiver<Wanted>, publish: watch::Sender<Arc<Names>>) {
@@ -311,17 +316,11 @@ fn judged(before: Option<&NameAnswer>, looked: LookupResult, most: usize) -> Nam
     }
 }
 
-fn read(file: &Path) -> BTreeMap<HostName, NameAnswer> {
-    let read: StoredAnswers = match state_file::read(file) {
-        Ok(read) => read.unwrap_or_default(),
-        Err(why) => {
-            tracing::warn!(path = %file.display(), "the answers of DNS to the last run are ignored: {}: {why}", file.display());
-            BTreeMap::new()
-        }
-    };
+fn read(file: &Path) -> io::Result<BTreeMap<HostName, NameAnswer>> {
+    let read: Option<StoredAnswers> = state_file::read_kept(file, "the answers of DNS to the last run are ignored")?;
     let answer = |addresses| NameAnswer { addresses, ..NameAnswer::default() };
-    let known = read.into_iter().filter_map(|(name, addresses)| Some((HostName::new(&name).ok()?, answer(addresses))));
-    known.collect()
+    let read = read.unwrap_or_default().into_iter();
+    Ok(read.filter_map(|(name, addresses)| Some((HostName::new(&name).ok()?, answer(addresses)))).collect())
 }
 
 /// Queries these names once.
@@ -413,7 +412,7 @@ mod tests {
 
     fn keeper(state: &Path) -> Keeper {
         let servers = Dns::of(&[Resolver::Server("192.0.2.53:53".parse().unwrap())]);
-        Keeper::new(servers, LEAST, Limits { names_of_namespace: 3, ..Limits::default() }, state)
+        Keeper::new(servers, LEAST, Limits { names_of_namespace: 3, ..Limits::default() }, state).unwrap()
     }
 
     fn wanted(names: &[&str]) -> Wanted {
@@ -482,7 +481,7 @@ mod tests {
     #[tokio::test]
     async fn without_a_server_every_name_is_known_to_be_unknown() {
         let state = tempfile::tempdir().unwrap();
-        let mut watch = NameWatch::start(Dns::of(&[]), LEAST, &Limits::default(), state.path());
+        let mut watch = NameWatch::start(Dns::of(&[]), LEAST, &Limits::default(), state.path()).unwrap();
         watch.want(wanted(&["a.example"]));
         assert!(watch.is_waiting());
         watch.changed().await;

@@ -1,6 +1,7 @@
 //! The object versions that nginx refused, kept across restarts.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,19 +66,17 @@ struct Line {
 }
 
 impl Quarantine {
-    /// Reads what an earlier run left in this folder. A failure is logged as a warning: the
-    /// versions are then tried again.
-    pub fn open(state: &Path) -> Self {
+    /// Reads what an earlier run left in this folder. Damage is logged as a warning: the versions
+    /// are then tried again.
+    ///
+    /// # Errors
+    ///
+    /// When there may be entries that cannot be read now.
+    pub fn open(state: &Path) -> io::Result<Self> {
         let file = state.join("quarantine.json");
-        let lines: Vec<Line> = match state_file::read(&file) {
-            Ok(lines) => lines.unwrap_or_default(),
-            Err(why) => {
-                tracing::warn!(path = %file.display(), "the quarantine of the last run is ignored: {}: {why}", file.display());
-                Vec::new()
-            }
-        };
-        let entries = lines.into_iter().filter_map(Line::read).collect();
-        Quarantine { entries, judge: Arc::default(), file: Some(file), is_changed: false }
+        let lines: Option<Vec<Line>> = state_file::read_kept(&file, "the quarantine of the last run is ignored")?;
+        let entries = lines.unwrap_or_default().into_iter().filter_map(Line::read).collect();
+        Ok(Quarantine { entries, judge: Arc::default(), file: Some(file), is_changed: false })
     }
 
     /// Ends the quarantine of objects that are gone or have another version, and of all versions
@@ -204,7 +203,7 @@ mod tests {
     fn the_file_is_written_once_for_all_versions_of_a_test() {
         let folder = tempfile::tempdir().unwrap();
         let ids = ["a", "b"].map(|name| Arc::new(ObjectId::new(Kind::Ingress, "shop", name)));
-        let mut quarantine = Quarantine::open(folder.path());
+        let mut quarantine = Quarantine::open(folder.path()).unwrap();
         let entry = Entry {
             version: Version("7".into()),
             words: String::new(),
@@ -219,7 +218,7 @@ mod tests {
         quarantine.save();
         let proven =
             |quarantine: &Quarantine| quarantine.entries().filter(|(_, one)| one.proof == Proof::Alone).count();
-        assert_eq!(proven(&Quarantine::open(folder.path())), 2);
+        assert_eq!(proven(&Quarantine::open(folder.path()).unwrap()), 2);
         // Nothing changed since.
         std::fs::remove_file(folder.path().join("quarantine.json")).unwrap();
         quarantine.save();
@@ -230,7 +229,7 @@ mod tests {
     fn entries_survive_a_restart_and_damage_is_no_failure() {
         let folder = tempfile::tempdir().unwrap();
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
-        let mut quarantine = Quarantine::open(folder.path());
+        let mut quarantine = Quarantine::open(folder.path()).unwrap();
         let entry = Entry {
             version: Version("7".into()),
             words: "invalid \"x\"".into(),
@@ -241,13 +240,13 @@ mod tests {
         };
         quarantine.put(Arc::clone(&id), entry);
         quarantine.save();
-        let again = Quarantine::open(folder.path());
+        let again = Quarantine::open(folder.path()).unwrap();
         let entry = again.get(&id).unwrap();
         assert_eq!(
             (&*entry.version.0, entry.field.to_string().as_str(), entry.left_out, entry.proof),
             ("7", "spec.rules[3]", false, Proof::Together)
         );
         std::fs::write(folder.path().join("quarantine.json"), "{").unwrap();
-        assert!(Quarantine::open(folder.path()).entries().next().is_none());
+        assert!(Quarantine::open(folder.path()).unwrap().entries().next().is_none());
     }
 }

@@ -145,7 +145,8 @@ impl Daemon {
         let (drained, heartbeat) = (listeners.drained(), listeners.heartbeat());
         let dns = Dns::of(&settings.names.resolvers);
         let (least, limits) = (settings.names.interval.max(SHORTEST), &settings.translate.limits);
-        let names = NameWatch::start(dns, least, limits, &settings.apply.state);
+        let state = &settings.apply.state;
+        let names = NameWatch::start(dns, least, limits, state).map_err(|source| Error::unreadable(state, source))?;
         let queue = earlier.queue.take().unwrap_or_else(CommandQueue::open);
         if let Some(earlier) = earlier.listeners.take() {
             earlier.close().await;

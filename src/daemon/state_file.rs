@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use ingressd_apply::folder::{self, Existing};
+use ingressd_apply::is_shortage;
 
 /// How the name of a file begins that is being written.
 const UNFINISHED: &str = ".new-";
@@ -39,6 +40,22 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Reads what an earlier run kept; `None` when there is nothing, or only damage, which is logged
+/// as a warning that begins with these words.
+///
+/// # Errors
+///
+/// When there may be something that cannot be read now.
+pub fn read_kept<T: DeserializeOwned>(path: &Path, ignored: &str) -> io::Result<Option<T>> {
+    read(path).or_else(|why| {
+        if is_shortage(&why) {
+            return Err(why);
+        }
+        tracing::warn!(path = %path.display(), "{ignored}: {}: {why}", path.display());
+        Ok(None)
+    })
 }
 
 /// Replaces a file. A reader finds the old or the new content, never a part.

@@ -81,7 +81,9 @@ impl Work {
         let opening = spawn_blocking(move || {
             let is_reload = memory.is_some();
             let pipeline = Pipeline::open(&settings, memory).map_err(|error| Error::Pipeline(Box::new(error)))?;
-            let mut cycle = Cycle::open(&settings.apply.state, pipeline.in_place());
+            let state = &settings.apply.state;
+            let mut cycle =
+                Cycle::open(state, pipeline.in_place()).map_err(|source| Error::unreadable(state, source))?;
             if is_reload {
                 cycle.release_all();
             }

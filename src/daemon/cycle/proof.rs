@@ -44,7 +44,9 @@ impl Cycle {
     /// versions. Returns whether another cycle has to follow.
     pub(super) fn prove(&mut self, snapshot: &Snapshot, has_changed: bool, stages: &mut impl Stages) -> bool {
         self.now = stages.now();
-        self.prove_together(snapshot, stages);
+        if !self.prove_together(snapshot, stages) {
+            return true;
+        }
         let is_open = |proof| proof == Proof::Missing || has_changed && proof == Proof::Together;
         let mut suspects = self.suspected(is_open);
         suspects.sort_by_cached_key(|id| age(snapshot, id));
@@ -73,24 +75,27 @@ impl Cycle {
         goes_on
     }
 
-    /// Tests the suspected Ingresses without all others: nginx names many of them at once.
-    fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) {
+    /// Tests the suspected Ingresses without all others: nginx names many of them at once. A test
+    /// that names some is free for their namespaces: to find each mistake once causes no waiting.
+    /// Returns false when more such tests may name more.
+    fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> bool {
         for _ in 0..MOST_OF_ALL {
             let mut suspects = self.suspected(|proof| proof == Proof::Missing);
             suspects.retain(|id| id.kind == Kind::Ingress);
             let began = stages.now();
             let named = self.refused_without_others(&suspects, snapshot, stages).unwrap_or_default();
             self.now = stages.now();
-            let share = (self.now - began) / u32::try_from(suspects.len()).unwrap_or(u32::MAX).max(1);
-            suspects.iter().for_each(|id| self.stragglers.asked(&id.namespace, share, self.now));
             let named = named.into_iter().filter_map(|complaint| Some(complaint.origin?.object));
             let named: Vec<_> = named.filter(|id| suspects.contains(id)).collect();
             if named.is_empty() {
-                break;
+                let share = (self.now - began) / u32::try_from(suspects.len()).unwrap_or(u32::MAX).max(1);
+                suspects.iter().for_each(|id| self.stragglers.asked(&id.namespace, share, self.now));
+                return true;
             }
             self.quarantine.prove(&named, Proof::Alone);
             self.quarantine.save();
         }
+        false
     }
 
     fn suspected(&self, is_open: impl Fn(Proof) -> bool) -> Vec<Arc<ObjectId>> {

@@ -199,7 +199,7 @@ fn quarantined(report: &Report) -> Vec<String> {
 #[test]
 fn the_last_good_version_takes_the_place_of_a_bad_one() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { bad: ["b@2"].into(), ..Rules::default() };
     assert!(quarantined(&cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules)).is_empty());
     let report = cycle.turn(&snapshot(&["a@2", "b@2", "c@1"]), &mut rules);
@@ -221,7 +221,7 @@ fn the_last_good_version_takes_the_place_of_a_bad_one() {
 fn a_version_that_closes_routes_is_not_good_while_there_is_an_earlier_one() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules { bad: ["b@3", "c@2"].into(), closing: ["b@2", "c@1"].into(), ..Rules::default() };
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&snapshot(&["b@1"]), &mut rules);
     cycle.turn(&snapshot(&["b@2", "c@1"]), &mut rules);
     assert_eq!(rules.made, ["b@2", "c@1"], "they are served");
@@ -229,14 +229,14 @@ fn a_version_that_closes_routes_is_not_good_while_there_is_an_earlier_one() {
     assert_eq!(rules.made, ["b@1", "c@1"]);
     drop(cycle);
     // The same holds after a restart.
-    Cycle::open(state.path(), None).turn(&snapshot(&["b@3", "c@2"]), &mut rules);
+    Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["b@3", "c@2"]), &mut rules);
     assert_eq!(rules.made, ["b@1", "c@1"]);
 }
 
 #[test]
 fn nobody_is_blamed_for_what_is_wrong_with_sharing() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { shares: Some(true), ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
     assert_eq!((quarantined(&report), report.attempts, rules.sharing_refused), (Vec::new(), 2, true));
@@ -248,7 +248,7 @@ fn nobody_is_blamed_for_what_is_wrong_with_sharing() {
 #[test]
 fn a_host_that_breaks_its_shared_server_is_found_and_the_others_share_again() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { shares: Some(false), bad: ["c@1"].into(), ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1", "d@1"]), &mut rules);
     assert_eq!(quarantined(&report), ["Ingress shop/c: spec.rules[2]"]);
@@ -262,12 +262,12 @@ fn a_host_that_breaks_its_shared_server_is_found_and_the_others_share_again() {
 fn a_restart_keeps_quarantine_and_last_good_versions() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules { bad: ["b@2"].into(), ..Rules::default() };
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     cycle.turn(&snapshot(&["a@1", "b@2"]), &mut rules);
     drop(cycle);
     rules.applied.clear();
-    let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@2", "b@2"]), &mut rules);
+    let report = Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@2", "b@2"]), &mut rules);
     assert_eq!(rules.applied, [["a@2", "b@1"]], "the bad version is not tried again");
     assert_eq!(quarantined(&report).len(), 1);
 }
@@ -276,7 +276,7 @@ fn a_restart_keeps_quarantine_and_last_good_versions() {
 fn without_an_earlier_version_the_object_is_left_out() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules { bad: ["b@1"].into(), ..Rules::default() };
-    let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    let report = Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     assert_eq!(rules.made, ["a@1"]);
     assert!(report.findings[0].note.contains("left out"), "{}", report.findings[0].note);
 }
@@ -284,7 +284,7 @@ fn without_an_earlier_version_the_object_is_left_out() {
 #[test]
 fn a_last_good_version_that_is_refused_too_is_left_out() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules::default();
     cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     rules.bad = ["b@1", "b@2"].into();
@@ -304,7 +304,7 @@ fn of_several_suspects_only_the_culprit_stays_in_quarantine() {
     ];
     for (bad, served, expected) in rows {
         let state = tempfile::tempdir().unwrap();
-        let mut cycle = Cycle::open(state.path(), None);
+        let mut cycle = Cycle::open(state.path(), None).unwrap();
         let mut rules = Rules { shared: vec!["secret", "a", "b", "c"], ..Rules::default() };
         cycle.turn(&snapshot(&["a@1", "b@1", "c@1", "secret@1"]), &mut rules);
         rules.bad = bad.iter().copied().collect();
@@ -317,7 +317,7 @@ fn of_several_suspects_only_the_culprit_stays_in_quarantine() {
 #[test]
 fn when_nothing_helps_nobody_is_blamed() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { hopeless: true, shared: vec!["a", "b"], ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
     assert!(matches!(report.outcome, Outcome::Refused { .. }));
@@ -329,7 +329,7 @@ fn when_nothing_helps_nobody_is_blamed() {
 #[test]
 fn what_the_translation_refuses_is_put_back_too() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { unfit: ["a@2", "b@1"].into(), ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     assert_eq!((rules.made.clone(), report.findings.len()), (vec!["a@1".into(), "b@1".into()], 1));
@@ -341,14 +341,14 @@ fn what_the_translation_refuses_is_put_back_too() {
         assert_eq!(findings, [("Ingress shop/a".to_owned(), "2"), ("Ingress shop/b".to_owned(), "1")]);
     }
     drop(cycle);
-    Cycle::open(state.path(), None).turn(&snapshot(&["a@2"]), &mut rules);
+    Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@2"]), &mut rules);
     assert_eq!(rules.made, ["a@1"], "after a restart too");
 }
 
 #[test]
 fn a_version_that_is_refused_gives_way_to_no_other_refused_one() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { unfit: ["a@1", "a@2"].into(), ..Rules::default() };
     for version in ["a@1", "a@2"] {
         cycle.turn(&snapshot(&[version]), &mut rules);
@@ -360,15 +360,15 @@ fn a_version_that_is_refused_gives_way_to_no_other_refused_one() {
 fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules::default();
-    Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     let mut broken = snapshot(&["a@2"]);
     let left_out = |name: &str| LeftOut { id: id(name), place: None, uid: None };
     broken.left_out.extend(["b", "never-seen"].map(left_out));
-    Cycle::open(state.path(), None).turn(&broken, &mut rules);
+    Cycle::open(state.path(), None).unwrap().turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@2", "b@1"]);
     // The version that took its place can be refused like any other.
     rules.bad.insert("b@1");
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@2"]);
 }
@@ -376,7 +376,7 @@ fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
 #[test]
 fn an_earlier_version_has_the_secrets_that_it_refers_to() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { bad: ["a@2"].into(), unfit: ["a@3"].into(), ..Rules::default() };
     let old = ["secret-both", "secret-old"];
     let first = referring(snapshot(&["a@1", "secret-both@1", "secret-old@1"]), "a", &old);
@@ -396,7 +396,7 @@ fn an_earlier_version_has_the_secrets_that_it_refers_to() {
         assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1b"], "{version}");
         cycle.turn(&first, &mut rules);
         drop(cycle);
-        cycle = Cycle::open(state.path(), None);
+        cycle = Cycle::open(state.path(), None).unwrap();
     }
     cycle.turn(&edited("a@2", &[]), &mut rules);
     assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1"], "after a restart too");
@@ -412,10 +412,10 @@ fn what_cannot_be_read_after_a_restart_has_the_secrets_that_it_refers_to() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules::default();
     let first = referring(snapshot(&["a@1", "secret-a@1", "secret-b@1"]), "a", &["secret-a", "secret-b"]);
-    Cycle::open(state.path(), None).turn(&first, &mut rules);
+    Cycle::open(state.path(), None).unwrap().turn(&first, &mut rules);
     let mut broken = snapshot(&["secret-b@2"]);
     broken.left_out.push(LeftOut { id: id("a"), place: None, uid: None });
-    let report = Cycle::open(state.path(), None).turn(&broken, &mut rules);
+    let report = Cycle::open(state.path(), None).unwrap().turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@1", "secret-a@1", "secret-b@2"]);
     assert_eq!(report.held.len(), 2);
 }
@@ -424,7 +424,7 @@ fn what_cannot_be_read_after_a_restart_has_the_secrets_that_it_refers_to() {
 fn another_judge_tries_refused_versions_again() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules { bad: ["b@1"].into(), judge: "nginx 1.22.1", ..Rules::default() };
-    Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     for (judge, bad, expected) in [
         ("nginx 1.22.1", None, 1),
         ("nginx 1.26.3", Some("b@1"), 1),
@@ -432,7 +432,7 @@ fn another_judge_tries_refused_versions_again() {
         ("nginx 1.28.0", None, 0),
     ] {
         (rules.judge, rules.bad) = (judge, bad.into_iter().collect());
-        let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+        let report = Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@1", "b@1"]), &mut rules);
         assert_eq!(quarantined(&report).len(), expected, "{judge} {bad:?}");
     }
 }
@@ -440,7 +440,7 @@ fn another_judge_tries_refused_versions_again() {
 #[test]
 fn new_templates_are_to_blame_for_what_is_accepted_without_them() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let bad_by_templates = Some(["a@1", "c@1"].into());
     let mut rules = Rules { bad: ["b@1"].into(), bad_by_templates, ..Rules::default() };
     let objects = snapshot(&["a@1", "b@1", "c@1"]);
@@ -460,7 +460,7 @@ fn new_templates_are_to_blame_after_a_search_among_suspects() {
     let state = tempfile::tempdir().unwrap();
     let (shared, bad_by_templates) = (vec!["a", "b", "c"], Some(["c@1"].into()));
     let mut rules = Rules { bad: ["b@1"].into(), shared, bad_by_templates, ..Rules::default() };
-    let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
+    let report = Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
     assert_eq!(quarantined(&report), ["Ingress shop/b"]);
     assert!(matches!(report.outcome, Outcome::Refused { .. }));
 }
@@ -468,7 +468,7 @@ fn new_templates_are_to_blame_after_a_search_among_suspects() {
 #[test]
 fn with_templates_that_nginx_has_taken_a_bad_object_harms_only_itself() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { bad_by_templates: Some(["b@2", "d@1"].into()), ..Rules::default() };
     cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
     let report = cycle.turn(&snapshot(&["a@2", "b@2", "c@1", "d@1"]), &mut rules);
@@ -482,6 +482,6 @@ fn with_templates_that_nginx_has_taken_a_bad_object_harms_only_itself() {
 fn the_test_of_each_attempt_counts() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules { bad: ["b@1"].into(), ..Rules::default() };
-    let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    let report = Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     assert_eq!((report.attempts, report.tests), (2, vec![TEST]));
 }

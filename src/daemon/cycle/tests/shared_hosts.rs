@@ -113,7 +113,7 @@ fn the_same_mistake_on_two_hosts_blocks_nobody_else() {
     let files: [(&str, &[&str]); 2] = [("h1", &["bad1", "b1"]), ("h2", &["bad2", "b2"])];
     for before in [&["bad1@1", "b1@1", "bad2@1", "b2@1", "c@1"][..], &[]] {
         let state = tempfile::tempdir().unwrap();
-        let mut cycle = Cycle::open(state.path(), None);
+        let mut cycle = Cycle::open(state.path(), None).unwrap();
         let mut hosts = Hosts::new(&files, bad_sizes);
         turn(&mut cycle, before, &mut hosts);
         let report = turn(&mut cycle, &["bad1@2", "b1@2", "bad2@2", "b2@2", "c@2"], &mut hosts);
@@ -136,7 +136,7 @@ fn hosts_are_searched_side_by_side_and_many_suspects_in_few_attempts() {
     let all: Vec<_> = hosts.files.iter().flat_map(|(_, owners)| owners).map(|name| format!("{name}@2")).collect();
     let all: Vec<_> = all.iter().map(String::as_str).collect();
     let state = tempfile::tempdir().unwrap();
-    let report = turn(&mut Cycle::open(state.path(), None), &all, &mut hosts);
+    let report = turn(&mut Cycle::open(state.path(), None).unwrap(), &all, &mut hosts);
     assert!(report.outcome.is_in_place());
     assert_eq!(quarantined(&report).len(), 61);
     assert!(report.attempts < 20, "{}", report.attempts);
@@ -159,7 +159,7 @@ fn when_a_search_takes_too_long_the_suspects_stay_as_they_were() {
     };
     let (old, new) = (at("1"), at("2"));
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     turn(&mut cycle, &old.iter().map(String::as_str).collect::<Vec<_>>(), &mut hosts);
     let report = turn(&mut cycle, &new.iter().map(String::as_str).collect::<Vec<_>>(), &mut hosts);
     assert!(report.outcome.is_in_place());
@@ -173,7 +173,7 @@ fn an_object_that_is_bad_on_two_hosts_goes_on_in_its_last_good_version() {
     let files: [(&str, &[&str]); 2] = [("example.com", &["a"]), ("www.example.com", &["a"])];
     let rule: Rule = |made| made.contains(&"a@2").then_some(("missing )", Some("a")));
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut hosts = Hosts::new(&files, rule);
     turn(&mut cycle, &["a@1", "b@1"], &mut hosts);
     let report = turn(&mut cycle, &["a@2", "b@2"], &mut hosts);
@@ -194,11 +194,11 @@ fn a_line_that_another_change_broke_is_not_blamed_on_its_unchanged_owner() {
             let state = tempfile::tempdir().unwrap();
             let mut hosts = Hosts::new(&[("h", owners)], rule);
             hosts.guests.push(("young", "h"));
-            let mut cycle = Cycle::open(state.path(), None);
+            let mut cycle = Cycle::open(state.path(), None).unwrap();
             turn(&mut cycle, &["victim@1", "other@1", "far@1"], &mut hosts);
             if is_restarted {
                 drop(cycle);
-                cycle = Cycle::open(state.path(), None);
+                cycle = Cycle::open(state.path(), None).unwrap();
             }
             let report = turn(&mut cycle, &["victim@1", "other@2", "far@2", "young@1"], &mut hosts);
             assert_eq!(quarantined(&report), ["Ingress shop/young"], "{owners:?} {is_restarted}");
@@ -208,7 +208,7 @@ fn a_line_that_another_change_broke_is_not_blamed_on_its_unchanged_owner() {
     // Where no other object changed, the object itself is all that is left.
     let state = tempfile::tempdir().unwrap();
     let mut hosts = Hosts::new(&[("h", &["victim", "other"])], |_| None);
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     turn(&mut cycle, &["victim@1", "other@1"], &mut hosts);
     hosts.rule = |made| made.contains(&"victim@1").then_some(("unknown variable", Some("victim")));
     let report = turn(&mut cycle, &["victim@1", "other@1"], &mut hosts);
@@ -224,11 +224,11 @@ fn a_line_that_nginx_did_not_run_before_is_blamed_on_its_owner() {
         let state = tempfile::tempdir().unwrap();
         let mut hosts = Hosts::new(&[("h", &["trap", "victim"])], rule);
         hosts.ran_before = false;
-        let mut cycle = Cycle::open(state.path(), None);
+        let mut cycle = Cycle::open(state.path(), None).unwrap();
         turn(&mut cycle, &["trap@1", "victim@1"], &mut hosts);
         if is_restarted {
             drop(cycle);
-            cycle = Cycle::open(state.path(), None);
+            cycle = Cycle::open(state.path(), None).unwrap();
         }
         let report = turn(&mut cycle, &["trap@1", "victim@2"], &mut hosts);
         assert_eq!(quarantined(&report), ["Ingress shop/trap: spec.rules[0]"], "{is_restarted}");
@@ -243,7 +243,7 @@ fn a_line_that_nginx_did_not_run_before_is_blamed_on_its_owner() {
 #[test]
 fn substitutes_that_became_wrong_block_nobody_else() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut hosts = Hosts::new(&[("h", &["a", "b"])], |_| None);
     turn(&mut cycle, &["a@1", "b@1", "c@1"], &mut hosts);
     // Like another version of nginx: it does not accept any more what it accepted before.

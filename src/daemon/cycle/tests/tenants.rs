@@ -168,7 +168,7 @@ fn an_object_for_which_nginx_is_killed_is_left_out_at_once_and_for_long() {
     let deadly = |version: usize| (format!("evil/a@{version}"), 200);
     let mut tenants = Tenants { costs: (2..9).map(deadly).collect(), deadly: Some(150), ..Tenants::default() };
     tenants.bytes = vec![("large/a@2".into(), 5000)];
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let all = |version: usize| {
         ["evil/a", "evil/b", "large/a", "one/a", "two/a"].map(|name| format!("{name}@{version}")).to_vec()
     };
@@ -281,7 +281,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
         let owned = |list: &[(&str, usize)]| list.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
         let mut tenants = Tenants::costing(&row.costs);
         tenants.bytes = owned(&row.bytes);
-        let mut cycle = Cycle::open(state.path(), None);
+        let mut cycle = Cycle::open(state.path(), None).unwrap();
         cycle.turn(&cluster(&["base/a@1"]), &mut tenants);
         tenants.applied.clear();
         let all: Vec<_> =
@@ -327,7 +327,7 @@ fn a_change_of_another_namespace_waits_for_one_weighing_at_most() {
     let bytes = crowd().into_iter().map(|name| (name, 5000)).collect();
     let mut tenants = Tenants { costs, bytes, slow: Duration::from_secs(18), ..Tenants::default() };
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&cluster(&["victim/a@0"]), &mut tenants);
     let start = tenants.now;
     cycle.turn(&cluster(&[&evil[..], &crowd(), &["victim/a@0".into()]].concat()), &mut tenants);
@@ -360,7 +360,7 @@ fn many_that_are_too_much_only_together_cost_few_attempts_and_no_other_namespace
     let mut tenants = Tenants { costs: evil.iter().map(|name| (name.clone(), 1)).collect(), ..Tenants::default() };
     tenants.costs.push(("victim/a@2".into(), 10));
     tenants.most = Some(100);
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&cluster(&["victim/a@1"]), &mut tenants);
     let all = [&evil[..], &["victim/a@2".into()]].concat();
     let report = to_the_end(&mut cycle, &cluster(&all), &mut tenants);
@@ -375,12 +375,12 @@ fn many_that_are_too_much_only_together_cost_few_attempts_and_no_other_namespace
 fn the_verdict_survives_a_restart_and_ends_when_the_object_changes() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants::costing(&[("evil/a@2", 200)]);
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&cluster(&["evil/a@1", "victim/a@1"]), &mut tenants);
     cycle.turn(&cluster(&["evil/a@2", "victim/a@2"]), &mut tenants);
     assert_eq!(tenants.running(), ["evil/a@1", "victim/a@2"]);
     drop(cycle);
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let report = cycle.turn(&cluster(&["evil/a@2", "victim/a@3"]), &mut tenants);
     assert_eq!((tenants.running().to_vec(), report.attempts), (vec!["evil/a@1".into(), "victim/a@3".into()], 1));
     assert_eq!(quarantined(&report), ["Ingress evil/a"]);
@@ -393,7 +393,7 @@ fn the_verdict_survives_a_restart_and_ends_when_the_object_changes() {
 fn nobody_is_blamed_where_the_host_is_short_itself() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants::default();
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&cluster(&["one/a@1", "two/a@1"]), &mut tenants);
     tenants.most = None;
     let report = cycle.turn(&cluster(&["one/a@2", "two/a@2"]), &mut tenants);
@@ -404,7 +404,7 @@ fn nobody_is_blamed_where_the_host_is_short_itself() {
     // The same when nothing ran before, and nginx accepts nothing at all.
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants { fixed: 200, ..Tenants::default() };
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     for attempts in [2, 1, 2] {
         let report = cycle.turn(&cluster(&["one/a@1", "two/a@1", "three/a@1"]), &mut tenants);
         assert_eq!((quarantined(&report), report.attempts), (Vec::new(), attempts));
@@ -420,7 +420,7 @@ fn nobody_is_blamed_where_the_host_is_short_itself() {
 fn an_object_that_was_too_much_comes_last_the_next_time() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants::costing(&[("evil/a@2", 200), ("evil/a@3", 200), ("evil/a@4", 200)]);
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&cluster(&["evil/a@1", "victim/a@1"]), &mut tenants);
     for version in 2..5 {
         tenants.applied.clear();
@@ -438,7 +438,7 @@ fn an_object_that_was_too_much_comes_last_the_next_time() {
 fn a_thousand_wrong_lines_of_one_namespace_come_after_the_changes_of_others() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants { bad: |name| name.starts_with("evil/i") || name == "other/bad@1", ..Tenants::default() };
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&cluster(&["victim/a@1"]), &mut tenants);
     tenants.applied.clear();
     let evil = many("evil", 1000);

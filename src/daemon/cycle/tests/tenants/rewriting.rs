@@ -22,7 +22,7 @@ impl Attack {
         let state = tempfile::tempdir().unwrap();
         let bad = |name: &str| name.starts_with("evil/i") && !name.ends_with("@0");
         let mut tenants = Tenants { bad, ..Tenants::default() };
-        let mut cycle = Cycle::open(state.path(), None);
+        let mut cycle = Cycle::open(state.path(), None).unwrap();
         let (mut versions, mut late, mut asked) = ([0; Self::OBJECTS], 0, Duration::ZERO);
         let mut began = tenants.now;
         for turn in 0..Self::TURNS {
@@ -63,7 +63,7 @@ fn a_namespace_with_ever_new_refused_versions_takes_a_tenth_of_the_time() {
 fn a_namespace_with_many_refused_versions_is_like_all_others_a_minute_later() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants { bad: |name| name.starts_with("evil/i"), ..Tenants::default() };
-    let mut cycle = Cycle::open(state.path(), None);
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
     let evil = |version: usize| (0..9).map(move |number| format!("evil/i{number}@{version}"));
     let all = |bad: usize, version: usize| {
         let others = ["evil/good", "victim/a"].map(|name| format!("{name}@{version}"));
