@@ -23,6 +23,8 @@ struct Tenants {
     bad: fn(&str) -> bool,
     /// The time: each test takes [`TEST`], and so does each line that is judged.
     now: Instant,
+    /// Whether it tells of files what is wrong with them without applying them.
+    proves: bool,
     made: Vec<String>,
     /// Everything that was applied, and how many lines of it were judged.
     applied: Vec<Vec<String>>,
@@ -33,9 +35,10 @@ impl Default for Tenants {
     fn default() -> Self {
         let none = |_: &str| false;
         let (costs, bytes, most, fixed, bad) = (Vec::new(), Vec::new(), Some(100), 0, none);
-        let (made, applied, running, deadly, is_down) = (Vec::new(), Vec::new(), None, None, false);
+        let (made, applied, running, deadly) = (Vec::new(), Vec::new(), None, None);
+        let (is_down, proves) = (false, false);
         let (now, slow) = (Instant::now(), TEST);
-        Tenants { costs, bytes, most, fixed, deadly, is_down, slow, bad, now, made, applied, running }
+        Tenants { costs, bytes, most, fixed, deadly, is_down, slow, bad, now, proves, made, applied, running }
     }
 }
 
@@ -80,6 +83,21 @@ impl Tenants {
         costs.sum::<usize>() + self.fixed
     }
 
+    /// What a test of the files tells, and the time that it takes.
+    fn complaints(&mut self) -> Vec<Complaint> {
+        let bad = self.made.iter().filter(|name| (self.bad)(name)).take(LIMIT);
+        let complaint = |name: &String| Complaint {
+            place: Some((name.as_str().into(), Some(7))),
+            words: "missing )".into(),
+            origin: Some(Origin::object(&of(name).0)),
+            ran_before: false,
+            suspects: vec![of(name).0],
+        };
+        let complaints: Vec<_> = bad.map(complaint).collect();
+        self.now += TEST * u32::try_from(1 + complaints.len()).unwrap();
+        complaints
+    }
+
     fn find(list: &[(String, usize)], name: &str) -> Option<usize> {
         list.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
     }
@@ -114,19 +132,9 @@ impl Stages for Tenants {
         if self.is_down {
             return killed(false);
         }
-        self.now += TEST;
         self.applied.push(self.made.clone());
-        let bad = self.made.iter().filter(|name| (self.bad)(name)).take(LIMIT);
-        let complaint = |name: &String| Complaint {
-            place: Some((name.as_str().into(), Some(7))),
-            words: "missing )".into(),
-            origin: Some(Origin::object(&of(name).0)),
-            ran_before: false,
-            suspects: vec![of(name).0],
-        };
-        let complaints: Vec<_> = bad.map(complaint).collect();
+        let complaints = self.complaints();
         if !complaints.is_empty() {
-            self.now += TEST * u32::try_from(complaints.len()).unwrap();
             return Outcome::Refused { complaints, test: TEST };
         }
         if self.running.as_ref() == Some(&self.made) {
@@ -143,6 +151,13 @@ impl Stages for Tenants {
         }
         self.running = Some(self.made.clone());
         Outcome::Confirmed { generation: 1, test: TEST, reload: TEST, written: 1 }
+    }
+
+    fn try_out(&mut self, snapshot: &Snapshot, _: bool) -> Option<Vec<Complaint>> {
+        self.proves.then(|| {
+            self.make(snapshot);
+            self.complaints()
+        })
     }
 
     fn stop_sharing(&mut self, _: &str) -> bool {

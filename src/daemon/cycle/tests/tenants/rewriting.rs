@@ -60,6 +60,22 @@ fn a_namespace_with_ever_new_refused_versions_takes_a_tenth_of_the_time() {
 }
 
 #[test]
+fn to_find_each_mistake_of_a_crowd_once_causes_no_waiting() {
+    let state = tempfile::tempdir().unwrap();
+    let mut tenants = Tenants { bad: |name| name.starts_with("evil/i"), proves: true, ..Tenants::default() };
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
+    let bad = 10 * LIMIT;
+    let all =
+        cluster(&(0..bad).map(|number| format!("evil/i{number}@1")).chain(["evil/good@1".into()]).collect::<Vec<_>>());
+    let (mut report, mut turns) = (cycle.turn(&all, &mut tenants), 1);
+    while let Some(pause) = report.again {
+        assert!(pause.is_zero() && turns < 10, "{pause:?} after {turns}");
+        (report, turns) = (cycle.turn(&all, &mut tenants), turns + 1);
+    }
+    assert_eq!((quarantined(&report).len(), tenants.running()), (bad, ["evil/good@1".to_owned()].as_slice()));
+}
+
+#[test]
 fn a_namespace_with_many_refused_versions_is_like_all_others_a_minute_later() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants { bad: |name| name.starts_with("evil/i"), ..Tenants::default() };
