@@ -91,6 +91,16 @@ async fn blames_the_heavy_one(rig: &mut Rig, words: &str) {
     assert!(note.contains(words) && note.contains("last good version is served"), "{note}");
     assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
     serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
+    // The journal says when a search begins, among whose changes, and how it ended.
+    let log = rig.daemon.log();
+    let mut lines = log.lines();
+    for words in [
+        "nginx cannot take what changed: ",
+        "too much are the changes of evil",
+        "too much for nginx are Ingress evil/heavy: ",
+    ] {
+        assert!(lines.any(|line| line.contains(words)), "{words}: {log}");
+    }
     // The heavy version does not delay later changes, and it is not tried again.
     rig.daemon.kill();
     rig.manifests.write("later.yaml", &[ingress("later").host("later.example", "web").build()]);
