@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use rig::client::{WebSocket, get};
+use rig::client::{WebSocket, get, grpc_watch};
 use rig::manifests::ingress;
 use rig::status::{notes, serving, tells};
 use rig::wait;
@@ -45,19 +45,28 @@ fn connections_that_last_keep_few_old_workers_and_nobodys_change_waiting() {
 #[test]
 fn each_connection_gets_its_time_however_many_changes_come() {
     const SOCKETS: usize = 200;
+    const STREAMS: usize = 20;
     const TIME: Duration = Duration::from_secs(8);
     rig::run(async |rig| {
         rig.daemon.set("pacing.most-draining", "3");
         rig.daemon.set("pacing.draining-time", "8s");
         rig.daemon.set("pacing.spacing", "50ms");
         let lasting = ingress("lasting").namespace("default").host("lasting.example", "web").build();
-        rig.manifests.write("lasting.yaml", &[lasting]);
+        let calls = ingress("calls").namespace("default").class("nginx").annotation("backend-protocol", "GRPC");
+        rig.manifests.write("lasting.yaml", &[lasting, calls.host("calls.example", "web").build()]);
         rig.start().await;
         let mut sockets = JoinSet::new();
+        for _ in 0..STREAMS {
+            let stream = grpc_watch("https://calls.example").open_stream().await.unwrap();
+            sockets.spawn(async move {
+                stream.closed().await;
+                (0, Instant::now())
+            });
+        }
         let (mut number, mut replaced) = (0, Vec::new());
         // Until those are cut that many reloads ago were the first.
         let mut cut = Vec::new();
-        while cut.len() < SOCKETS {
+        while cut.len() < STREAMS + SOCKETS {
             for _ in 0..if number == 0 { SOCKETS } else { 2 } {
                 let socket = get("http://lasting.example/").open_websocket().await.unwrap();
                 let opened = number;

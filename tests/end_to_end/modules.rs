@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::config_map::{config_map, says, told};
 use crate::doctor::Told;
-use rig::Rig;
 use rig::client::{Reply, get, post};
-use rig::manifests::{Ingress, ingress};
-use rig::status::notes;
+use rig::manifests::{Ingress, ingress, service_at};
+use rig::status::{notes, serving, tells};
+use rig::{ECHO, Rig};
 
 const HEADERS_MORE: &str = "ngx_http_headers_more_filter_module.so";
 const BROTLI: &str = "ngx_http_brotli_filter_module.so";
@@ -351,5 +351,32 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
         rig.manifests.write("objects.yaml", &[host("plain", "nginx").build()]);
         let is_gone = || !rig.daemon.root().join("current/http/05-geoip2.conf").exists();
         rig::wait::until("no database to be read", async || is_gone().then_some(())).await;
+    });
+}
+
+#[test]
+fn an_upgraded_package_whose_master_still_runs_is_told_and_changes_go_on() {
+    rig::run(async |rig| {
+        rig.nginx.replace_program();
+        rig.nginx.start();
+        let program = rig.nginx.prefix().join("nginx");
+        rig.daemon.set("nginx.binary", program.to_str().unwrap());
+        rig.manifests.write("service.yaml", &service_at("web", &["10.244.0.2"], ECHO));
+        rig.manifests.write("web.yaml", &[ingress("web").host("web.example", "web").build()]);
+        rig.daemon.start();
+        get("http://web.example/").send_until("the object", |reply| reply.status == 200).await;
+        rig.nginx.wrap_program(
+            "#!/bin/sh\ncase \"$*\" in\n-v | -V) {nginx} -V 2>&1 | sed 's|nginx/[0-9.]*|nginx/1.999.0|' >&2 ;;\n\
+             *) exec {nginx} \"$@\" ;;\nesac\n",
+        );
+        let told = |status: &Value| tells(status, "Host nginx", "MissingCapability");
+        let status = rig.daemon.status_when("the finding", told).await;
+        let note = &notes(&status, "Host nginx", "MissingCapability")[0];
+        assert!(note.contains("nginx 1.999.0 is installed") && note.contains("`systemctl restart nginx`"), "{note}");
+        rig.manifests.write("web.yaml", &[ingress("web").host("other.example", "web").build()]);
+        get("http://other.example/").send_until("a change", |reply| reply.status == 200).await;
+        rig.nginx.replace_program();
+        // It is seen at the next look.
+        rig.daemon.status_when("no finding", |status| serving(status).is_some() && !told(status)).await;
     });
 }

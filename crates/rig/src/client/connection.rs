@@ -3,8 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use http::Response;
 use http_body_util::Full;
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ClientConfig;
@@ -108,8 +109,13 @@ impl Connection {
 
     /// Sends a request and waits for the whole answer.
     pub async fn send(&mut self, request: &Request) -> Result<Reply, Failure> {
+        Reply::read(self.begin(request).await?, self.peer.clone()).await
+    }
+
+    /// Sends a request and waits for the beginning of the answer.
+    pub async fn begin(&mut self, request: &Request) -> Result<Response<Incoming>, Failure> {
         let request = request.build();
-        let response = match &mut self.sender {
+        Ok(match &mut self.sender {
             Sender::Http1(sender) => {
                 sender.ready().await?;
                 sender.send_request(request).await?
@@ -118,8 +124,7 @@ impl Connection {
                 sender.ready().await?;
                 sender.send_request(request).await?
             }
-        };
-        Reply::read(response, self.peer.clone()).await
+        })
     }
 
     /// Whether the other end has not closed it, as far as is known.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use ingressd_echo::Answer;
 use rustls::ClientConfig;
 
@@ -77,6 +77,26 @@ pub fn grpc_check(origin: &str) -> Request {
     // The message has no fields: it is not compressed, and it has no bytes.
     let request = post(&format!("{origin}/grpc.health.v1.Health/Check"), &[0_u8; 5][..]);
     request.header("content-type", "application/grpc").header("te", "trailers").http2()
+}
+
+/// A stream of gRPC's health service, see [`Request::open_stream`].
+pub fn grpc_watch(origin: &str) -> Request {
+    let check = grpc_check(origin);
+    let uri = check.uri.to_string().replace("Check", "Watch").parse().unwrap();
+    Request { uri, ..check }
+}
+
+/// An answer that goes on.
+pub struct Stream {
+    body: Incoming,
+    _connection: Connection,
+}
+
+impl Stream {
+    /// Waits until the other end closes it.
+    pub async fn closed(mut self) {
+        while let Some(Ok(_)) = self.body.frame().await {}
+    }
 }
 
 impl Request {
@@ -177,6 +197,14 @@ impl Request {
         websocket::open(self).await
     }
 
+    /// Waits for the beginning of an answer that goes on, under the condition of
+    /// [`Request::send`].
+    pub async fn open_stream(&self) -> Result<Stream, Failure> {
+        let mut connection = self.connect().await?;
+        let body = connection.begin(self).await?.into_body();
+        Ok(Stream { body, _connection: connection })
+    }
+
     /// Opens the connection that this request would use, under the condition of
     /// [`Request::send`]; others to the same host may use it too.
     pub async fn connect(&self) -> Result<Connection, Failure> {
@@ -256,7 +284,7 @@ impl Reply {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    async fn read(response: http::Response<hyper::body::Incoming>, peer: Option<Peer>) -> Result<Self, Failure> {
+    async fn read(response: http::Response<Incoming>, peer: Option<Peer>) -> Result<Self, Failure> {
         let (head, body) = response.into_parts();
         let collected = body.collect().await?;
         let trailers = collected.trailers().cloned().unwrap_or_default();
