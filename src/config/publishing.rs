@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::List,
         default: r#"["auto"]"#,
-        doc: "Where clients reach this node, by at most 16 entries: an IP address; a host name; `auto` for the source addresses of the default routes, one for each address family; `interface:NAME` for all permanent addresses of an interface that is up; `node:InternalIP` or `node:ExternalIP` for addresses of this host's Node object. The daemon follows changes. Addresses that other machines cannot use (loopback, link-local, unspecified, multicast, reserved) are refused. With the mode `fixed` only IP addresses and host names are allowed; with `service` the setting is not used.",
+        doc: "Where clients reach this node, by at most 16 entries: an IP address; a host name; `auto` for the source addresses of the default routes, one for each address family; `interface:NAME` for all permanent addresses of an interface that is up; `node:InternalIP` or `node:ExternalIP` for addresses of this host's Node object. The daemon follows changes. Addresses that other machines cannot use (loopback, link-local, unspecified, multicast, reserved) are refused, and so are addresses of this host on which nginx does not listen (`listen.addresses`). With the mode `fixed` only IP addresses and host names are allowed; with `service` the setting is not used.",
         set: |settings, value| put(&mut settings.publish.addresses, value),
     },
     Row {

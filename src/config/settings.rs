@@ -278,6 +278,11 @@ impl Settings {
         options
     }
 
+    /// The options of publishing, including where nginx listens.
+    pub fn publish_options(&self) -> publish::Options {
+        publish::Options { listened: self.translate.listeners.addresses.clone(), ..self.publish.clone() }
+    }
+
     /// The options of the gate, including the folder that nginx reads.
     pub fn gate_options(&self) -> nginx::GateOptions {
         nginx::GateOptions { current: self.apply.root.join("current"), ..self.gate.clone() }

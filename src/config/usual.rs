@@ -67,7 +67,12 @@ default! {
     ObjectLimits: translate.limits.object;
     NamespaceLimits: translate.limits.namespace;
     NodeLimits: translate.limits.node;
-    publish::Options: publish;
+}
+
+impl Default for publish::Options {
+    fn default() -> Self {
+        usual().publish_options()
+    }
 }
 
 impl Usual for GateOptions {

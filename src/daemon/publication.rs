@@ -75,7 +75,7 @@ impl Publication {
     /// Starts, or continues as under the earlier settings: a leader keeps its Lease. Nothing is
     /// published before the first cycle has ended.
     pub async fn start(settings: &Settings, link: Option<Link>, counts: &Counts, earlier: Option<Self>) -> Self {
-        let options = &settings.publish;
+        let options = &settings.publish_options();
         match earlier {
             Some(earlier) if earlier.is_as(options, link.as_ref()) => {
                 // Revisions of the feed begin anew.

@@ -28,6 +28,12 @@ pub struct Interface {
 }
 
 impl Host {
+    /// Whether this is known to be an address of the host.
+    pub fn has(&self, address: IpAddr) -> bool {
+        let mut interfaces = self.interfaces.values();
+        interfaces.any(|interface| [true, false].iter().any(|lasts| interface.addresses.contains(&(address, *lasts))))
+    }
+
     /// A host with these interfaces.
     pub fn with(interfaces: BTreeMap<String, Interface>) -> Self {
         let mut host = Host { sources: Vec::new(), interfaces };

@@ -1,6 +1,7 @@
 //! The administrator's settings for publishing, and the times that follow from them.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,6 +116,9 @@ pub struct Options {
     pub mode: Mode,
     /// Where clients reach this node, or all nodes; unused when a Service's addresses are copied.
     pub addresses: Vec<Announced>,
+    /// On which addresses nginx listens; an own address of this host that is not among them is not
+    /// published.
+    pub listened: Vec<IpAddr>,
     /// The Service, by namespace and name, whose addresses are copied.
     pub service: Option<(Arc<str>, Arc<str>)>,
     /// The name of the Node object of this host; `None` for the name of this node.
@@ -148,11 +152,22 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether nginx takes connections to this address of the host.
+    pub fn listens_on(&self, address: IpAddr) -> bool {
+        // `[::]` takes no connections of IPv4: it is `ipv6only=on` by default.
+        let takes = |listened: &IpAddr| match listened.is_unspecified() {
+            true => listened.is_ipv4() == address.is_ipv4(),
+            false => *listened == address,
+        };
+        self.listened.iter().any(takes)
+    }
+
     /// Before anything is put in: what the rows of the settings say is its default.
     pub fn empty() -> Self {
         Options {
             mode: Mode::Nodes,
             addresses: Vec::new(),
+            listened: Vec::new(),
             service: None,
             node_object: None,
             node: None,

@@ -1,6 +1,8 @@
 //! Which addresses this node publishes, from the settings and from what is known about host and
 //! cluster.
 
+use std::net::IpAddr;
+
 use super::address::Address;
 use super::followed::Followed;
 use super::host::Host;
@@ -33,7 +35,7 @@ impl Whereabouts {
             }
             _ => {
                 for announced in &options.addresses {
-                    found.add(announced, node, host, object)?;
+                    found.add(announced, options, node, host, object)?;
                 }
             }
         }
@@ -53,32 +55,46 @@ impl Whereabouts {
         Some(found)
     }
 
-    fn add(&mut self, announced: &Announced, node: &str, host: &Host, object: &Followed) -> Option<()> {
+    fn add(
+        &mut self,
+        announced: &Announced,
+        options: &Options,
+        node: &str,
+        host: &Host,
+        object: &Followed,
+    ) -> Option<()> {
         match announced {
+            Announced::Fixed(Address::Ip(address)) if host.has(*address) && !options.listens_on(*address) => {
+                self.miss(not_listened(&address.to_string(), &[*address]));
+            }
             Announced::Fixed(address) => self.addresses.push(address.clone()),
             Announced::Automatic => {
-                let sensible = host.sources.iter().filter_map(|source| Address::try_from(*source).ok());
-                let before = self.addresses.len();
-                self.addresses.extend(sensible);
-                if self.addresses.len() == before {
-                    self.miss("auto: this host has no default route with an address that others can use".to_owned());
-                }
+                let none = "auto: this host has no default route with an address that others can use";
+                self.add_own("auto", &mut host.sources.iter().copied(), options, none.to_owned());
             }
             Announced::Interface(name) => match host.interfaces.get(&**name) {
                 None => self.miss(format!("there is no interface {name}")),
                 Some(interface) if !interface.running => self.miss(format!("interface {name} is down")),
                 Some(interface) => {
-                    let lasting = interface.addresses.iter().filter(|(_, lasts)| *lasts);
-                    let sensible: Vec<_> = lasting.filter_map(|(ip, _)| Address::try_from(*ip).ok()).collect();
-                    if sensible.is_empty() {
-                        self.miss(format!("interface {name} has no address that others can use"));
-                    }
-                    self.addresses.extend(sensible);
+                    let mut lasting = interface.addresses.iter().filter(|(_, lasts)| *lasts).map(|(ip, _)| *ip);
+                    let none = format!("interface {name} has no address that others can use");
+                    self.add_own(&format!("interface {name}"), &mut lasting, options, none);
                 }
             },
             Announced::Node(sort) => return self.of_node(*sort, node, object),
         }
         Some(())
+    }
+
+    /// Adds those of an entry's addresses on which nginx listens.
+    fn add_own(&mut self, entry: &str, found: &mut dyn Iterator<Item = IpAddr>, options: &Options, none: String) {
+        let sensible = found.filter_map(|ip| Some((ip, Address::try_from(ip).ok()?)));
+        let (listened, others): (Vec<_>, Vec<_>) = sensible.partition(|(ip, _)| options.listens_on(*ip));
+        if listened.is_empty() {
+            let others: Vec<_> = others.iter().map(|(ip, _)| *ip).collect();
+            self.miss(if others.is_empty() { none } else { not_listened(entry, &others) });
+        }
+        self.addresses.extend(listened.into_iter().map(|(_, address)| address));
     }
 
     fn of_node(&mut self, sort: NodeAddress, node: &str, object: &Followed) -> Option<()> {
@@ -143,6 +159,12 @@ impl Whereabouts {
     }
 }
 
+/// One clause about addresses without a listener.
+fn not_listened(entry: &str, addresses: &[IpAddr]) -> String {
+    let all: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+    format!("{entry}: nginx does not listen on {}, which listen.addresses would have to name", all.join(" and "))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -202,6 +224,34 @@ mod tests {
             assert_eq!(found, addresses, "{entries:?}");
             assert_eq!(complaints.len(), usize::from(!complaint.is_empty()), "{complaints:?}");
             assert!(complaints.iter().all(|words| words.contains(complaint)), "{complaints:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_this_host_on_which_nginx_does_not_listen_is_not_published() {
+        let of = |listened: &str, entry: &str| {
+            let options = Options {
+                addresses: vec![entry.parse().unwrap()],
+                listened: vec![listened.parse().unwrap()],
+                ..Options::default()
+            };
+            let found = Whereabouts::of(&options, "edge-1", &host(), &Followed::Unknown).unwrap();
+            let texts: Vec<_> = found.addresses.iter().map(ToString::to_string).collect();
+            (texts.join(","), found.missing.into_iter().map(|(_, why)| why).collect::<String>())
+        };
+        for (listened, entry, addresses, complaint) in [
+            ("::", "auto", "", "auto: nginx does not listen on 198.51.100.1"),
+            ("0.0.0.0", "auto", "198.51.100.1", ""),
+            ("198.51.100.1", "auto", "198.51.100.1", ""),
+            ("::", "interface:eth0", "2001:db8::1", ""),
+            ("2001:db8::7", "interface:eth0", "", "interface eth0: nginx does not listen on 192.0.2.1 and 2001:db8::1"),
+            ("::", "192.0.2.1", "", "192.0.2.1: nginx does not listen on 192.0.2.1"),
+            // The address of another device, which may lead here in its own way.
+            ("::", "203.0.113.7", "203.0.113.7", ""),
+        ] {
+            let (found, why) = of(listened, entry);
+            assert_eq!(found, addresses, "{listened} {entry}");
+            assert!(why.starts_with(complaint) && why.is_empty() == complaint.is_empty(), "{why}");
         }
     }
 
