@@ -174,6 +174,16 @@ const ENDS: &[(&str, &[End])] = &[
         ],
     ),
     (
+        "resume",
+        &[
+            (Exit::Success, "what is wanted now is applied, or will be as soon as it has been read"),
+            (Exit::Findings, "nothing waits, or nginx does not run it, and everything is as before"),
+            (Exit::Unavailable, "nginx or the daemon cannot be used"),
+            NO_FILE,
+            BAD_SETTINGS,
+        ],
+    ),
+    (
         "rollback",
         &[
             (Exit::Success, "nginx runs the generation, or will run it when it starts"),

@@ -21,6 +21,7 @@ mod offline;
 mod page;
 pub mod reload;
 pub mod render;
+pub mod resume;
 pub mod rollback;
 pub mod run;
 pub mod settings;
@@ -71,8 +72,10 @@ pub enum Command {
     Undrain(drain::UndoArguments),
     /// Show what differs between two kept generations, and which object caused it.
     Diff(diff::Arguments),
-    /// Go back to a kept generation and stay there, or apply changes again.
+    /// Go back to a kept generation and stay there.
     Rollback(rollback::Arguments),
+    /// Apply changes again that wait: after `rollback`, or because they take many hosts away.
+    Resume(resume::Arguments),
     /// Give a node its rights in a cluster, and write its kubeconfig. An administrator runs this.
     Kubeconfig(kubeconfig::Arguments),
     /// Move from ingress-nginx to ingressd: report what will be equal, print settings, compare the
@@ -113,6 +116,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Undrain(arguments) => drain::undo(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Rollback(arguments) => rollback::run(&arguments),
+        Command::Resume(arguments) => resume::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
         #[cfg(feature = "demo")]

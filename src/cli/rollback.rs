@@ -17,7 +17,7 @@ use crate::daemon::{ControlCommand, control, without_daemon};
     change. When nginx does not take it, everything is as before.\n\n\
     From then on no change of the cluster is applied on this node. Findings about objects are still reported, \
     but requests go to the endpoints of that generation, some of which may no longer exist. The node stays \
-    there over restarts of daemon, nginx and host, until `ingressd rollback --resume`. `ingressd status`, the \
+    there over restarts of daemon, nginx and host, until `ingressd resume`. `ingressd status`, the \
     line of `systemctl status`, the journal, /readyz and the metric ingressd_pinned_generation show it. \
     Objects that the generation does not hold are not published for this node. `ingressd diff --list` shows \
     which generations are kept, and `ingressd diff N` shows what going back to N changes.\n\n\
@@ -25,11 +25,8 @@ use crate::daemon::{ControlCommand, control, without_daemon};
 pub struct Arguments {
     /// The generation. The default is the latest before the current one that nginx was seen to
     /// run.
-    #[arg(value_name = "GENERATION", conflicts_with = "resume")]
+    #[arg(value_name = "GENERATION")]
     generation: Option<u64>,
-    /// End the rollback: apply changes of the cluster again.
-    #[arg(long)]
-    resume: bool,
     #[command(flatten)]
     settings: SettingsArguments,
 }
@@ -37,17 +34,21 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load_to_ask()?;
-    let (command, request) = match (arguments.resume, arguments.generation) {
-        (true, _) => (ControlCommand::Resume, "resume".to_owned()),
-        (false, None) => (ControlCommand::RollBack(None), "rollback".to_owned()),
-        (false, Some(number)) => (ControlCommand::RollBack(Some(number)), format!("rollback {number}")),
+    let request = match arguments.generation {
+        None => "rollback".to_owned(),
+        Some(number) => format!("rollback {number}"),
     };
-    match control::ask(&settings.control_socket, &request, None) {
-        Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Findings)),
+    execute(&settings, ControlCommand::RollBack(arguments.generation), &request)
+}
+
+/// Has the daemon execute a command, or does so itself where none runs.
+pub fn execute(settings: &Settings, command: ControlCommand, request: &str) -> Ended {
+    match control::ask(&settings.control_socket, request, None) {
+        Ok(answer) => Ok(told(&understood(settings, answer)?.1, Exit::Findings)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-            Ok(alone(&settings, command))
+            Ok(alone(settings, command))
         }
-        Err(error) => Err(unanswered(&settings, &error)),
+        Err(error) => Err(unanswered(settings, &error)),
     }
 }
 

@@ -34,6 +34,14 @@ pub const ROWS: &[Row] = &[
         },
     },
     Row {
+        key: "hosts.most-removed-at-once",
+        scope: Scope::Node,
+        form: Form::Number,
+        default: "0",
+        doc: "How many hosts one change may take away, 0 for any number. A deleted IngressClass, another label of a namespace or deleted Ingresses that take away more are held: the hosts are served as before until what is gone is back, or `ingressd resume` lets the change pass. All other changes are applied meanwhile. The daemon holds what happens while it runs, and not what the settings of the node take away.",
+        set: |settings, value| put(&mut settings.apply.most_removed, value),
+    },
+    Row {
         key: "hosts.catch-all",
         scope: Scope::Server,
         form: Form::List,

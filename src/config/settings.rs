@@ -95,6 +95,8 @@ pub struct Apply {
     pub confirm_timeout: Duration,
     /// How many generations are kept.
     pub kept_generations: usize,
+    /// How many hosts one change may take away; 0 for any number.
+    pub most_removed: usize,
 }
 
 /// The DNS servers.

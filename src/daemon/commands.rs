@@ -61,7 +61,7 @@ pub struct CommandQueue {
     receiver: mpsc::Receiver<QueuedCommand>,
     /// The sender of the command in execution.
     executing: Option<Reply>,
-    /// The sender of `--resume`, which waits for the next cycle.
+    /// The sender of `ingressd resume`, which waits for the next cycle.
     resuming: Option<Reply>,
 }
 
@@ -94,7 +94,7 @@ impl CommandQueue {
         waits.then_some(queued.command)
     }
 
-    /// Records the result of a command. The sender of `--resume` waits for the cycle that applies
+    /// Records the result of a command. The sender of `ingressd resume` waits for the cycle that applies
     /// the cluster's state, if one follows.
     pub fn executed(&mut self, command: ControlCommand, result: Result<String, String>, follows: bool) {
         let Some(reply) = self.executing.take() else { return };
@@ -146,7 +146,7 @@ pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<Strin
     match command {
         ControlCommand::RollBack(generation) => match pipeline.roll_back_to(generation) {
             Outcome::Confirmed { generation, .. } | Outcome::Unchanged { generation } => Ok(format!(
-                "nginx runs generation {generation}, and stays there until `ingressd rollback --resume`: changes are not \
+                "nginx runs generation {generation}, and stays there until `ingressd resume`: changes are not \
                  applied, and endpoints may be stale"
             )),
             Outcome::Ready { generation, why } => {

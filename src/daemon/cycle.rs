@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use self::judging::Attempt;
 use self::proof::Releases;
+use self::removal::Removals;
 use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::trial::Verdict;
@@ -30,6 +31,7 @@ use ingressd_objects::{Snapshot, Version};
 mod good;
 mod judging;
 mod proof;
+mod removal;
 mod searches;
 mod stragglers;
 mod substitution;
@@ -79,6 +81,14 @@ pub trait Stages {
     fn resume_sharing(&mut self);
     /// The outcome when nginx refuses what is in place already: then no object is to blame.
     fn fault_of_host(&mut self) -> Option<Outcome> {
+        None
+    }
+    /// How many hosts one change may take away; 0 for any number.
+    fn most_removed(&self) -> usize {
+        0
+    }
+    /// The hosts that nginx serves by an earlier run's record, when there is one.
+    fn hosts_of_earlier_run(&self) -> Option<BTreeSet<Arc<str>>> {
         None
     }
     /// Whether the administrator's templates are in use.
@@ -211,6 +221,7 @@ pub struct Cycle {
     /// How often in a row nginx was killed while it read a new configuration.
     kills: u32,
     releases: Releases,
+    removals: Removals,
 }
 
 impl Cycle {
@@ -239,6 +250,7 @@ impl Cycle {
             refused: BTreeMap::new(),
             kills: 0,
             releases: Releases::default(),
+            removals: Removals::default(),
         })
     }
 
@@ -254,7 +266,8 @@ impl Cycle {
 
     /// Applies the snapshot, without the versions that nginx refuses.
     pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
-        let snapshot = &*self.complete(snapshot);
+        let completed = self.complete(snapshot);
+        let snapshot = &*self.hold(&completed, stages);
         self.quarantine.keep_in_force(snapshot, &stages.judge(snapshot));
         let mut before = self.quarantine.clone_entries();
         self.now = stages.now();
@@ -376,7 +389,7 @@ impl Cycle {
             let is_in_place = outcome.is_in_place();
             let has_changed = matches!(outcome, Outcome::Confirmed { .. });
             let goes_on = is_in_place && self.prove(snapshot, has_changed, stages);
-            let report = self.report(snapshot, &served, product, worth, outcome);
+            let report = self.report(snapshot, &served, product, (worth, outcome), stages);
             let mut report = Report { held, ..report };
             let waiting = self.waiting(snapshot);
             if goes_on || has_weighed && self.goes_on(&waiting) {
@@ -441,10 +454,11 @@ impl Cycle {
         snapshot: &Snapshot,
         served: &Snapshot,
         product: Product,
-        worth: Arc<BTreeSet<Arc<ObjectId>>>,
-        outcome: Outcome,
+        (worth, outcome): (Arc<BTreeSet<Arc<ObjectId>>>, Outcome),
+        stages: &impl Stages,
     ) -> Report {
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
+            self.confirm_hosts(snapshot, &product.accepted, stages);
             self.confirmed = Arc::new(self.good(served, &product));
             self.kills = 0;
             self.keeper.keep(Arc::clone(&self.confirmed), worth, Arc::clone(&product.claims));
@@ -455,6 +469,7 @@ impl Cycle {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
         }
         findings.extend(findings_of(&outcome));
+        findings.extend(self.findings_of_removals());
         findings.sort();
         findings.dedup();
         let judgements = standing::judge(snapshot, &accepted, &findings);
@@ -488,7 +503,7 @@ fn findings_of(outcome: &Outcome) -> Vec<Finding> {
         Outcome::Pinned { generation, outcome, .. } => {
             let note = format!(
                 "the administrator went back to generation {generation}: no change of the cluster is applied, and requests \
-                 go to the endpoints of then, which may be gone; `ingressd rollback --resume` ends it"
+                 go to the endpoints of then, which may be gone; `ingressd resume` ends it"
             );
             [tell(Reason::Pinned, note), findings_of(outcome)].concat()
         }

@@ -426,6 +426,15 @@ impl Stages for Pipeline {
         Product { files, findings, accepted, refused, certificates, costs, claims, due, names, in_force }
     }
 
+    fn most_removed(&self) -> usize {
+        self.settings.apply.most_removed
+    }
+
+    fn hosts_of_earlier_run(&self) -> Option<BTreeSet<Arc<str>>> {
+        let objects = &self.earlier()?.objects;
+        Some(objects.iter().flat_map(|object| object.hosts.iter().cloned()).collect())
+    }
+
     fn settle(&mut self, claims: &Arc<Claims>) {
         self.claims = Arc::clone(claims);
     }

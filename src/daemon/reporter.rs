@@ -308,7 +308,7 @@ pub fn describe(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Pinned { generation, waiting, outcome } => format!(
             "generation {generation} is pinned: {} not applied and endpoints may be stale, until \
-             `ingressd rollback --resume`; {}",
+             `ingressd resume`; {}",
             count(*waiting, "changed file is", "changed files are"),
             describe(outcome)
         ),

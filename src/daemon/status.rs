@@ -153,7 +153,7 @@ impl Status {
     pub fn pinned_note(&self) -> Option<String> {
         let pinned = self.pinned.as_ref()?;
         Some(format!(
-            "PINNED to {}: changes are not applied and endpoints may be stale, until `ingressd rollback --resume`",
+            "PINNED to {}: changes are not applied and endpoints may be stale, until `ingressd resume`",
             place(pinned)
         ))
     }

@@ -203,7 +203,7 @@ async fn is_rolled_back_and_goes_on(node: &Node) {
         // The rollback outlasts a restart.
         machine.run("systemctl restart ingressd");
         node.until_line("the line to tell of it again", |line| line.starts_with("PINNED"));
-        machine.run("ingressd rollback --resume");
+        machine.run("ingressd resume");
         cart.clone().send_until("what is new, again", |reply| reply.status == 200).await;
         node.around.objects.delete("Ingress", "cart").await;
     })

@@ -92,7 +92,7 @@ fn a_node_that_went_back_stays_there_says_so_and_serves_what_it_did() {
         assert_eq!((&status["phase"], &status["pinned"]["generation"]), (&"serving".into(), &1.into()));
         assert_eq!(names(&status), ["a"], "what the generation serves, and nothing else");
         assert_eq!((&status["hosts"], &status["generation"]), (&1.into(), &1.into()));
-        assert!(notes(&status, "Host nginx", "Pinned")[0].contains("ingressd rollback --resume"));
+        assert!(notes(&status, "Host nginx", "Pinned")[0].contains("ingressd resume"));
         assert_eq!((status_of("c.example").await, rig.daemon.metric("ingressd_pinned_generation").await), (404, 1.0));
         assert!(rig.daemon.metric("ingressd_pinned_waiting_files").await > 0.0);
         let ready = rig.daemon.get("/readyz").await.unwrap();
@@ -120,14 +120,14 @@ fn a_node_that_went_back_stays_there_says_so_and_serves_what_it_did() {
         assert_eq!((names(&status), status["generation"].as_u64()), (vec!["a".to_owned()], Some(1)));
         assert_eq!((status_of("a.example").await, status_of("b.example").await), (200, 404));
 
-        let (code, told, _) = run(rig, "rollback", &["--resume"]).await;
+        let (code, told, _) = run(rig, "resume", &[]).await;
         assert!(code == 0 && told.contains("nginx runs generation 3"), "{code} {told}");
         for host in ["a.example", "b.example", "c.example"] {
             assert_eq!(status_of(host).await, 200, "{host}");
         }
         let status = rig.daemon.status_when("everything", |status| names(status).len() == 4).await;
         assert!(status["pinned"].is_null() && !tells(&status, "Host nginx", "Pinned"));
-        assert_eq!(run(rig, "rollback", &["--resume"]).await.0, 1, "nothing is pinned");
+        assert_eq!(run(rig, "resume", &[]).await.0, 1, "nothing is pinned");
     });
 }
 
@@ -141,7 +141,7 @@ fn endpoints_of_a_pinned_generation_are_those_of_then() {
         rig.daemon.status_when("it to wait", |status| status["pinned"]["waiting_files"].as_u64() > Some(0)).await;
         let asked = async || get("http://a.example/").send().await.echo().address.ip().to_string();
         assert_eq!(asked().await, "10.244.0.1");
-        assert_eq!(run(rig, "rollback", &["--resume"]).await.0, 0);
+        assert_eq!(run(rig, "resume", &[]).await.0, 0);
         assert_eq!(asked().await, "10.244.0.2");
     });
 }
@@ -268,7 +268,7 @@ fn without_a_daemon_the_command_does_it_and_a_daemon_that_starts_stays_there() {
         rig.daemon.status_when("it to wait", |status| status["pinned"]["waiting_files"].as_u64() > Some(0)).await;
         assert_eq!(status_of("b.example").await, 404);
         rig.daemon.stop().await;
-        assert_eq!(run(rig, "rollback", &["--resume"]).await.0, 0);
+        assert_eq!(run(rig, "resume", &[]).await.0, 0);
         rig.daemon.start();
         rig.daemon.confirmed("b").await;
         assert_eq!(status_of("b.example").await, 200);
@@ -298,7 +298,7 @@ fn killed_at_any_step_of_going_back_the_next_start_gets_there() {
             wait::until_right("the settings to be read", async || rig.daemon.log(), |log| read(log) > before).await;
             let waits = |status: &Value| pinned(status) && status["pinned"]["waiting_files"].as_u64() > Some(0);
             rig.daemon.status_when("the pinned generation", waits).await;
-            let (code, told, why) = run(rig, "rollback", &["--resume"]).await;
+            let (code, told, why) = run(rig, "resume", &[]).await;
             assert_eq!(code, 0, "{step}: {why}");
             // The settings may be read again at that moment, and the manifests with them.
             assert!(told.contains("nginx runs generation") || told.contains("as soon as it has been read"), "{told}");

@@ -1,8 +1,11 @@
 //! Which object answers for a host.
 
+use serde_json::Value;
+
 use rig::ECHO;
 use rig::client::get;
 use rig::manifests::{classes, in_namespace, ingress, service_at};
+use rig::status::{serving, tells};
 
 #[test]
 fn hosts_are_exact_then_wildcard_then_everybody_elses() {
@@ -154,5 +157,48 @@ fn load_balancers_are_answered_for_every_host_that_they_name() {
         // The object that has the path says what the path means.
         rig.manifests.write("rest.yaml", &[rest.path("", "Exact", "/healthz", "own").build()]);
         get("http://127.0.0.1/healthz").send_until("a path of its own", |reply| rig.who(reply) == "own").await;
+    });
+}
+
+#[test]
+fn a_deleted_class_that_takes_all_hosts_away_is_the_first_thing_that_is_said_or_is_held() {
+    rig::run(async |rig| {
+        let class = classes().into_iter().find(|class| class["metadata"]["name"] == "nginx").unwrap();
+        let named = |name: &str| {
+            let mut class = class.clone();
+            class["metadata"]["name"] = name.into();
+            class
+        };
+        let object =
+            |number: usize| ingress(&format!("i{number}")).class("shop").host(&format!("{number}.test"), "web");
+        rig.manifests.write("objects.yaml", &(0..12).map(|number| object(number).build()).collect::<Vec<_>>());
+        rig.manifests.write("class.yaml", &[named("shop")]);
+        rig.start().await;
+        get("http://3.test/").send_until("the host", |reply| reply.status == 200).await;
+        let told = |status: &Value| tells(status, "IngressClass shop", "HostsRemoved");
+        rig.manifests.write("class.yaml", &[named("other")]);
+        rig.daemon.status_when("the error", told).await;
+        assert_eq!(get("http://3.test/").send().await.status, 404);
+        let shown = rig.daemon.command("status").output().unwrap().stdout;
+        let shown = String::from_utf8(shown).unwrap();
+        let first = "12 OF 12 HOSTS ARE NO LONGER SERVED: INGRESSCLASS SHOP IS GONE";
+        assert!(shown.lines().next().unwrap().contains(first), "{shown}");
+        rig.manifests.write("class.yaml", &[named("shop")]);
+        rig.daemon.status_when("no error", |status| serving(status).is_some() && !told(status)).await;
+
+        rig.daemon.kill();
+        rig.daemon.set("hosts.most-removed-at-once", "5");
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        rig.manifests.write("class.yaml", &[named("other")]);
+        rig.daemon.status_when("the change that is held", told).await;
+        rig.manifests.write("new.yaml", &[ingress("new").class("other").host("new.test", "web").build()]);
+        rig.manifests.write("more.yaml", &[object(12).build()]);
+        get("http://12.test/").send_until("another change", |reply| reply.status == 200).await;
+        assert_eq!(get("http://3.test/").send().await.status, 200);
+        let resumed = rig.daemon.command("resume").output().unwrap();
+        assert!(resumed.status.success(), "{resumed:?}");
+        get("http://3.test/").send_until("the change", |reply| reply.status == 404).await;
+        assert_eq!(get("http://new.test/").send().await.status, 200);
     });
 }

@@ -146,7 +146,7 @@ fn requests_during_a_reading_of_the_settings_are_answered() {
             });
             let commands = wait::until("the settings to be read again", async || {
                 for (command, argument, code, words) in
-                    [("status", "--format=json", 0, "serving"), ("rollback", "--resume", 1, "no generation is pinned")]
+                    [("status", "--format=json", 0, "serving"), ("resume", "", 1, "no generation is pinned")]
                 {
                     let mut command = tokio::process::Command::from(rig.daemon.command(command));
                     let output = command.arg(argument).output().await.unwrap();

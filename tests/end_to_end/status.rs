@@ -194,7 +194,7 @@ fn what_is_not_in_force_yet_is_told_of_each_object() {
         rig.daemon.status_when("changes that wait", waiting).await;
         let (_, text) = status_of(rig, &["default/b"]);
         assert!(text.starts_with("Ingress default/b  waiting: what it says now is not in force yet"), "{text}");
-        assert!(rig.daemon.command("rollback").arg("--resume").output().unwrap().status.success());
+        assert!(rig.daemon.command("resume").output().unwrap().status.success());
         let served = |status: &Value| ["a", "b"].iter().all(|name| state(status, "ingresses", name) == "ok");
         rig.daemon.status_when("everything", served).await;
     });

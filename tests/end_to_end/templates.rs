@@ -122,7 +122,7 @@ fn a_daemon_does_not_start_with_a_bad_one_and_nginx_goes_on() {
         put(rig, &south);
         rig.daemon.start();
         rig.daemon.ready().await;
-        assert!(rig.daemon.command("rollback").arg("--resume").output().unwrap().status.success());
+        assert!(rig.daemon.command("resume").output().unwrap().status.success());
         rig.manifests.write("c.yaml", &[ingress("c").host("c.example", "web").build()]);
         rig.daemon.confirmed("c").await;
         serves("a.example", Some("south")).await;

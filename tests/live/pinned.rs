@@ -75,7 +75,7 @@ fn what_a_pinned_generation_does_not_hold_loses_the_address_of_its_node_alone() 
             assert_eq!(published.states().last().map(Vec::len), Some(1), "{:?}", published.states());
             assert_eq!(new.states().last().map(Vec::len), Some(1), "{:?}", new.states());
             assert_eq!(shop.since(mark).len(), 1, "what it serves stays: {:?}", shop.states());
-            run(&nodes[goes], "rollback", &["--resume"]);
+            run(&nodes[goes], "resume", &[]);
             new.until_published(&[&one, &two]).await;
             published.until_published(&[&one, &two]).await;
         }
@@ -107,7 +107,7 @@ fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
         };
         rig::wait::until_right("what is wrong to be told", told, |count| *count > 0).await;
         assert_eq!((synced("new").await, cluster.objects.addresses("new").await.len()), (0, 0));
-        assert!(cluster.daemon.command("rollback").arg("--resume").output().unwrap().status.success());
+        assert!(cluster.daemon.command("resume").output().unwrap().status.success());
         rig::wait::until_right("new to be told", async || synced("new").await, |count| *count == 1).await;
         cluster.objects.until_published("new", &[cluster::objects::ADDRESS]).await;
     });

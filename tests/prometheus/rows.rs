@@ -166,6 +166,14 @@ pub const ROWS: &[Row] = &[
         quiet: &[&[(r#"ingressd_status_writes_total{instance="edge-1",result="written"}"#, "0+1x90")]],
     },
     Row {
+        alert: "IngressdHostsRemoved",
+        at: "2m",
+        fires: &[(r#"ingressd_findings{instance="edge-1",reason="HostsRemoved",severity="error"}"#, "1x5")],
+        labels: &[("instance", "edge-1")],
+        value: "1",
+        quiet: &[&[(r#"ingressd_findings{instance="edge-1",reason="WriteFailed",severity="error"}"#, "1x5")]],
+    },
+    Row {
         alert: "IngressdPinned",
         at: "90m",
         fires: &[(r#"ingressd_pinned_generation{job="ingressd",instance="edge-1"}"#, "7x120")],

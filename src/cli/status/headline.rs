@@ -45,6 +45,12 @@ pub fn headline(status: &Value) -> Headline {
         words += "; NEW SETTINGS ARE REFUSED, those from before are in force";
         health = health.max(Health::Doubtful);
     }
+    let findings = status["findings"].as_array().into_iter().flatten();
+    for removal in findings.filter(|finding| finding["reason"] == "HostsRemoved") {
+        let note = removal["note"].as_str().unwrap_or_default();
+        words += &format!("; {}", printable(note.split("; ").next().unwrap_or_default()).to_uppercase());
+        health = health.max(Health::Doubtful);
+    }
     Headline { words, health }
 }
 
@@ -160,7 +166,7 @@ fn pinned(pinned: &Value) -> Option<String> {
         Some(waiting) => format!("{} wait, ", count(waiting, "changed file", "changed files")),
         None => String::new(),
     };
-    Some(format!("PINNED{since}: {waiting}endpoints may be stale; `ingressd rollback --resume` ends it"))
+    Some(format!("PINNED{since}: {waiting}endpoints may be stale; `ingressd resume` ends it"))
 }
 
 /// A clause that the node is drained, and the progress.
@@ -234,7 +240,7 @@ mod tests {
                 json!({"pinned": pinned, "generation": 7}),
                 Health::Doubtful,
                 "serving generation 7, PINNED since 1970-01-01T00:00:00Z: 3 changed files wait, endpoints may be stale; \
-                 `ingressd rollback --resume` ends it",
+                 `ingressd resume` ends it",
             ),
             (
                 json!({"phase": "failed", "why": "the disk is \u{1b}[2Jfull"}),

@@ -225,7 +225,7 @@ pub fn daemon(facts: &Facts) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some(pinned) = status["pinned"]["generation"].as_u64() {
         let text = format!("it stays at generation {pinned}, and nothing that changes is applied");
-        lines.push(Line::warning(text, "ingressd rollback --resume"));
+        lines.push(Line::warning(text, "ingressd resume"));
     }
     if status["drained"] == true {
         let text = "this node is drained: its addresses are published nowhere";

@@ -1,0 +1,184 @@
+//! A change that takes many hosts away at once: it is told as one error, and waits for the
+//! administrator where the settings say so. It must not know what gives a host.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::searches::Searches;
+use super::{Cycle, Stages};
+use crate::translate::Accepted;
+use ingressd_model::finding::{Finding, Reason, count, count_of};
+use ingressd_model::{Kind, ObjectId, Origin};
+use ingressd_objects::{List, Snapshot};
+
+/// So many hosts are told when they are also at least half of all.
+const MANY: usize = 10;
+
+/// How long a removal is told, unless the hosts come back.
+const MEMORY: Duration = Duration::from_secs(24 * 3600);
+
+type Hosts = BTreeSet<Arc<str>>;
+
+/// What is known about hosts that went.
+#[derive(Debug, Default)]
+pub(super) struct Removals {
+    /// The hosts of what was confirmed last; `None` before.
+    confirmed: Option<Hosts>,
+    removal: Option<Removal>,
+    held: Option<Removal>,
+    /// Whether the administrator lets the next removal pass.
+    passes: bool,
+}
+
+#[derive(Debug)]
+struct Removal {
+    hosts: Hosts,
+    of: usize,
+    cause: Cause,
+    at: Instant,
+}
+
+/// What changed beside the hosts.
+#[derive(Debug, Default)]
+struct Cause {
+    object: Option<Arc<ObjectId>>,
+    words: String,
+}
+
+impl Cycle {
+    /// Lets the removal pass that is held. Returns false when none is.
+    pub fn let_pass(&mut self) -> bool {
+        self.removals.passes = self.removals.held.is_some();
+        self.removals.passes
+    }
+
+    /// Where the snapshot takes more hosts away than the settings allow at once, the one that
+    /// keeps them: deleted Ingresses stay, and classes and namespaces are as before. All other
+    /// changes are in it.
+    pub(super) fn hold<'a>(&mut self, snapshot: &'a Snapshot, stages: &mut impl Stages) -> Cow<'a, Snapshot> {
+        self.removals.held = None;
+        let most = stages.most_removed();
+        if most == 0 || self.removals.passes || !may_remove(&self.confirmed, snapshot) {
+            return Cow::Borrowed(snapshot);
+        }
+        let (_, product, _) = self.make(snapshot, stages, &Searches::default());
+        let cause = Cause::of(&self.confirmed, snapshot);
+        let removal = self.removals.by(&product.accepted, cause, stages.now());
+        let Some(removal) = removal.filter(|removal| removal.hosts.len() > most) else {
+            return Cow::Borrowed(snapshot);
+        };
+        self.removals.held = Some(removal);
+        let mut held = snapshot.clone();
+        held.ingress_classes.clone_from(&self.confirmed.ingress_classes);
+        held.namespaces.clone_from(&self.confirmed.namespaces);
+        let gone = self.confirmed.ingresses.iter().filter(|known| !has(&snapshot.ingresses, &known.id));
+        let ingresses = held.ingresses.edit();
+        ingresses.extend(gone.cloned());
+        ingresses.sort_by(|one, other| (&one.id.namespace, &one.id.name).cmp(&(&other.id.namespace, &other.id.name)));
+        Cow::Owned(held)
+    }
+
+    /// Records which hosts are confirmed now.
+    pub(super) fn confirm_hosts(&mut self, snapshot: &Snapshot, accepted: &[Accepted], stages: &impl Stages) {
+        let cause = Cause::of(&self.confirmed, snapshot);
+        let removals = &mut self.removals;
+        if removals.confirmed.is_none() {
+            removals.confirmed = stages.hosts_of_earlier_run();
+        }
+        let now = hosts(accepted);
+        match removals.by(accepted, cause, stages.now()) {
+            Some(removal) if removal.is_large() => removals.removal = Some(removal),
+            _ => {
+                let is_over = |removal: &Removal| {
+                    let back = removal.hosts.intersection(&now).count();
+                    back * 2 > removal.hosts.len() || stages.now() - removal.at > MEMORY
+                };
+                removals.removal.take_if(|removal| is_over(removal));
+            }
+        }
+        removals.confirmed = Some(now);
+        removals.passes = false;
+    }
+
+    /// The error about a removal, and that about one that is held.
+    pub(super) fn findings_of_removals(&self) -> impl Iterator<Item = Finding> {
+        let told = self.removals.removal.as_ref().map(|removal| {
+            removal.finding(
+                "no longer served",
+                "if that was not meant, restore what is gone; the error ends when the hosts are back, or after a day",
+            )
+        });
+        let held = self.removals.held.as_ref().map(|held| {
+            held.finding(
+                "served only because hosts.most-removed-at-once holds a change",
+                "restore what is gone, or let the change pass with `ingressd resume`",
+            )
+        });
+        told.into_iter().chain(held)
+    }
+}
+
+impl Removals {
+    /// What is lost when these objects take the place of what was confirmed.
+    fn by(&self, accepted: &[Accepted], cause: Cause, at: Instant) -> Option<Removal> {
+        let before = self.confirmed.as_ref()?;
+        let now = hosts(accepted);
+        let hosts: Hosts = before.difference(&now).cloned().collect();
+        (!hosts.is_empty()).then(|| Removal { hosts, of: before.len(), cause, at })
+    }
+}
+
+impl Removal {
+    fn is_large(&self) -> bool {
+        self.hosts.len() >= MANY && self.hosts.len() * 2 >= self.of
+    }
+
+    fn finding(&self, what: &str, remedy: &str) -> Finding {
+        let nginx = || Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+        let origin = Origin::object(&self.cause.object.clone().unwrap_or_else(nginx));
+        let hosts = count_of(self.hosts.len(), self.of, "host", "hosts");
+        Finding::new(Reason::HostsRemoved, origin, format!("{hosts} {what}: {}; {remedy}", self.cause.words))
+    }
+}
+
+impl Cause {
+    fn of(before: &Snapshot, now: &Snapshot) -> Self {
+        let gone =
+            |what: &str, id: &Arc<ObjectId>| Cause { object: Some(Arc::clone(id)), words: format!("{id} {what}") };
+        if let Some(class) = before.ingress_classes.iter().find(|class| !has(&now.ingress_classes, &class.id)) {
+            return gone("is gone", &class.id);
+        }
+        let changed = before.namespaces.iter().find(|known| {
+            now.namespaces.find(&known.id.namespace, &known.id.name).is_none_or(|found| found.version != known.version)
+        });
+        if let Some(namespace) = changed {
+            return gone("was changed or deleted", &namespace.id);
+        }
+        let gone = before.ingresses.iter().filter(|known| !has(&now.ingresses, &known.id)).count();
+        let words = match gone {
+            0 => "objects or settings were changed".to_owned(),
+            gone => format!(
+                "{} gone or no longer in a namespace that is served",
+                count(gone, "Ingress is", "Ingresses are")
+            ),
+        };
+        Cause { object: None, words }
+    }
+}
+
+fn has<K>(list: &List<K>, id: &ObjectId) -> bool {
+    list.find(&id.namespace, &id.name).is_some()
+}
+
+fn hosts(accepted: &[Accepted]) -> Hosts {
+    accepted.iter().flat_map(|accepted| accepted.hosts.iter().cloned()).collect()
+}
+
+/// Whether objects are gone or different that hosts depend on.
+fn may_remove(before: &Snapshot, now: &Snapshot) -> bool {
+    !before.ingress_classes.is(&now.ingress_classes)
+        || !before.namespaces.is(&now.namespaces)
+        || before.ingresses.iter().any(|known| !has(&now.ingresses, &known.id))
+}

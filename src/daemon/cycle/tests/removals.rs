@@ -1,0 +1,142 @@
+//! Changes that take many hosts away.
+
+use k8s_openapi::api::networking::v1::IngressClass;
+
+use super::*;
+
+/// Objects of one class, each with a host of its own, which are served while the class is there.
+#[derive(Default)]
+struct Hosts {
+    most: usize,
+    earlier: Option<BTreeSet<Arc<str>>>,
+    served: Vec<String>,
+}
+
+fn cluster(objects: usize, has_class: bool) -> Snapshot {
+    let names: Vec<_> = (0..objects).map(|number| format!("i{number:02}@1")).collect();
+    let mut snapshot = snapshot(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    if has_class {
+        snapshot.ingress_classes.edit().push(Stored {
+            id: Arc::new(ObjectId::new(Kind::IngressClass, "", "nginx")),
+            version: Version("1".into()),
+            object: Arc::new(IngressClass::default()),
+            published: None,
+            place: None,
+        });
+    }
+    snapshot
+}
+
+impl Stages for Hosts {
+    fn judge(&self, _: &Snapshot) -> Arc<str> {
+        "nginx".into()
+    }
+
+    fn make(&mut self, snapshot: &Snapshot) -> Product {
+        let served = snapshot.ingresses.iter().filter(|_| !snapshot.ingress_classes.is_empty());
+        let accepted = served.map(|stored| Accepted {
+            parts: 0,
+            id: Arc::clone(&stored.id),
+            version: stored.version.clone(),
+            hosts: vec![format!("{}.test", stored.id.name).into()],
+            routes: 1,
+            closed: 0,
+            served: 1,
+        });
+        let accepted: Vec<_> = accepted.collect();
+        self.served = accepted.iter().map(|accepted| accepted.id.name.to_string()).collect();
+        Product { accepted, ..Product::default() }
+    }
+
+    fn apply(&mut self, _: &FileSet) -> Outcome {
+        Outcome::Confirmed { generation: 1, test: TEST, reload: TEST, written: 1 }
+    }
+
+    fn most_removed(&self) -> usize {
+        self.most
+    }
+
+    fn hosts_of_earlier_run(&self) -> Option<BTreeSet<Arc<str>>> {
+        self.earlier.clone()
+    }
+
+    fn begin_weighing(&mut self) -> bool {
+        true
+    }
+
+    fn end_weighing(&mut self) {}
+
+    fn settle(&mut self, _: &Arc<Claims>) {}
+
+    fn stop_sharing(&mut self, _: &str) -> bool {
+        false
+    }
+
+    fn resume_sharing(&mut self) {}
+}
+
+fn told(report: &Report) -> Vec<(Kind, String)> {
+    let found = report.findings.iter().filter(|finding| finding.reason == Reason::HostsRemoved);
+    found.map(|finding| (finding.origin.object.kind, finding.note.split("; ").next().unwrap().to_owned())).collect()
+}
+
+fn words(kind: Kind, words: &str) -> Vec<(Kind, String)> {
+    vec![(kind, words.to_owned())]
+}
+
+#[test]
+fn a_class_that_is_deleted_is_one_error_until_the_hosts_are_back() {
+    let state = tempfile::tempdir().unwrap();
+    let (mut cycle, mut hosts) = (Cycle::open(state.path(), None).unwrap(), Hosts::default());
+    assert!(told(&cycle.turn(&cluster(20, true), &mut hosts)).is_empty());
+    let gone = words(Kind::IngressClass, "20 of 20 hosts are no longer served: IngressClass nginx is gone");
+    assert_eq!(told(&cycle.turn(&cluster(20, false), &mut hosts)), gone);
+    assert_eq!(told(&cycle.turn(&cluster(21, false), &mut hosts)), gone, "it is told on");
+    assert!(told(&cycle.turn(&cluster(20, true), &mut hosts)).is_empty());
+    // A few, or few of many, are what happens every day.
+    assert!(told(&cycle.turn(&cluster(11, true), &mut hosts)).is_empty());
+    let words = words(
+        Kind::Host,
+        "11 of 11 hosts are no longer served: 11 Ingresses are gone or no longer in a namespace that is served",
+    );
+    assert_eq!(told(&cycle.turn(&cluster(0, true), &mut hosts)), words);
+}
+
+#[test]
+fn what_went_while_the_daemon_was_away_is_told() {
+    let state = tempfile::tempdir().unwrap();
+    let earlier = Some((0..20).map(|number| format!("i{number:02}.test").into()).collect());
+    let mut hosts = Hosts { earlier, ..Hosts::default() };
+    let report = Cycle::open(state.path(), None).unwrap().turn(&cluster(20, false), &mut hosts);
+    assert_eq!(
+        told(&report),
+        words(Kind::Host, "20 of 20 hosts are no longer served: objects or settings were changed")
+    );
+}
+
+#[test]
+fn a_removal_is_held_until_the_administrator_lets_it_pass() {
+    let state = tempfile::tempdir().unwrap();
+    let (mut cycle, mut hosts) = (Cycle::open(state.path(), None).unwrap(), Hosts { most: 5, ..Hosts::default() });
+    cycle.turn(&cluster(20, true), &mut hosts);
+    assert!(!cycle.let_pass(), "nothing is held");
+    // As many as the settings allow go at once.
+    cycle.turn(&cluster(15, true), &mut hosts);
+    assert_eq!(hosts.served.len(), 15);
+    let held =
+        |why: &str| format!("15 of 15 hosts are served only because hosts.most-removed-at-once holds a change: {why}");
+    let report = cycle.turn(&cluster(15, false), &mut hosts);
+    let by_class = held("IngressClass nginx is gone");
+    assert_eq!((told(&report), hosts.served.len()), (words(Kind::IngressClass, &by_class), 15));
+    // Other changes are applied.
+    cycle.turn(&cluster(16, false), &mut hosts);
+    assert_eq!(hosts.served.len(), 16);
+    assert!(told(&cycle.turn(&cluster(16, true), &mut hosts)).is_empty(), "what was gone is back");
+    let report = cycle.turn(&cluster(1, true), &mut hosts);
+    assert!(told(&report)[0].1.contains("15 Ingresses are gone"), "{report:?}");
+    assert_eq!(hosts.served.len(), 16);
+    assert!(cycle.let_pass());
+    cycle.turn(&cluster(1, true), &mut hosts);
+    assert_eq!(hosts.served, ["i00"]);
+    assert!(!cycle.let_pass());
+}
