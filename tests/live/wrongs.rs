@@ -25,6 +25,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("TooManyPaths", "it takes more paths than an object has room for: src/translate/tests/hosts_and_paths.rs"),
     ("OverBudget", "it takes more than objects ask for: tests/end_to_end/budgets.rs"),
     ("NotStapled", "the settings of the tests ask for no answers: tests/end_to_end/stapling.rs"),
+    ("HostsRemoved", "it is about many objects: tests/end_to_end/hosts.rs"),
     ("NearBudget", "it is about the settings: src/translate/budget/tests.rs"),
     ("TooManyEndpoints", "it takes more pods than there are: src/translate/budget/endpoints.rs"),
     ("UnresolvedName", "names are not resolved where ExternalNameDisabled is found: a test of its own"),
