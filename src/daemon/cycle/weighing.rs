@@ -186,18 +186,26 @@ impl Cycle {
                 tracing::warn!("ingressd searches among {} changed objects of {namespace}", suspects.len());
                 // Between two weighings others have as much time.
                 self.stragglers.too_much(namespace, cost, self.now);
-                self.weighings.of_namespace.insert(Arc::clone(namespace), Search::new(words, suspects));
+                let search = Search { spent: cost, ..Search::new(words, suspects) };
+                self.weighings.of_namespace.insert(Arc::clone(namespace), search);
             }
         }
     }
 
-    /// Forgets the searches among objects that changed since, or that nginx took meanwhile.
+    /// Forgets the searches among objects that changed since, or that nginx took meanwhile. Who
+    /// changes them pays for the search so far: else it would begin again and again without its
+    /// longer pause.
     pub(super) fn forget_searches(&mut self, snapshot: &Snapshot) {
         let is_same = |(id, version): &Changed| objects::version(snapshot, id) == Some(version);
-        let stragglers = &self.stragglers;
-        self.weighings
-            .of_namespace
-            .retain(|namespace, search| stragglers.has(namespace) && search.bisection.everybody().all(is_same));
+        let stragglers = &mut self.stragglers;
+        self.weighings.of_namespace.retain(|namespace, search| {
+            let is_known = stragglers.has(namespace);
+            let stays = is_known && search.bisection.everybody().all(is_same);
+            if is_known && !stays {
+                stragglers.too_much(namespace, search.spent * REST, self.now);
+            }
+            stays
+        });
     }
 
     fn convict_heavy(&mut self, words: &str, guilty: &[Arc<ObjectId>], snapshot: &Snapshot) {

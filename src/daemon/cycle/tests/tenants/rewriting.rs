@@ -107,3 +107,25 @@ fn a_namespace_with_many_refused_versions_is_like_all_others_a_minute_later() {
     assert_eq!(cycle.turn(&all(2, 5), &mut tenants).attempts, 1);
     assert_eq!(tenants.running(), ["evil/good@5", "victim/a@5"]);
 }
+
+/// Each new version ends the search among the namespace's objects, which then begins again.
+#[test]
+fn a_namespace_that_rewrites_what_is_too_much_takes_a_tenth_of_the_time() {
+    let state = tempfile::tempdir().unwrap();
+    let slow = Duration::from_secs(18);
+    let costs = (1..2000).map(|version| (format!("evil/a@{version}"), 200)).collect();
+    let mut tenants = Tenants { costs, slow, ..Tenants::default() };
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
+    cycle.turn(&cluster(&["evil/a@0", "evil/b@0", "victim/a@0"]), &mut tenants);
+    let (began, mut weighed) = (tenants.now, 0);
+    for version in 1..2000 {
+        let all = ["evil/a", "evil/b", "victim/a"].map(|name| format!("{name}@{version}"));
+        tenants.applied.clear();
+        cycle.turn(&cluster(&all), &mut tenants);
+        assert!(tenants.running().contains(&all[2]), "{version}");
+        weighed += tenants.applied.iter().filter(|applied| applied.contains(&all[0])).count();
+        tenants.now += Duration::from_secs(1);
+    }
+    let share = weighed as f64 * slow.as_secs_f64() / (tenants.now - began).as_secs_f64();
+    assert!(weighed > 3 && share < 0.15, "{weighed} {share}");
+}
