@@ -156,7 +156,8 @@ impl Pipeline {
             system,
         )?
         .with_steps(Steps::of_environment());
-        survey.capabilities.temporary.iter().for_each(|temporary| remove_abandoned_caches(temporary));
+        let temporary = survey.capabilities.temporary.iter();
+        temporary.for_each(|temporary| remove_abandoned_caches(temporary, &settings.apply.root));
         let Memory { translator, renderer, .. } = Memory::under(settings, &options, memory);
         Ok(Pipeline {
             translator,

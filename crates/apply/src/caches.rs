@@ -6,14 +6,15 @@ use std::path::Path;
 use ingressd_nginx::answer_memory;
 
 /// Removes the folders below nginx's temporary ones that have the name of such a root, and nothing
-/// else. A root whose parent cannot be seen may be hidden from this process, or not mounted.
-pub fn remove_abandoned(temporary: &Path) {
+/// else. A root elsewhere than beside this daemon's own may be hidden from it by its unit, which
+/// has a `/tmp` and a `/root` of its own, or not mounted.
+pub fn remove_abandoned(temporary: &Path, own: &Path) {
     let Ok(entries) = fs::read_dir(temporary) else { return };
     for entry in entries.flatten() {
         let root = entry.file_name().to_str().and_then(answer_memory::root_of);
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let is_gone = |root: &Path| {
-            root.parent().is_some_and(Path::is_dir) && fs::symlink_metadata(root).is_err_and(|error| is_missing(&error))
+            root.parent() == own.parent() && fs::symlink_metadata(root).is_err_and(|error| is_missing(&error))
         };
         if let Some(root) = root.filter(|root| is_folder && is_gone(root)) {
             let path = entry.path();
@@ -37,9 +38,11 @@ mod tests {
     fn only_folders_of_roots_that_are_gone_are_removed() {
         let host = tempfile::tempdir().unwrap();
         let (temporary, there) = (host.path().join("var"), host.path().join("ingressd"));
-        let (gone, hidden) = (host.path().join("ingressd-blue"), host.path().join("unmounted/ingressd"));
+        let (gone, hidden) = (host.path().join("ingressd-blue"), host.path().join("tmp/ingressd"));
         let other = host.path().join("other");
-        [&temporary, &there, &other].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+        // The unit's own folder is there, and the root in that of the host is not seen.
+        let hiding = host.path().join("tmp");
+        [&temporary, &there, &other, &hiding].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
         let of = |root: &Path| temporary.join(answer_memory::folder_of(root).unwrap());
         for folder in [of(&there), of(&gone), of(&hidden), temporary.join("proxy"), temporary.join("ingressd-mine")] {
             fs::create_dir(&folder).unwrap();
@@ -49,7 +52,7 @@ mod tests {
         // A link is not followed, and a file is no folder.
         std::os::unix::fs::symlink(&other, of(&host.path().join("link"))).unwrap();
         fs::write(of(&host.path().join("file")), "").unwrap();
-        remove_abandoned(&temporary);
+        remove_abandoned(&temporary, &there);
         assert!(!of(&gone).exists());
         assert!(
             [of(&there), of(&hidden), temporary.join("proxy"), temporary.join("ingressd-mine")]
