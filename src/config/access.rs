@@ -53,6 +53,14 @@ pub const ROWS: &[Row] = &[
         },
     },
     Row {
+        key: "access.shared-services",
+        scope: Scope::Upstream,
+        form: Form::List,
+        default: "[]",
+        doc: "Services that objects of all namespaces may use in `auth-url`, `mirror-target` and Services of type ExternalName, each as `namespace/name`, for example `[\"infra/oauth2-proxy\"]`. Secrets and ConfigMaps of other namespaces stay closed, which `cross-namespace` would open.",
+        set: |settings, value| put(&mut settings.translate.shared_services, value),
+    },
+    Row {
         key: "access.trusted-proxies",
         scope: Scope::Server,
         form: Form::List,

@@ -76,11 +76,12 @@ const BEHAVIOURS: &[(&str, Compared)] = &[
             "",
         ),
     ),
+    ("`appProtocol` of a Service, in classes of the dialect ingress-nginx", Compared::Equal),
     (
-        "`appProtocol` of a Service",
+        "`appProtocol` of a Service, in classes of the specification's dialect",
         Compared::Different(
             "It sets the protocol towards the backend where no annotation does.",
-            "set backend-protocol, or remove appProtocol",
+            "set backend-protocol, or `upstreams.app-protocol` to off",
         ),
     ),
     (

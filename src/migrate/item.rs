@@ -173,10 +173,6 @@ impl Item {
         };
         let (why, remedy) = match verdict {
             Verdict::Equal => (finding.printable_note(), String::new()),
-            // The key counts all the same: only this of it is so.
-            _ if finding.reason == Reason::UnsupportedKey && known.is_served => {
-                (known.compared.words().0.to_owned(), finding.printable_note())
-            }
             _ => (finding.reason.row().effect.to_owned(), finding.printable_note()),
         };
         Some(Item { name: name.to_owned(), value: value.to_owned(), verdict, why, remedy, ..Item::default() })

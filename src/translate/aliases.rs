@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::site::younger;
+use super::site::{self, younger};
 use super::{HostAliases, Limits, Reading, host, order};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, HostName, ObjectId, Origin, ServerName};
-use ingressd_objects::{Ingress, IngressRule, IngressTls, Snapshot, Stored};
+use ingressd_model::{Field, HostName, ObjectId, Origin, ServerName, UrlPath};
+use ingressd_objects::{Ingress, IngressPath, IngressRule, IngressTls, Snapshot, Stored};
 
 /// A snapshot with copied rules.
 #[derive(Debug)]
@@ -21,6 +21,9 @@ pub struct Expanded {
     /// The number of rules that each object has itself, and the field that the copies come from.
     fields: HashMap<Arc<ObjectId>, (u16, Origin)>,
 }
+
+/// The objects that have rules for hosts, by namespace.
+type NamedHosts<'n> = BTreeMap<(&'n str, ServerName), &'n Arc<ObjectId>>;
 
 /// An Ingress with its options about host names.
 pub type Named<'a> = (&'a Stored<Ingress>, &'a Reading);
@@ -52,13 +55,15 @@ impl Expanded {
             }
         }
         let mut expanded = Expanded { snapshot: snapshot.clone(), fields: HashMap::new() };
-        let of_rules = |(stored, ..): &Named<'_>| {
-            let namespace = Arc::clone(&stored.id.namespace);
-            hosts(stored).map(move |name| (Arc::clone(&namespace), name)).collect::<Vec<_>>()
-        };
         // A canary names no host.
         let naming = objects.iter().filter(|(_, reading)| reading.canary.is_none());
-        let named: BTreeSet<(Arc<str>, ServerName)> = naming.flat_map(of_rules).collect();
+        let mut named = NamedHosts::new();
+        for (stored, _) in naming {
+            // A solver of cert-manager takes its path only.
+            for name in rules(stored).iter().filter(|rule| !takes_challenges_only(rule)).filter_map(name_of) {
+                named.entry((&stored.id.namespace, name)).or_insert(&stored.id);
+            }
+        }
         let edited = expanded.snapshot.ingresses.edit();
         let mut room = Room { limits, used: BTreeMap::new() };
         let mut objects: Vec<_> = objects.iter().map(|(stored, ..)| *stored).collect();
@@ -98,7 +103,19 @@ fn rules(stored: &Stored<Ingress>) -> &[IngressRule] {
 }
 
 fn hosts(stored: &Stored<Ingress>) -> impl Iterator<Item = ServerName> {
-    rules(stored).iter().filter_map(|rule| host::server_name(rule.host.as_deref()?).ok())
+    rules(stored).iter().filter_map(name_of)
+}
+
+fn name_of(rule: &IngressRule) -> Option<ServerName> {
+    host::server_name(rule.host.as_deref()?).ok()
+}
+
+fn takes_challenges_only(rule: &IngressRule) -> bool {
+    let is_challenge = |path: &IngressPath| {
+        let path = path.path.as_deref().and_then(|path| UrlPath::new(path).ok());
+        path.is_some_and(|path| site::is_challenge(&path))
+    };
+    !rule.paths.is_empty() && rule.paths.iter().all(is_challenge)
 }
 
 /// The copied rules of an object, each with the field that names the alias. A name for which the
@@ -106,13 +123,13 @@ fn hosts(stored: &Stored<Ingress>) -> impl Iterator<Item = ServerName> {
 fn further_rules(
     stored: &Stored<Ingress>,
     decided: &BTreeMap<(&str, ServerName), (&Stored<Ingress>, &HostAliases)>,
-    named: &BTreeSet<(Arc<str>, ServerName)>,
+    named: &NamedHosts<'_>,
     room: &mut Room<'_>,
     findings: &mut Vec<Finding>,
 ) -> Vec<(IngressRule, ServerName, Origin)> {
     let own: BTreeSet<ServerName> = hosts(stored).collect();
-    let is_named =
-        |alias: &ServerName| own.contains(alias) || named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
+    let namespace = &*stored.id.namespace;
+    let other = |alias: &ServerName| named.get(&(namespace, alias.clone())).filter(|_| !own.contains(alias));
     let paths = |rule: &IngressRule| rule.paths.len() as u64;
     let mut further = Vec::new();
     let mut sum: u64 = rules(stored).iter().map(paths).sum();
@@ -120,9 +137,13 @@ fn further_rules(
         let Some(name) = rule.host.as_deref().and_then(|written| host::server_name(written).ok()) else { continue };
         let Some((_, aliases)) = decided.get(&(&*stored.id.namespace, name.clone())) else { continue };
         let has_room = aliases.weight == 0 || room.take(&stored.id.namespace, aliases, findings);
+        findings.extend(aliases.names.iter().filter_map(|alias| {
+            let note = site::displaced(other(alias)?, "the alias", &host::written(alias));
+            Some(Finding::new(Reason::HostRuleConflict, aliases.origin.clone(), note))
+        }));
         let counts = |alias: &&ServerName| match alias {
             ServerName::Expression(_) => has_room,
-            alias => !is_named(alias),
+            alias => !own.contains(alias) && other(alias).is_none(),
         };
         for alias in aliases.names.iter().filter(counts) {
             // An object with so many is refused as it is.

@@ -10,7 +10,7 @@ use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::value::{ClusterName, ExternalName, ServiceAddress, excerpt};
-use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
+use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds, service};
 use ingressd_model::finding::Reason;
 use ingressd_model::{
     BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream,
@@ -102,9 +102,12 @@ struct Located<'a> {
 #[derive(Clone, Copy)]
 enum Way<'a> {
     Mode(EndpointMode, &'a ServicePort),
-    /// By the DNS name of the Service, on this port.
+    /// By the `externalName` of the Service, on this port.
     Name(&'a str, u16),
 }
+
+/// The protocol of a port (`appProtocol`) that WebSockets cannot pass, although they may be meant.
+const WITHOUT_WEBSOCKETS: &str = "kubernetes.io/h2c";
 
 impl Located<'_> {
     fn mode_name(&self) -> &'static str {
@@ -253,7 +256,7 @@ impl<'a> Backends<'a> {
         let located =
             self.locate(reference, transport, notes).map_err(|(reason, note)| notes.push((reason, note.into())));
         let located = located.ok()?;
-        let endpoints = self.endpoints(&located, notes).unwrap_or_else(|(reason, note)| {
+        let endpoints = self.endpoints(&located, reference, transport, notes).unwrap_or_else(|(reason, note)| {
             notes.push((reason, note.into()));
             Vec::new()
         });
@@ -272,14 +275,34 @@ impl<'a> Backends<'a> {
         notes: &mut Vec<Note>,
     ) -> Result<Upstream, (Reason, String)> {
         let located = self.locate(reference, Transport::Tcp, notes)?;
-        let id = id(reference, &located);
-        let found = self.endpoints(&located, notes);
+        let protocol = reference.protocol.or_else(|| self.protocol_of_port(reference, &located, notes));
+        let id = id(reference, &located, protocol.unwrap_or(Protocol::Http));
+        let found = self.endpoints(&located, reference, Transport::Tcp, notes);
         let mut endpoints = self.found(&id, found, notes);
         if reference.balance.is_some() {
             even_out(&mut endpoints);
         }
         let uid = located.service.object.uid.as_deref().filter(|_| id.naming_cookie().is_some()).map(Arc::from);
         Ok(Upstream { id, origin: Origin::object(&located.service.id), endpoints, uid })
+    }
+
+    /// The protocol that the port names, where that counts.
+    fn protocol_of_port(
+        &self,
+        reference: &BackendReference<'_>,
+        located: &Located<'_>,
+        notes: &mut Vec<Note>,
+    ) -> Option<Protocol> {
+        let port = located.port.filter(|_| self.options.heeds_app_protocol(reference.dialect))?;
+        if port.application.as_deref() == Some(WITHOUT_WEBSOCKETS) {
+            let note = format!(
+                "requests go to Service {:?} by HTTP/2, because appProtocol of its port {} is {WITHOUT_WEBSOCKETS}, so \
+                 WebSockets cannot pass; where clients open some, set backend-protocol: HTTP",
+                reference.service, port.number
+            );
+            notes.push((Reason::WithoutWebSockets, note.into()));
+        }
+        port::protocol(port)
     }
 
     /// The endpoints of an upstream; none, with the note that says why, where none were found.
@@ -319,15 +342,15 @@ impl<'a> Backends<'a> {
                     format!("Service {name:?} is of type ExternalName, which the administrator has switched off");
                 return Err((Reason::ExternalNameDisabled, note));
             }
-            // A Service without ports accepts any port number.
-            let has_ports = !service.object.ports.is_empty();
-            let number = match (port, &reference.port) {
-                (Some(port), _) => port::number(port.number),
-                (None, PortReference::Number(number)) if !has_ports => Some(*number),
+            // A Service without ports accepts any port number, in ingress-nginx also one with ports.
+            let accepts_any = service.object.ports.is_empty() || reference.dialect == Dialect::IngressNginx;
+            let numbers = match (port, &reference.port) {
+                (Some(port), _) => port::outside(port).map(|outside| (port.number, outside)),
+                (None, PortReference::Number(number)) if accepts_any => Some((i32::from(*number), *number)),
                 _ => None,
             };
-            let number = number.ok_or_else(missing_port)?;
-            return Ok(Located { service, number: number.into(), port, way: Way::Name(host, number) });
+            let (number, outside) = numbers.ok_or_else(missing_port)?;
+            return Ok(Located { service, number, port, way: Way::Name(host, outside) });
         }
         let port = port.ok_or_else(missing_port)?;
         let has_address = service.object.cluster_address.is_some();
@@ -339,11 +362,65 @@ impl<'a> Backends<'a> {
         Ok(Located { service, number: port.number, port: Some(port), way: Way::Mode(mode, port) })
     }
 
-    fn endpoints(&mut self, located: &Located<'a>, notes: &mut Vec<Note>) -> Result<Vec<Endpoint>, (Reason, String)> {
-        match located.way {
-            Way::Mode(mode, port) => self.endpoints_by(located.service, port, mode, notes),
-            Way::Name(host, number) => self.endpoints_of(located.service, host, number, notes),
+    fn endpoints(
+        &mut self,
+        located: &Located<'a>,
+        reference: &BackendReference<'a>,
+        transport: Transport,
+        notes: &mut Vec<Note>,
+    ) -> Result<Vec<Endpoint>, (Reason, String)> {
+        let (host, number) = match located.way {
+            Way::Mode(mode, port) => return self.endpoints_by(located.service, port, mode, notes),
+            Way::Name(host, number) => (host, number),
+        };
+        let Some(next) = self.named_service(located.service, host)? else {
+            return self.endpoints_of(located.service, host, number, notes);
+        };
+        let (namespace, service) = (&*next.id.namespace, &*next.id.name);
+        let port = PortReference::Number(number);
+        let reference = BackendReference { namespace, service, port, ..reference.clone() };
+        let located = self.locate(&reference, transport, notes)?;
+        self.endpoints(&located, &reference, transport, notes)
+    }
+
+    /// The Service with endpoints of its own that an `externalName` is the name of, if it is one of
+    /// this cluster; DNS need not be asked. An error where the name may not be used.
+    fn named_service(
+        &mut self,
+        service: &'a Stored<Service>,
+        host: &str,
+    ) -> Result<Option<&'a Stored<Service>>, (Reason, String)> {
+        let own = &*service.id.namespace;
+        let name = host.trim_end_matches('.').to_ascii_lowercase();
+        let Some(within) = ClusterName::of(&name, &self.options.cluster_domain) else { return Ok(None) };
+        let next = match within {
+            ClusterName::Service { name, namespace } => self.service(namespace, name),
+            ClusterName::Other { .. } => None,
+        };
+        let is_foreign = within.namespace() != Some(own);
+        // DNS follows a chain of such Services to wherever it leads.
+        let is_chain = next.is_some_and(|next| next.object.external_name.is_some());
+        let is_allowed = match within {
+            ClusterName::Service { name, namespace } if is_foreign => {
+                self.options.may_use_service(own, namespace, name)
+            }
+            _ => self.options.cross_namespace || !(is_foreign || is_chain),
+        };
+        if !is_allowed {
+            let subject = format!("externalName {} of Service {:?}: ", excerpt(host), service.id.name);
+            let note = match within {
+                _ if !is_foreign => "it is the name of another Service of type ExternalName, which the administrator \
+                    does not allow (`cross-namespace`); name a Service of this namespace with pods in the Ingress"
+                    .to_owned(),
+                ClusterName::Service { name, namespace } => service::refusal(namespace, name),
+                ClusterName::Other { .. } => "it is a name of another namespace of the cluster, which the \
+                    administrator does not allow (`cross-namespace`); name a Service of this namespace with pods in \
+                    the Ingress"
+                    .to_owned(),
+            };
+            return Err((Reason::CrossNamespace, format!("{subject}{note}")));
         }
+        Ok(next.filter(|_| !is_chain))
     }
 
     fn endpoints_by(
@@ -413,22 +490,7 @@ impl<'a> Backends<'a> {
         let addresses = match ExternalName::read(host).map_err(refused)? {
             ExternalName::Address(address) => vec![address],
             ExternalName::Name(host) => {
-                let namespace = &service.id.namespace;
-                let within = ClusterName::of(host.as_str(), &self.options.cluster_domain);
-                let is_foreign = within.is_some_and(|within| within.namespace() != Some(&**namespace));
-                // DNS follows a chain of such Services to wherever it leads.
-                let is_chain = matches!(within, Some(ClusterName::Service { name, namespace })
-                    if self.service(namespace, name).is_some_and(|next| next.object.external_name.is_some()));
-                if (is_foreign || is_chain) && !self.options.cross_namespace {
-                    let whose = match is_foreign {
-                        true => "another namespace of the cluster",
-                        false => "another Service of type ExternalName",
-                    };
-                    let note = "which the administrator does not allow (`cross-namespace`); name a Service of this \
-                        namespace with pods in the Ingress";
-                    return Err((Reason::CrossNamespace, format!("{subject}it is a name of {whose}, {note}")));
-                }
-                self.names.push((host.clone(), Arc::clone(namespace)));
+                self.names.push((host.clone(), Arc::clone(&service.id.namespace)));
                 self.resolved(&host, &subject, notes)?
             }
         };
@@ -471,10 +533,9 @@ impl<'a> Backends<'a> {
 
 /// The number identifies the port, however a rule names it, so that two names of one port share an
 /// upstream.
-fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
+fn id(reference: &BackendReference<'_>, located: &Located<'_>, protocol: Protocol) -> UpstreamId {
     let ObjectId { namespace, name, .. } = &*located.service.id;
     let (namespace, service) = (Arc::clone(namespace), Arc::clone(name));
-    let protocol = reference.protocol.or_else(|| located.port.and_then(port::protocol)).unwrap_or(Protocol::Http);
     let (port, mode) = (located.number.to_string().into(), located.mode_name());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
     let tls = tls.filter(|_| protocol.has_tls());

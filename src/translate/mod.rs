@@ -89,6 +89,7 @@ use self::server::Servers;
 use self::site::{ClaimingObjects, Refusals, Sites};
 use self::subject::{Subject, Withheld};
 use self::tls::Tls;
+use self::tls_entries::Entries;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     AccessList, Authority, Behaviour, Forwarded, HostName, Listener, Model, ObjectId, Origin, Passthrough,
@@ -236,7 +237,8 @@ impl Translator {
             || memory.certificates.prepare(named.chain(default)),
         );
         let Sites { sites, claims, ends, refusals, outsiders } = sites;
-        tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
+        let mut entries = Entries::new(snapshot, &memory.certificates);
+        tls_idle::tell(&subjects, &sites, &outsiders, (snapshot, &mut entries), &mut findings);
         challenges::tell(&subjects, &sites, (snapshot, &claims, options), &mut findings);
         translation.claims = Claims::with_ports(claims, ports.holders);
 

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::tables;
-use super::value::ExternalName;
-use super::{Options, class};
+use super::value::{ExternalName, ServiceAddress};
+use super::{Options, class, service};
 use ingressd_model::HostName;
 use ingressd_objects::{Ingress, Snapshot};
 
@@ -60,25 +60,31 @@ pub struct ChosenNames {
 impl Wanted {
     /// The names that a translation of this snapshot may need.
     pub fn of(snapshot: &Snapshot, options: &Options) -> Self {
-        let mut wanted = Wanted::of_authentication(snapshot, options);
-        if !options.external_names {
-            return wanted;
-        }
-        let mut external = BTreeMap::<&Arc<str>, HashMap<&str, (HostName, bool)>>::new();
-        for stored in snapshot.services.iter() {
+        let mut wanted = Wanted::default();
+        let mut external = BTreeMap::<Arc<str>, HashMap<&str, (HostName, bool)>>::new();
+        for stored in snapshot.services.iter().filter(|_| options.external_names) {
             let read = stored.object.external_name.as_deref().map(ExternalName::read);
             if let Some(Ok(ExternalName::Name(name))) = read {
-                external.entry(&stored.id.namespace).or_default().insert(&stored.id.name, (name, false));
+                external.entry(Arc::clone(&stored.id.namespace)).or_default().insert(&stored.id.name, (name, false));
             }
         }
-        if external.is_empty() {
-            return wanted;
-        }
-        let mut refer = |namespace: &Arc<str>, service: &str| {
+        let mut refer = |namespace: &str, service: &str| {
             if let Some((_, is_referred)) = external.get_mut(namespace).and_then(|services| services.get_mut(service)) {
                 *is_referred = true;
             }
         };
+        for (address, namespace) in tables::services_by_url(snapshot, options) {
+            match service::in_cluster(&address, &options.cluster_domain).as_deref() {
+                Ok(ServiceAddress::Name(name, _)) => {
+                    wanted.referred.entry(name.clone()).or_default().insert(Arc::clone(namespace));
+                }
+                Ok(ServiceAddress::Service { namespace, name, .. }) => refer(namespace, name),
+                Ok(ServiceAddress::SameHost | ServiceAddress::Address(..)) | Err(_) => {}
+            }
+        }
+        for claim in tables::claims_on_ports(snapshot, &options.streams, &mut Vec::new()) {
+            refer(claim.namespace, claim.service);
+        }
         for stored in snapshot.ingresses.iter() {
             if class::select(stored, snapshot, options).is_ok() {
                 services(&stored.object).for_each(|service| refer(&stored.id.namespace, service));
@@ -90,24 +96,17 @@ impl Wanted {
         for (namespace, services) in external {
             for (name, is_referred) in services.into_values() {
                 let names = if is_referred { &mut wanted.referred } else { &mut wanted.others };
-                names.entry(name).or_default().insert(Arc::clone(namespace));
+                names.entry(name).or_default().insert(Arc::clone(&namespace));
             }
         }
         wanted
     }
 
-    /// The names of authentication services that objects of our classes or the administrator name.
-    fn of_authentication(snapshot: &Snapshot, options: &Options) -> Self {
-        let mut wanted = Wanted::default();
-        for (name, namespace) in tables::hosts_of_services(snapshot, options) {
-            wanted.referred.entry(name).or_default().insert(Arc::clone(namespace));
-        }
-        wanted
-    }
-
-    /// The same, reduced to the names that are served.
+    /// The same, where those that are referred to are the names that are served: a snippet refers to
+    /// Services, too.
     pub fn of_served(mut self, served: &BTreeMap<HostName, Namespaces>) -> Self {
-        for (name, namespaces) in std::mem::take(&mut self.referred) {
+        let (referred, others) = (std::mem::take(&mut self.referred), std::mem::take(&mut self.others));
+        for (name, namespaces) in referred.into_iter().chain(others) {
             let is_served = |namespace: &Arc<str>| served.get(&name).is_some_and(|served| served.contains(namespace));
             let (of_served, rest): (Namespaces, Namespaces) = namespaces.into_iter().partition(is_served);
             for (names, namespaces) in [(&mut self.referred, of_served), (&mut self.others, rest)] {
@@ -147,7 +146,7 @@ impl Wanted {
 fn services(ingress: &Ingress) -> impl Iterator<Item = &str> {
     let paths = ingress.rules.iter().flat_map(|rule| &rule.paths).map(|path| &path.backend);
     let backends = ingress.default_backend.as_deref().into_iter().chain(paths);
-    backends.filter_map(|backend| backend.service.as_deref())
+    backends.filter_map(|backend| backend.service.as_deref()).chain(tables::default_backend(ingress))
 }
 
 #[cfg(test)]

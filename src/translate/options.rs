@@ -162,6 +162,11 @@ pub struct Options {
     pub local_upstreams: bool,
     /// Whether references may name other namespaces.
     pub cross_namespace: bool,
+    /// Services that objects of all namespaces may use, by namespace and name.
+    pub shared_services: Vec<(Arc<str>, Arc<str>)>,
+    /// Whether `appProtocol` of Services counts: `None` follows the dialect (ingress-nginx ignores
+    /// it, the specification does not).
+    pub app_protocol: Option<bool>,
     /// Addresses of this host and of other edge nodes, each with a port of our own listeners; none
     /// of them may be an upstream.
     pub own_addresses: Vec<SocketAddr>,
@@ -236,6 +241,17 @@ impl Options {
         self.default_backend.is_none() || self.is_catch_all(namespace)
     }
 
+    /// Whether objects of a namespace may use a Service of this namespace and name.
+    pub fn may_use_service(&self, own: &str, namespace: &str, name: &str) -> bool {
+        let is_named = |(of, named): &(Arc<str>, Arc<str>)| **of == *namespace && **named == *name;
+        own == namespace || self.cross_namespace || self.shared_services.iter().any(is_named)
+    }
+
+    /// Whether `appProtocol` of Services counts for objects of a dialect.
+    pub fn heeds_app_protocol(&self, dialect: Dialect) -> bool {
+        self.app_protocol.unwrap_or(dialect == Dialect::Specification)
+    }
+
     /// Whether the administrator names the namespace for unknown hosts.
     pub fn is_catch_all(&self, namespace: &str) -> bool {
         self.catch_all.iter().any(|named| **named == *namespace)
@@ -275,6 +291,8 @@ impl Options {
             cluster_domain: Arc::default(),
             local_upstreams: false,
             cross_namespace: false,
+            shared_services: Vec::new(),
+            app_protocol: None,
             own_addresses: Vec::new(),
             own_upstreams: Vec::new(),
             own_ports: Vec::new(),

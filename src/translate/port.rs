@@ -74,6 +74,16 @@ pub fn of_slice(slice: &Endpoints, port: &ServicePort) -> Option<u16> {
     }
 }
 
+/// The port of the host that a Service of type ExternalName names: its target port where that is a
+/// number, else its own.
+pub fn outside(port: &ServicePort) -> Option<u16> {
+    let target = match port.target {
+        Some(TargetPort::Number(target)) => number(target),
+        _ => None,
+    };
+    target.or_else(|| number(port.number))
+}
+
 /// The protocol of the application behind the port, by `appProtocol`.
 pub fn protocol(port: &ServicePort) -> Option<Protocol> {
     match port.application.as_deref()? {

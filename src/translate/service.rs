@@ -17,7 +17,7 @@ pub type Fault = (Reason, Arc<str>);
 pub type Target = Result<UpstreamId, Fault>;
 
 /// The address, which is that of a Service where the name is one of this cluster's.
-fn in_cluster<'r>(address: &'r ServiceAddress, domain: &str) -> Result<Cow<'r, ServiceAddress>, Fault> {
+pub fn in_cluster<'r>(address: &'r ServiceAddress, domain: &str) -> Result<Cow<'r, ServiceAddress>, Fault> {
     let ServiceAddress::Name(name, port) = address else { return Ok(Cow::Borrowed(address)) };
     match ClusterName::of(name.as_str(), domain) {
         None => Ok(Cow::Borrowed(address)),
@@ -26,6 +26,14 @@ fn in_cluster<'r>(address: &'r ServiceAddress, domain: &str) -> Result<Cow<'r, S
         }
         Some(ClusterName::Other { .. }) => Err((Reason::CrossNamespace, OF_POD.into())),
     }
+}
+
+/// Why a Service of another namespace is not used.
+pub fn refusal(namespace: &str, name: &str) -> String {
+    format!(
+        "Service {name:?} is in another namespace, {namespace:?}, and the administrator does not allow its use; use a \
+         Service of this namespace, or have the administrator list \"{namespace}/{name}\" in `access.shared-services`"
+    )
 }
 
 /// The upstream of a service; findings about an existing one are added.
@@ -40,10 +48,8 @@ pub fn resolve<'a>(
         ServiceAddress::SameHost => return Err((Reason::MissingService, "it has no host".into())),
         ServiceAddress::Service { namespace, name, port } => {
             let is_foreign = namespace != own && !requested.is_everywhere;
-            if is_foreign && !servers.options.cross_namespace {
-                let note =
-                    "its Service is in another namespace, which the administrator does not allow (`cross-namespace`)";
-                return Err((Reason::CrossNamespace, note.into()));
+            if is_foreign && !servers.options.may_use_service(own, namespace, name) {
+                return Err((Reason::CrossNamespace, refusal(namespace, name).into()));
             }
             // The Service in the snapshot, which lives long enough.
             let Some(service) = servers.backends.service(namespace, name) else {

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::annotation::{self, Context, NotedOptions, Row};
-use super::ingress_nginx::{external_authentication, mirror, snippet};
+use super::ingress_nginx::{errors, external_authentication, mirror, snippet};
+use super::value::ServiceAddress;
 use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
-use ingressd_model::{Effective, HostName, Kind, ObjectId, WrittenAt};
+use ingressd_model::{Effective, Kind, ObjectId, WrittenAt};
 use ingressd_objects::{Ingress, Snapshot, Stored, StringMap};
 
 pub use super::annotation::{Basis, Change, Scope, Table, Trust};
@@ -41,7 +42,9 @@ pub fn effective_annotations(
     let (object, namespace, table) = (&stored.id, &*id.namespace, rule.annotations);
     let (dialect, noted) = (rule.dialect, &NotedOptions::new(options));
     let context = Context { object, namespace, dialect, table, snapshot, options: noted };
+    let is_canary = annotation::read(&context, annotations).canary.is_some();
     let rows = table.rows().filter(|row| row.is_served() || row.is_allowed_somewhere(options));
+    let rows = rows.filter(|row| row.counts_on_canary || !is_canary);
     let found = rows.filter_map(|row| {
         let effective = annotation::effective(&context, annotations, row.key, settings)?;
         // Alone it has no effect.
@@ -80,23 +83,33 @@ pub fn judge_default(default: &DefaultValue, under: &Options) -> Reading {
     annotation::judge(&ANNOTATIONS, Dialect::IngressNginx, default, under)
 }
 
-/// Extracts the DNS name from a value.
-type NameOf = fn(&str) -> Option<HostName>;
+/// Extracts the address of a service from a value.
+type AddressOf = fn(&str) -> Option<ServiceAddress>;
 
 /// The annotations that name services by URLs.
-const SERVICES: [(&str, NameOf); 2] =
-    [(external_authentication::FULL_KEY, external_authentication::name), (mirror::FULL_KEY, mirror::name)];
+const SERVICES: [(&str, AddressOf); 2] =
+    [(external_authentication::FULL_KEY, external_authentication::address), (mirror::FULL_KEY, mirror::address)];
 
-/// The hosts of services that objects of our classes or the administrator name by URLs, with the
-/// namespaces.
-pub fn hosts_of_services<'a>(snapshot: &'a Snapshot, options: &'a Options) -> Vec<(HostName, &'a Arc<str>)> {
+/// The addresses of services that objects of our classes or the administrator name by URLs, with
+/// the namespaces.
+pub fn services_by_url<'a>(
+    snapshot: &'a Snapshot,
+    options: &'a Options,
+) -> impl Iterator<Item = (ServiceAddress, &'a Arc<str>)> {
     let everywhere = options.defaults.iter().filter(|default| default.key == external_authentication::KEY);
-    let everywhere = everywhere
-        .filter_map(|default| Some((external_authentication::name(&default.value)?, &default.origin.object.namespace)));
-    let of_objects = snapshot.ingresses.iter().flat_map(|stored| {
-        // The annotation is a key of the table in both dialects.
-        let names = SERVICES.iter().filter_map(move |(key, name)| name(stored.object.annotations.get(key)?));
-        names.filter(|_| class::select(stored, snapshot, options).is_ok()).map(|name| (name, &stored.id.namespace))
+    let everywhere = everywhere.filter_map(|default| {
+        Some((external_authentication::address(&default.value)?, &default.origin.object.namespace))
     });
-    everywhere.chain(of_objects).collect()
+    let of_objects = snapshot.ingresses.iter().flat_map(move |stored| {
+        // The annotation is a key of the table in both dialects.
+        let all = SERVICES.iter().filter_map(move |(key, address)| address(stored.object.annotations.get(key)?));
+        all.filter(move |_| class::select(stored, snapshot, options).is_ok())
+            .map(move |address| (address, &stored.id.namespace))
+    });
+    everywhere.chain(of_objects)
+}
+
+/// The Service that an object names as default backend in an annotation.
+pub fn default_backend(ingress: &Ingress) -> Option<&str> {
+    ingress.annotations.get(errors::BACKEND).map(str::trim)
 }

@@ -12,13 +12,13 @@ use rig::{ECHO, Rig, wait};
 fn external(service: &str, name: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": service},
-        "spec": {"type": "ExternalName", "externalName": name, "ports": [{"port": ECHO}]}
+        "spec": {"type": "ExternalName", "externalName": name, "ports": [{"port": 80, "targetPort": ECHO}]}
     })
 }
 
 /// A host `SERVICE.example` for each Service, and one that has nothing to do with names.
 fn write(rig: &Rig, names: &[(&str, &str)]) {
-    let backend = |service: &str| json!({"service": {"name": service, "port": {"number": ECHO}}});
+    let backend = |service: &str| json!({"service": {"name": service, "port": {"number": 80}}});
     let route = |service: &str| {
         ingress(service).path_to(&format!("{service}.example"), "Prefix", "/", backend(service)).build()
     };
@@ -39,6 +39,12 @@ async fn start(rig: &mut Rig) -> Dns {
 async fn answers_from(host: &str, address: &str) {
     let from = |reply: &rig::client::Reply| reply.status == 200 && reply.echo().address.ip().to_string() == address;
     get(&format!("http://{host}/")).send_until(address, from).await;
+}
+
+/// Waits until a port of this host is answered from this address.
+async fn answers_at(port: u16, address: &str) {
+    let from = |reply: &rig::client::Reply| reply.status == 200 && reply.echo().address.ip().to_string() == address;
+    get(&format!("http://127.0.0.1:{port}/")).send_until(address, from).await;
 }
 
 /// A command of the manifests in the folder, which the DNS server may answer meanwhile.
@@ -125,6 +131,41 @@ fn a_name_is_followed_and_is_no_way_to_this_host() {
 }
 
 #[test]
+fn a_name_is_followed_wherever_its_service_is_named() {
+    rig::run(async |rig| {
+        let dns = start(rig).await;
+        rig.nginx.serve_streams(&rig.daemon.root());
+        rig.daemon.set("ingress-nginx.tcp-services-configmap", "default/tcp");
+        for name in ["asked.backend.test", "copied.backend.test", "plain.backend.test"] {
+            dns.set(name, &["10.244.2.1"]);
+        }
+        let url = |service: &str| format!("http://{service}.default.svc.cluster.local/");
+        rig.manifests.write(
+            "named.yaml",
+            &[
+                external("asked", "asked.backend.test"),
+                external("copied", "copied.backend.test"),
+                external("plain", "plain.backend.test"),
+                ingress("asks").host("asks.example", "web").annotation("auth-url", &url("asked")).build(),
+                ingress("copies").host("copies.example", "web").annotation("mirror-target", &url("copied")).build(),
+                json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "tcp"},
+                    "data": {"7000": "default/plain:80"}}),
+            ],
+        );
+        rig.start().await;
+        get("http://asks.example/").send_until("the service that is asked", |reply| reply.status == 200).await;
+        answers_at(7000, "10.244.2.1").await;
+        let resolved = |status: &Value| {
+            ["Ingress asks", "Ingress copies", "ConfigMap tcp"]
+                .iter()
+                .all(|object| !tells(status, object, "UnresolvedName"))
+                && !tells(status, "Ingress copies", "MirrorLeftOut")
+        };
+        rig.daemon.status_when("all names to be resolved", resolved).await;
+    });
+}
+
+#[test]
 fn what_is_served_does_not_depend_on_dns_that_answers() {
     rig::run(async |rig| {
         let dns = start(rig).await;
@@ -191,7 +232,7 @@ fn names_that_never_answer_keep_no_other_namespace_waiting() {
         let dns = start(rig).await;
         dns.be_silent_about("silent.test");
         dns.set("a.backend.test", &["10.244.2.1"]);
-        let backend = |service: &str| json!({"service": {"name": service, "port": {"number": ECHO}}});
+        let backend = |service: &str| json!({"service": {"name": service, "port": {"number": 80}}});
         let mut crowd = ingress("crowd").namespace("crowd");
         let mut objects = Vec::new();
         for number in 0..NAMES {
@@ -225,7 +266,7 @@ fn names_of_what_is_not_served_are_not_asked_for() {
         for name in ["a.backend.test", "closed.idle.test", "second.idle.test"] {
             dns.set(name, &["10.244.2.1"]);
         }
-        let backend = |service: &str| json!({"service": {"name": service, "port": {"number": ECHO}}});
+        let backend = |service: &str| json!({"service": {"name": service, "port": {"number": 80}}});
         let closed = |list: &str| {
             let object = ingress("closed").path_to("closed.example", "Prefix", "/", backend("closed"));
             object.annotation("allowlist-source-range", list).build()

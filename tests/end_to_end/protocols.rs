@@ -1,8 +1,17 @@
 //! Protocols towards clients and backends.
 
-use rig::ECHO_TLS;
+use serde_json::Value;
+
 use rig::client::{get, grpc_check};
 use rig::manifests::{endpoint_slice, ingress, service, service_at, tls_secret};
+use rig::{ECHO, ECHO_TLS};
+
+/// A Service that says how its backend is spoken to.
+fn by_protocol(name: &str, port: u16, protocol: &str) -> Value {
+    let mut service = service(name, port);
+    service["spec"]["ports"][0]["appProtocol"] = protocol.into();
+    service
+}
 
 #[test]
 fn websockets_need_no_setting() {
@@ -12,10 +21,14 @@ fn websockets_need_no_setting() {
             &[
                 tls_secret("s", &["ws.test"]),
                 ingress("ws").host("ws.test", "web").tls(&["ws.test"], "s").annotation("ssl-redirect", "false").build(),
+                // As in ingress-nginx, what the Service says about its protocol changes nothing.
+                by_protocol("h2c", ECHO, "kubernetes.io/h2c"),
+                endpoint_slice("h2c", &["10.244.0.3"], ECHO),
+                ingress("h2c").class("nginx").host("h2c.test", "h2c").build(),
             ],
         );
         rig.start().await;
-        for url in ["http://ws.test/chat", "https://ws.test/chat"] {
+        for url in ["http://ws.test/chat", "https://ws.test/chat", "http://h2c.test/chat"] {
             let mut socket = get(url).open_websocket().await.unwrap();
             for text in ["one", "two"] {
                 assert_eq!(socket.say(text).await.unwrap(), text);
@@ -43,13 +56,11 @@ fn backends_are_spoken_to_as_annotations_and_services_say() {
             let host = format!("{name}.test");
             ingress(name).host(&host, service).annotation("backend-protocol", protocol).build()
         };
-        let mut by_protocol = service("by-protocol", ECHO_TLS);
-        by_protocol["spec"]["ports"][0]["appProtocol"] = "https".into();
         let mut objects = vec![
             to("https", "secure", "HTTPS"),
             to("grpc", "web", "GRPC"),
             to("grpcs", "secure", "grpcs"),
-            by_protocol,
+            by_protocol("by-protocol", ECHO_TLS, "https"),
             endpoint_slice("by-protocol", &["10.244.0.3"], ECHO_TLS),
             ingress("app").host("app.test", "by-protocol").build(),
         ];

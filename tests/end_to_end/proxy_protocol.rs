@@ -268,9 +268,11 @@ fn the_config_map_switches_it() {
         let right = |reply: &rig::client::Reply| reply.echo().header("x-forwarded-for") == Some("192.0.2.77");
         let seen = request.send_until("a stranger who is trusted", right).await.echo();
         assert_eq!((seen.header("forwarded"), seen.header("x-forwarded-proto")), (None, Some("http")));
-        let told = |status: &_| notes(status, "ConfigMap controller", "UnsupportedKey");
+        let told = |status: &_, reason| notes(status, "ConfigMap controller", reason);
         let listed = |note: &String| note.contains("proxy-real-ip-cidr");
-        let right = |status: &_| told(status).len() == 2 && told(status).iter().any(listed);
+        let right = |status: &_| {
+            told(status, "EveryClientTrusted").iter().any(listed) && told(status, "UnsupportedKey").len() == 1
+        };
         rig.daemon.status_when("both findings", right).await;
 
         config_map(rig, json!({ "use-proxy-protocol": "false" }));

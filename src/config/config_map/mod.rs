@@ -322,7 +322,7 @@ impl Layer<'_> {
                 let note = "nginx trusts every client about its address, so that clients can bypass lists of \
                             addresses: list the proxies in proxy-real-ip-cidr, or in the setting \
                             access.trusted-proxies";
-                self.find(Reason::UnsupportedKey, origin(by(true)), note);
+                self.find(Reason::EveryClientTrusted, origin(by(true)), note);
             }
             // An invalid value has a finding, and no proxy is trusted for it.
             _ => {}

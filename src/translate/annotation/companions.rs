@@ -2,11 +2,11 @@
 //! any of them does.
 
 use super::draft::{Context, Draft, Entry};
-use super::row::{Effect, Gives, Row, asks};
-use super::snippets::ImpliedAnnotation;
+use super::row::{Effect, Gives, OnError, Row, asks};
+use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
-use ingressd_model::Field;
-use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::{Field, Origin};
 use ingressd_objects::StringMap;
 
 /// The key of another annotation, and its required value: a word, [`SOMETHING`] or [`ANYTHING`].
@@ -88,9 +88,32 @@ pub fn tell(
         let is_worse = |finding: &Finding| finding.origin == origin && finding.reason != Reason::NoEffectAlone;
         if !findings.iter().any(is_worse) {
             let it = if is_own { "it" } else { row.key };
-            draft.find(Reason::NoEffectAlone, origin, format!("{it} has no effect without {}", words(missing)));
+            findings.push(without_effect(row, origin, format!("{it} has no effect without {}", words(missing))));
         }
     }
+}
+
+/// Adds a finding for each annotation of a canary that counts on its main object alone, unless there
+/// is one about it.
+pub fn tell_of_canary(context: &Context<'_>, annotations: &StringMap, draft: &mut Draft) {
+    for (key, value) in annotations.iter() {
+        let row = key.strip_prefix(context.table.prefix).and_then(|name| context.table.find(name));
+        let entry = Entry { object: context.object, key, value, default: None };
+        let Some(row) = row.filter(|row| !row.counts_on_canary && !value.trim().is_empty()) else { continue };
+        let counts_elsewhere = row.is_served() || snippets::is_read(row, &entry, context);
+        let (origin, findings) = (entry.origin(), &mut draft.reading.findings);
+        if counts_elsewhere && !findings.iter().any(|finding| finding.origin == origin) {
+            let note = "it has no effect on a canary: what the main object says counts; write it there";
+            findings.push(without_effect(row, origin, note.to_owned()));
+        }
+    }
+}
+
+/// A warning where the author may believe that something is protected.
+fn without_effect(row: &Row, origin: Origin, note: String) -> Finding {
+    let finding = Finding::new(Reason::NoEffectAlone, origin, note);
+    let severity = if row.on_error == OnError::Close { Severity::Warning } else { finding.severity };
+    Finding { severity, ..finding }
 }
 
 impl SetKeys<'_> {
@@ -132,7 +155,8 @@ impl SetKeys<'_> {
     }
 }
 
-fn spellings(row: &Row, table: &Table) -> impl Iterator<Item = String> {
+/// The key of a row and its other spellings, with the prefix.
+pub fn spellings(row: &Row, table: &Table) -> impl Iterator<Item = String> {
     let prefix = table.prefix;
     std::iter::once(row.key).chain(row.aliases.iter().copied()).map(move |name| format!("{prefix}{name}"))
 }

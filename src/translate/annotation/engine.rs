@@ -33,7 +33,7 @@ pub fn read(context: &Context<'_>, annotations: &StringMap) -> Reading {
     }
     // An empty value counts as no annotation.
     let is_set = |key: &str| annotations.get(key).is_some_and(|value| !value.trim().is_empty());
-    let mut foreign = None;
+    let mut foreign: Option<(bool, &str)> = None;
     for (key, value) in annotations.iter() {
         let entry = Entry { object: context.object, key, value, default: None };
         if let Some(name) = key.strip_prefix(table.prefix) {
@@ -54,7 +54,10 @@ pub fn read(context: &Context<'_>, annotations: &StringMap) -> Reading {
                 None => {
                     let note = match context.options.key_of_config_map(name) {
                         Some(scope) => scope.is_not_for_objects(),
-                        None => unknown_key(table.prefix, name, table.names()),
+                        None => match table.instead_of(name) {
+                            Some(instead) => format!("there is no such key; {instead}"),
+                            None => unknown_key(table.prefix, name, table.names()),
+                        },
                     };
                     draft.find(Reason::UnknownAnnotation, entry.origin(), note);
                 }
@@ -65,11 +68,17 @@ pub fn read(context: &Context<'_>, annotations: &StringMap) -> Reading {
                 _ => "no key with this prefix is read on an Ingress",
             };
             draft.find(Reason::UnknownAnnotation, entry.origin(), note);
-        } else if foreign.is_none() && table.foreign.iter().any(|prefix| key.starts_with(prefix)) {
-            foreign = Some(key);
+        } else if table.foreign.iter().any(|prefix| key.starts_with(prefix)) {
+            foreign = foreign.or(Some((false, key)));
+        } else if let Some(row) = table.mistaken(key)
+            && !companions::spellings(row, table).any(|key| is_set(&key))
+        {
+            // Of several the one is named that was to protect something.
+            let protects = row.on_error == OnError::Close;
+            foreign = foreign.filter(|(before, _)| *before || !protects).or(Some((protects, key)));
         }
     }
-    if let Some(key) = foreign {
+    if let Some((_, key)) = foreign {
         let note = format!(
             "annotations such as {} are not read for this class; use the prefix of \
                 {}",
@@ -84,6 +93,7 @@ pub fn read(context: &Context<'_>, annotations: &StringMap) -> Reading {
     }
     // About whole hosts the main object of a canary decides.
     if draft.reading.canary.is_some() {
+        companions::tell_of_canary(context, annotations, &mut draft);
         draft.reading.host = HostOptions::default();
     }
     let Reading { behaviour, closed, authentication, .. } = &mut draft.reading;

@@ -317,6 +317,8 @@ pub struct Row {
     /// Annotations of which at least one is needed for an effect; for defaults that stand alone,
     /// those of the administrator.
     pub counts_with: &'static [Companion],
+    /// Whether it counts on a canary; otherwise that of its main object does.
+    pub counts_on_canary: bool,
     /// Further annotations that the tries need.
     pub beside: &'static [(&'static str, &'static str)],
     /// Examples.
@@ -344,6 +346,7 @@ impl Row {
         documentation: "",
         stands_alone: false,
         counts_with: &[],
+        counts_on_canary: false,
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },

@@ -12,6 +12,11 @@ pub struct Table {
     pub prefix: &'static str,
     /// Prefixes of other dialects: an object with such a key gets a finding that it is not read.
     pub foreign: &'static [&'static str],
+    /// Prefixes behind which keys of this table are written by mistake. A key with one of them is
+    /// told where the object does not have it with the right one.
+    pub mistaken: &'static [&'static str],
+    /// Names that are no keys and are written nevertheless, with what to do instead.
+    pub invented: &'static [(&'static [&'static str], &'static str)],
     /// The introduction of the documentation, as paragraphs.
     pub introduction: &'static [&'static str],
     /// The keys by family, in the order of the documentation.
@@ -50,6 +55,16 @@ impl Table {
     /// The row with this key or spelling, without the prefix.
     pub fn find(&self, name: &str) -> Option<&'static Row> {
         self.index().get(name).copied()
+    }
+
+    /// What to do instead of an invented key.
+    pub fn instead_of(&self, name: &str) -> Option<&'static str> {
+        self.invented.iter().find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead)
+    }
+
+    /// The row of which this is a key behind a mistaken prefix.
+    pub fn mistaken(&self, key: &str) -> Option<&'static Row> {
+        self.mistaken.iter().find_map(|prefix| self.find(key.strip_prefix(prefix)?))
     }
 
     /// All keys and spellings, without the prefix.

@@ -24,7 +24,7 @@ const MOST_SHARING: u64 = 100;
 const SESSION: &[(&str, &str)] = &[("affinity", "cookie")];
 
 /// A row about connections to backends.
-const WAY: Row = Row { scope: Scope::Upstream, trust: Trust::Medium, ..Row::DEFAULT };
+const WAY: Row = Row { scope: Scope::Upstream, trust: Trust::Medium, counts_on_canary: true, ..Row::DEFAULT };
 
 /// A row about the cookie.
 const COOKIE: Row = Row { counts_with: SESSION, beside: SESSION, ..WAY };

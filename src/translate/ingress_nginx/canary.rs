@@ -29,13 +29,15 @@ const EXPRESSION: Form =
 
 const CANARY: &[(&str, &str)] = &[("canary", "true")];
 
+/// A row of this family.
+const OF_CANARY: Row = Row { scope: Scope::Upstream, counts_on_canary: true, ..Row::DEFAULT };
+
 pub static FAMILY: Family = Family {
     title: "Canaries",
     rows: &[
         Row {
             key: "canary",
             compared: Compared::Stricter("It takes requests only from an object of its own namespace.", ""),
-            scope: Scope::Upstream,
             on_error: OnError::Refuse,
             form: Form::Boolean,
             documentation: "Makes the object a canary: its backends get some of the requests to the paths of another one, the main object, which has the same host, path and path type and is in the same namespace. The other keys decide which requests: a header takes precedence, then a cookie, then the weight. Annotations about TCP and UDP services count too, and those about sessions and load balancing where the main object has none. All others of the canary have no effect, also those about hosts, such as server-alias: those of the main object apply. Where there is no main object, or two canaries for one path, there is a finding; the older canary is used.",
@@ -48,12 +50,11 @@ pub static FAMILY: Family = Family {
                 draft.canary.asked = boolean(entry.value)?.then(|| entry.origin());
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..OF_CANARY
         },
         Row {
             key: "canary-by-cookie",
             counts_with: CANARY,
-            scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&COOKIE_NAME),
             documentation: "The canary gets requests whose cookie of this name is `always`, and the main object those where it is `never`.",
@@ -67,12 +68,11 @@ pub static FAMILY: Family = Family {
                 draft.canary.cookie = Some(cookie_name(entry.value)?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..OF_CANARY
         },
         Row {
             key: "canary-by-header",
             counts_with: CANARY,
-            scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&HEADER_NAME),
             documentation: "The canary gets requests whose header of this name is `always`, and the main object those where it is `never`. With canary-by-header-value or canary-by-header-pattern the canary gets requests with that value.",
@@ -87,13 +87,12 @@ pub static FAMILY: Family = Family {
                 draft.canary.header = Some(header(entry.value.trim())?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..OF_CANARY
         },
         Row {
             key: "canary-by-header-pattern",
             compared: Compared::StricterValues("Expressions that take nginx too long are refused.", ""),
             counts_with: &[("canary-by-header", SOMETHING)],
-            scope: Scope::Upstream,
             trust: Trust::Medium,
             form: EXPRESSION,
             documentation: "Regular expression that matches a part of the header's value for the canary. It has no \
@@ -110,12 +109,11 @@ pub static FAMILY: Family = Family {
                 draft.canary.pattern = Some(pattern);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..OF_CANARY
         },
         Row {
             key: "canary-by-header-value",
             counts_with: &[("canary-by-header", SOMETHING)],
-            scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Text(&VALUE),
             documentation: "Exact value of the header for the canary.",
@@ -128,12 +126,11 @@ pub static FAMILY: Family = Family {
                 draft.canary.value = Some(HeaderValue::new(entry.value.trim_matches(' '))?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..OF_CANARY
         },
         Row {
             key: "canary-weight",
             counts_with: CANARY,
-            scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("a share is everything at most"),
             form: Form::Integer { least: 0, most: u32::MAX as u64 },
             documentation: "How many of canary-weight-total requests the canary gets, of those that neither header \
@@ -148,13 +145,12 @@ pub static FAMILY: Family = Family {
                 draft.canary.weight = Some(integer(entry.value, 0, u32::MAX.into())?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..OF_CANARY
         },
         Row {
             key: "canary-weight-total",
             counts_with: &[("canary-weight", SOMETHING)],
             default: WHOLE,
-            scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("it says what the weight is a part of"),
             form: Form::Integer { least: LEAST_WHOLE, most: u32::MAX as u64 },
             documentation: "The total of which canary-weight is a part, at least 100.",
@@ -167,7 +163,7 @@ pub static FAMILY: Family = Family {
                 draft.canary.total = Some(whole(entry.value)?);
                 Ok(())
             }),
-            ..Row::DEFAULT
+            ..OF_CANARY
         },
     ],
     finish,

@@ -6,6 +6,9 @@ use crate::translate::annotation::{
 use crate::translate::value::{boolean, excerpt};
 use ingressd_model::{ErrorPages, Refused, is_label};
 
+/// The annotation that names a Service, with its prefix.
+pub const BACKEND: &str = "nginx.ingress.kubernetes.io/default-backend";
+
 /// A status that nginx does not accept in `error_page`.
 const IMPOSSIBLE: u16 = 499;
 

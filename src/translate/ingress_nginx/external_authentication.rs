@@ -7,7 +7,7 @@ use crate::translate::annotation::{
     Trust,
 };
 use crate::translate::value::{
-    CONFIG_MAP_REFERENCE, HEADER_NAME, TemplateUse, answer_durations, boolean, header_names, method, name_of_host,
+    CONFIG_MAP_REFERENCE, HEADER_NAME, ServiceAddress, TemplateUse, answer_durations, boolean, header_names, method,
     parameter, service_url, sign_in, template,
 };
 use crate::translate::{RequestedAuthentication, RequestedService};
@@ -349,7 +349,7 @@ pub static FAMILY: Family = Family {
                 verified. No request passes without an answer of the service.",
             compared: Compared::Different(
                 "Names outside of the cluster are resolved by the DNS servers in upstreams.resolvers, and Services of \
-                    other namespaces need cross-namespace.",
+                    other namespaces need access.shared-services or cross-namespace.",
                 "",
             ),
             trust: Trust::High,
@@ -400,9 +400,9 @@ pub const KEY: &str = "auth-url";
 /// The key with its prefix.
 pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/auth-url";
 
-/// The DNS name in the annotation, if it has one.
-pub fn name(value: &str) -> Option<ingressd_model::HostName> {
-    name_of_host(service_url(value).ok()?)
+/// The address in the annotation.
+pub fn address(value: &str) -> Option<ServiceAddress> {
+    Some(service_url(value).ok()?.whereabouts)
 }
 
 /// Checks whether a header may be set: nginx refuses names that do not fit into its tables, and

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Family, Form, Gives, MirrorDraft, OnError, Row, SOMETHING, Shape, Trust,
 };
-use crate::translate::value::{HOST_HEADER, ON_OFF, mirror_host, mirror_url, name_of_host, on_off};
+use crate::translate::value::{HOST_HEADER, ON_OFF, ServiceAddress, mirror_host, mirror_url, on_off};
 use crate::translate::{RequestedMirror, RequestedService};
-use ingressd_model::{HostName, MirrorPolicy, Template};
+use ingressd_model::{MirrorPolicy, Template};
 
 const TARGET: (&str, &str) = ("mirror-target", "https://mirror.example.com$request_uri");
 
@@ -106,9 +106,9 @@ pub static FAMILY: Family = Family {
 /// The annotation that names a service by its URL, with its prefix.
 pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/mirror-target";
 
-/// The DNS name in the annotation, if it has one.
-pub fn name(value: &str) -> Option<HostName> {
-    name_of_host(mirror_url(value).ok()?)
+/// The address in the annotation.
+pub fn address(value: &str) -> Option<ServiceAddress> {
+    Some(mirror_url(value).ok()?.whereabouts)
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {

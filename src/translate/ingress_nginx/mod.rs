@@ -11,7 +11,7 @@ mod canary;
 mod client_certificate;
 mod config_map;
 mod cors;
-mod errors;
+pub mod errors;
 pub mod external_authentication;
 mod fastcgi;
 mod firewall;
@@ -19,6 +19,7 @@ mod headers;
 mod https;
 mod limits;
 pub mod mirror;
+mod misread;
 mod observation;
 pub mod password;
 mod proxy;
@@ -39,6 +40,8 @@ pub const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 pub static TABLE: Table = Table {
     prefix: PREFIX,
     foreign: &["nginx.org/", "nginx.com/"],
+    mistaken: misread::PREFIXES,
+    invented: misread::INVENTED,
     introduction: &[
         "Classes of both dialects read the annotations of ingress-nginx on Ingresses. ingressd parses a value, and \
          never copies its text into the configuration. Blanks around a value are ignored, except in URLs, where they \

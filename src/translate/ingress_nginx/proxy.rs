@@ -46,7 +46,7 @@ pub static FAMILY: Family = Family {
             scope: Scope::Upstream,
             form: Form::AnyCase(&["auto_http", "fcgi", "http", "https", "grpc", "grpcs"]),
             documentation: "Protocol towards the backend: HTTP, HTTPS, GRPC, GRPCS, FCGI or AUTO_HTTP, in upper or \
-                lower case. Without it the appProtocol of the Service decides, and otherwise it is HTTP. AUTO_HTTP is \
+                lower case. Without it the appProtocol of the Service decides where `upstreams.app-protocol` says so, and otherwise it is HTTP. AUTO_HTTP is \
                 HTTPS for requests that came by https and HTTP for others; no idle connection is kept to such a \
                 backend. FCGI is FastCGI: annotations about times, buffers and headers apply to it, too, except \
                 http_502 and http_504 of proxy-next-upstream. Applications get the usual parameters except \

@@ -108,7 +108,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let mut parties = parties.into_iter();
         let first = parties.next()?;
         // A redirect of whoever is not the owner takes nothing.
-        let redirect = first.subjects.first().filter(|_| has_redirect).and_then(|oldest| oldest.redirect_of(name));
+        let redirect = first.subjects.iter().filter(|_| has_redirect).find_map(|subject| subject.redirect_of(name));
         if !is_contested {
             return Some(Site { subjects: first.subjects, claims: first.claims, redirect, ..Site::default() });
         }

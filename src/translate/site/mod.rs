@@ -19,7 +19,7 @@ pub use self::arbiter::Refusals;
 pub use self::host_options::{Decision, HostOption, Saying, decide, directives, settle, younger};
 #[cfg(test)]
 pub use self::reach::elements;
-pub use self::reach::{above, beginning, of_challenges};
+pub use self::reach::{above, beginning, is_challenge, of_challenges};
 pub use self::reserved::reserve;
 use super::allowed::Allowances;
 use super::claims::{ClaimingNamespace, Claims, Since};
@@ -248,7 +248,7 @@ fn gather<'s, 'a>(
     let sites =
         of_hosts.into_par_iter().with_min_len(SMALLEST_PART).map(|of_host| (of_host[0].0.clone(), Site::of(of_host)));
     let mut sites: Vec<_> = sites.collect();
-    redirect_with_or_without_www(subjects, allowances, &mut sites);
+    redirect_with_or_without_www(subjects, allowances, &mut sites, findings);
     sites
 }
 
@@ -267,21 +267,31 @@ fn may_use(name: &ServerName, rule: &ClassRule, options: &Options) -> bool {
 }
 
 /// Adds the hosts with or without `www.` of objects that ask for the redirect. They are claims of
-/// the namespace like those of rules; where it has a rule for the host, that counts.
+/// the namespace like those of rules; where it has a rule for the host, that counts, except one of
+/// cert-manager for a challenge, which takes its path only.
 fn redirect_with_or_without_www<'s, 'a>(
     subjects: &'s [Subject<'a>],
     allowances: &mut Allowances<'a>,
     sites: &mut Gathered<'s, 'a>,
+    findings: &mut Vec<Finding>,
 ) {
     let mut asked = BTreeMap::<ServerName, Vec<&'s Subject<'a>>>::new();
     for subject in subjects.iter().filter(|subject| subject.reading.host.redirects_www.is_some()) {
         let allowance = allowances.of(&subject.stored.id.namespace);
         let permitted = subject.read().filter(|(_, rule)| rule.name.as_ref().is_ok_and(|name| allowance.permits(name)));
         for other in permitted.filter_map(|(_, rule)| rule.twin()) {
-            let has_rule =
-                |site: &Site<'_, '_>| site.subjects.iter().any(|known| known.id().namespace == subject.id().namespace);
-            if !find(sites, &other).is_some_and(has_rule) && allowance.permits(&other) {
-                asked.entry(other).or_default().push(subject);
+            let mut known = find(sites, &other).into_iter().flat_map(|site| &site.subjects);
+            let has_rule = |known: &&&Subject<'_>| {
+                known.id().namespace == subject.id().namespace && !takes_challenges_only(known, &other)
+            };
+            match (known.find(has_rule), subject.redirect_of(&other)) {
+                (Some(known), Some((to, origin))) => {
+                    let note = displaced(known.id(), &format!("the redirect to {to}"), &host::written(&other));
+                    findings.push(Finding::new(Reason::HostRuleConflict, origin, note));
+                }
+                (Some(_), None) => {}
+                (None, _) if allowance.permits(&other) => asked.entry(other).or_default().push(subject),
+                (None, _) => {}
             }
         }
     }
@@ -301,6 +311,22 @@ fn redirect_with_or_without_www<'s, 'a>(
         sites.extend(added);
         sites.sort_by(|(one, _), (other, _)| one.cmp(other));
     }
+}
+
+/// Whether all that an object has on a host are paths for single challenges of certificate
+/// authorities.
+fn takes_challenges_only(subject: &Subject<'_>, name: &ServerName) -> bool {
+    let rules = subject.read().filter(|(_, rule)| rule.name.as_ref() == Ok(name));
+    let mut paths = rules.flat_map(|(_, rule)| &rule.paths).peekable();
+    paths.peek().is_some() && paths.all(|read| read.parts().is_some_and(|(path, _)| is_challenge(path)))
+}
+
+/// The note about something that has no effect on a host for which its namespace has a rule.
+pub fn displaced(by: &ObjectId, what: &str, host: &str) -> String {
+    format!(
+        "{what} has no effect on {host}, because {by} has a rule for this host; give that rule another host, or remove \
+         {host} here"
+    )
 }
 
 /// The place of the redirect of a host's `/`, whose age counts like that of a path: paths begin

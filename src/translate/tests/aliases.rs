@@ -76,6 +76,12 @@ fn what_a_namespace_has_of_a_host_it_has_of_its_aliases() {
             (
                 &[("default", "a.example", "/", ALIAS), ("default", "b.example", "/", "")],
                 &["a.example: /=default/o0", "b.example: /=default/o1"],
+                &["o0 HostRuleConflict"],
+            ),
+            // A solver of cert-manager has its path and no other.
+            (
+                &[("default", "a.example", "/", ALIAS), ("default", "b.example", SOLVED, "")],
+                &["a.example: /=default/o0", "b.example: /.well-known/acme-challenge/tok=default/o1 /=default/o0"],
                 &[],
             ),
             // All objects of a namespace share the host, whichever of them names the alias.
@@ -153,6 +159,28 @@ fn the_twin_of_a_host_leads_to_it_unless_somebody_has_a_rule_for_it() {
                 &["a.example: /=default/o0", "www.a.example: /=team-a/o1"],
                 &["o0 HostRuleConflict"],
             ),
+            (
+                &[("default", "a.example", "/", TWIN), ("default", "www.a.example", "/x", "")],
+                &["a.example: /=default/o0", "www.a.example: /x=default/o1"],
+                &["o0 HostRuleConflict"],
+            ),
+            // A solver of cert-manager has its path and no other, also one that is older.
+            (
+                &[("default", "a.example", "/", TWIN), ("default", "www.a.example", SOLVED, "")],
+                &[
+                    "a.example: /=default/o0",
+                    "www.a.example: /.well-known/acme-challenge/tok=default/o1 308 to a.example",
+                ],
+                &[],
+            ),
+            (
+                &[("default", "www.a.example", SOLVED, ""), ("default", "a.example", "/", TWIN)],
+                &[
+                    "a.example: /=default/o1",
+                    "www.a.example: /.well-known/acme-challenge/tok=default/o0 308 to a.example",
+                ],
+                &[],
+            ),
         ],
         "nginx",
         shared,
@@ -185,6 +213,9 @@ fn requests_for_the_root_of_a_host_lead_where_its_owner_says() {
         shared,
     );
 }
+
+/// The path of a solver.
+const SOLVED: &str = "/.well-known/acme-challenge/tok";
 
 const SHOPS: &str = "server-alias: ~^shop-.+$";
 

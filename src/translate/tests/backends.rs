@@ -2,7 +2,7 @@
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, routes, translate, translate_with, upstreams};
-use crate::translate::{NameAnswer, Names, Options, Wanted};
+use crate::translate::{NameAnswer, Names, Options, StreamOptions, Wanted};
 use ingressd_model::HostName;
 
 #[test]
@@ -50,6 +50,46 @@ fn target_ports_count_in_ingress_nginx_only() {
     for (class, expected) in [("nginx", "  / -> web Http"), ("ingressd", "  / -> 503")] {
         let document = ingress("i", class, "a.example", "", std::slice::from_ref(&by_target));
         assert_eq!(routes(&translate(&document, options()))[1], expected, "{class}");
+    }
+}
+
+#[test]
+fn a_target_port_of_an_external_name_counts_wherever_the_service_is_named() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: outside, namespace: default}\n\
+        spec: {type: ExternalName, externalName: 192.0.2.1, ports: [{name: http, port: 80, targetPort: 8081}, \
+        {name: https, port: 443, targetPort: 8443}, {name: same, port: 90}, {name: named, port: 91, targetPort: x}]}\n";
+    let found = |class: &str, annotations: &str, paths: &[String], options: Options| {
+        let object = ingress("i", class, "a.example", annotations, paths);
+        let translation = translate(&[service, &object].join("---\n"), options);
+        (upstreams(&translation).join(", "), findings(&translation))
+    };
+    let to = |port: &str| path("/", "Prefix", "outside").replace("number: 80", port);
+    for (class, port, expected) in [
+        ("nginx", "number: 80", "outside 80 192.0.2.1:8081*1"),
+        ("nginx", "name: https", "outside 443 192.0.2.1:8443*1"),
+        ("ingressd", "name: https", "outside 443 192.0.2.1:8443*1"),
+        ("ingressd", "number: 90", "outside 90 192.0.2.1:90*1"),
+        ("ingressd", "number: 91", "outside 91 192.0.2.1:91*1"),
+        // In ingress-nginx a port of the backend may be named as well, and any other number.
+        ("nginx", "number: 8443", "outside 443 192.0.2.1:8443*1"),
+        ("nginx", "number: 7000", "outside 7000 192.0.2.1:7000*1"),
+        ("ingressd", "number: 7000", ""),
+        ("nginx", "name: none", ""),
+    ] {
+        let told: &[&str] = if expected.is_empty() { &["i MissingPort"] } else { &[] };
+        let expected = (expected.to_owned(), told.iter().map(ToString::to_string).collect());
+        assert_eq!(found(class, "", &[to(port)], options()), expected, "{class} {port}");
+    }
+    const WEB: &str = "web 80 10.244.0.1:8080*1 10.244.0.2:8080*1";
+    let everywhere = Options { default_backend: Some(("default".into(), "outside".into())), ..options() };
+    for (annotations, options) in [
+        ("auth-url: 'http://outside.default.svc.cluster.local/'", options()),
+        ("mirror-target: 'http://outside.default.svc/'", options()),
+        ("custom-http-errors: '404', nginx.ingress.kubernetes.io/default-backend: outside", options()),
+        ("custom-http-errors: '404'", everywhere),
+    ] {
+        let (upstreams, _) = found("ingressd", annotations, &[path("/", "Prefix", "web")], options);
+        assert_eq!(upstreams, format!("outside 80 192.0.2.1:8081*1, {WEB}"), "{annotations}");
     }
 }
 
@@ -120,6 +160,13 @@ fn only_names_that_may_be_served_are_asked_for() {
     assert_eq!(wanted(&external("b.example"), &Options { external_names: false, ..options() }), "; others ");
     let documents = external("b.example");
     let by_settings = Options { default_backend: Some(("default".into(), "named".into())), ..options() };
+    let elsewhere = |annotation: &str| {
+        let object = ingress("i", "ingressd", "a.example", annotation, &[path("/", "Prefix", "web")]);
+        let (service, _) = documents.split_once("\n---\n").unwrap();
+        [service, &object].join("\n---\n")
+    };
+    let tcp_services = Some(("x".into(), "tcp".into()));
+    let by_map = Options { streams: StreamOptions { tcp_services, ..StreamOptions::default() }, ..options() };
     for (what, documents, options, expected) in [
         (
             "another Service",
@@ -143,6 +190,17 @@ fn only_names_that_may_be_served_are_asked_for() {
             "the settings",
             documents.replace("{name: named, port", "{name: other, port"),
             by_settings,
+            "b.example; others ",
+        ),
+        ("an auth-url", elsewhere("auth-url: 'http://named.default.svc/'"), options(), "b.example; others "),
+        ("a mirror", elsewhere("mirror-target: 'http://named.default.svc/'"), options(), "b.example; others "),
+        ("an error page", elsewhere("default-backend: named"), options(), "b.example; others "),
+        (
+            "a TCP service",
+            elsewhere("")
+                + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: tcp, namespace: x}\n\
+                data: {'7': 'default/named:80'}",
+            by_map,
             "b.example; others ",
         ),
         (
@@ -239,6 +297,48 @@ fn an_external_name_is_no_way_to_other_namespaces() {
         assert_eq!(translation.names.is_empty(), is_refused, "{name}");
         let open = Options { cross_namespace: true, ..options };
         assert!(findings(&translate_with(&external(name), open, &names)).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_service_that_is_shared_by_name_is_used_by_all_namespaces_and_no_other_is() {
+    let shared = |port: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: proxy, namespace: infra}}\n\
+             spec: {{clusterIP: 10.96.0.44, ports: [{{name: http, port: 80, targetPort: {port}}}]}}\n---\n\
+             apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: proxy-1, namespace: infra, \
+             labels: {{kubernetes.io/service-name: proxy}}}}\naddressType: IPv4\n\
+             ports: [{{name: http, port: 4180}}]\nendpoints: [{{addresses: [10.244.9.7]}}]\n---\n"
+        )
+    };
+    let by_url = |key: &str, host: &str| {
+        ingress("i", "ingressd", "a.example", &format!("{key}: 'http://{host}/'"), &[path("/", "Prefix", "web")])
+    };
+    let none: &[(&str, &str)] = &[];
+    for (what, object, upstream) in [
+        ("auth-url", by_url("auth-url", "proxy.infra.svc.cluster.local"), "proxy 80 10.244.9.7:4180*1"),
+        ("a mirror", by_url("mirror-target", "proxy.infra.svc"), "proxy 80 10.244.9.7:4180*1"),
+        ("ExternalName", external("Proxy.infra.svc.cluster.local."), "named 80 10.244.9.7:4180*1"),
+    ] {
+        for (by_name, everywhere, is_used) in [
+            (none, false, false),
+            (&[("infra", "other"), ("default", "proxy")], false, false),
+            (&[("infra", "proxy")], false, true),
+            (none, true, true),
+        ] {
+            let shared_services = by_name.iter().map(|(of, name)| ((*of).into(), (*name).into())).collect();
+            let options = Options { shared_services, cross_namespace: everywhere, ..options() };
+            let translation = translate(&[&shared("4180"), object.as_str()].concat(), options);
+            let told: Vec<_> = translation.findings.iter().map(|found| found.printable_note()).collect();
+            let is_there = upstreams(&translation).iter().any(|line| line == upstream);
+            assert_eq!((is_there, told.is_empty()), (is_used, is_used), "{what} {by_name:?} {told:?}");
+            assert!(translation.names.is_empty(), "DNS is not asked for what the cluster says");
+            if !is_used {
+                assert_eq!(findings(&translation), ["i CrossNamespace"], "{what}");
+                let remedy = "list \"infra/proxy\" in `access.shared-services`";
+                assert!(told[0].contains(remedy) && told[0].contains("Service \"proxy\""), "{told:?}");
+            }
+        }
     }
 }
 

@@ -336,16 +336,14 @@ fn an_entry_for_a_host_of_which_others_have_the_paths_is_told() {
     let sending = |name: &str| ingress(name, "nginx", "x.example", www, &[path("/", "Prefix", "web")]);
     let rows = [
         ("its own host", vec![listing(owner(), "x.example")], ""),
-        ("no host at all", vec![listing(owner(), "")], ""),
         ("in another case", vec![listing(owner(), "X.Example")], ""),
-        ("a host that nobody has", vec![listing(owner(), "www.x.example")], ""),
+        ("a host that nobody has beside its own", vec![listing(owner(), "x.example, www.x.example")], ""),
         ("the one that is sent to it", vec![listing(sending("owner"), "x.example, www.x.example")], ""),
         (
             "the one that another has sent to it",
             vec![sending("owner"), listing(plain("other", "y.example", "/"), "www.x.example")],
             "\"www.x.example\"",
         ),
-        ("what is no host", vec![listing(owner(), "'a b'")], ""),
         ("another's", vec![owner(), listing(plain("other", "y.example", "/"), "x.example")], "\"x.example\""),
         (
             "several",
@@ -405,5 +403,58 @@ fn an_entry_for_a_host_of_which_others_have_the_paths_is_told() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn an_entry_that_has_no_effect_at_all_is_told_and_so_is_its_missing_secret() {
+    let object = |class: &str, tls: &str, rules: &str| {
+        format!(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: i, namespace: default}}\n\
+             spec: {{ingressClassName: {class}, tls: [{tls}], {rules}}}\n"
+        )
+    };
+    let rule = |host: &str| format!("rules: [{{host: '{host}', http: {{paths: [{}]}}}}]", path("/", "Prefix", "web"));
+    let backend = "defaultBackend: {service: {name: web, port: {number: 80}}}";
+    let (chain, key) = made(&["x.example"], "x.example", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let secret = tls_secret("cert", &chain, &key);
+    let x = rule("x.example");
+    // The class, the entries, the rest, the entry without effect, what is said, and whether a Secret
+    // is missing.
+    for (class, tls, rest, number, note, is_missing) in [
+        // A dash too many.
+        ("nginx", "{hosts: [x.example]}, {secretName: cert}", &*x, 1, "Secret \"cert\" is used for no host", false),
+        ("ingressd", "{hosts: [x.example]}, {secretName: cert}", &*x, 1, "hosts and secretName in one entry", false),
+        ("nginx", "{secretName: absent}", &*x, 0, "Secret \"absent\" is used for no host", true),
+        ("nginx", "{hosts: [db.example], secretName: absent}", backend, 0, "a rule for \"db.example\"", true),
+        ("ingressd", "{hosts: [www.x.example, 'a b']}", &*x, 0, "a rule for \"www.x.example\"", false),
+        (
+            "nginx",
+            "{hosts: [x.example], secretName: cert}, {hosts: [X.example], secretName: absent}",
+            &*x,
+            1,
+            "spec.tls[0] lists its hosts already",
+            false,
+        ),
+        // These have an effect, or ask for the same twice.
+        ("nginx", "{secretName: cert}", &*x, 0, "", false),
+        ("ingressd", "{secretName: cert}", &*x, 0, "", false),
+        ("ingressd", "{hosts: [x.example]}", &*x, 0, "", false),
+        ("ingressd", "{hosts: ['*.example']}", &*x, 0, "", false),
+        ("nginx", "{hosts: [x.example], secretName: cert}, {hosts: [x.example], secretName: cert}", &*x, 0, "", false),
+    ] {
+        let translation = translate(&[secret.as_str(), &object(class, tls, rest)].join("\n---\n"), options());
+        let field = format!("spec.tls[{number}]");
+        let of = |reason| {
+            let all = translation.findings.iter().filter(move |finding| finding.reason == reason);
+            all.filter(|finding| finding.origin.field.to_string() == field).map(|finding| &*finding.note).collect()
+        };
+        let (told, missing): (Vec<_>, Vec<_>) = (of(Reason::TlsWithoutPath), of(Reason::MissingSecret));
+        assert_eq!(
+            (told.len(), missing.len()),
+            (usize::from(!note.is_empty()), usize::from(is_missing)),
+            "{class} {tls}"
+        );
+        assert!(told.iter().all(|told| told.contains(note)), "{class} {tls}: {told:?}");
     }
 }

@@ -48,6 +48,8 @@ static FAMILY: Family = Family {
 static TINY: Table = Table {
     prefix: "tiny.example/",
     foreign: &["nginx.ingress.kubernetes.io/"],
+    mistaken: &[],
+    invented: &[],
     introduction: &["What tiny objects may ask for."],
     families: &[&FAMILY],
     index: Index::new(),

@@ -109,9 +109,26 @@ fn an_application_protocol_chooses_how_to_speak() {
     ];
     for (protocol, expected) in rows {
         let spec = format!("clusterIP: 10.96.0.99, ports: [{{port: 80, appProtocol: '{protocol}'}}]");
-        let document = ingress("i", "ingressd", "a.example", "", &[path("/", "Prefix", "made")]);
-        let translation = translate(&[service("", &spec), document].join("\n---\n"), options());
-        assert_eq!(routes(&translation)[1], format!("  / -> made {expected}"), "{protocol}");
+        for (class, app_protocol, counts) in [
+            ("ingressd", None, true),
+            ("ingressd", Some(false), false),
+            ("nginx", None, false),
+            ("nginx", Some(true), true),
+        ] {
+            let everywhere = Some(("default".into(), "made".into()));
+            let options = Options { app_protocol, default_backend: everywhere, ..options() };
+            let document = ingress("i", class, "a.example", "", &[path("/a", "Prefix", "made")]);
+            let translation = translate(&[service("", &spec), document].join("\n---\n"), options);
+            let expected = if counts { expected } else { "Http" };
+            let [_, route, other, ..] = &routes(&translation)[..] else { panic!("{translation:?}") };
+            assert_eq!(*route, format!("  /a -> made {expected}"), "{protocol} {class} {app_protocol:?}");
+            // The backend of the settings follows the first class.
+            if class == "ingressd" {
+                assert_eq!(*other, format!("  else / -> made {expected}"), "{protocol} {class} {app_protocol:?}");
+            }
+            let told = findings(&translation).iter().any(|finding| finding == "i WithoutWebSockets");
+            assert_eq!(told, counts && protocol == "kubernetes.io/h2c", "{protocol} {class} {app_protocol:?}");
+        }
     }
 }
 

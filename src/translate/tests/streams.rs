@@ -194,6 +194,11 @@ fn names_are_resolved_and_missing_maps_told() {
     let translation = translate_with(&text, with_services(options()), &names);
     assert_eq!(outline(&translation).0, ["TCP port 7 -> data/named TCP port 5432 192.0.2.50:5432"]);
     assert_eq!(translation.names.len(), 1, "it is asked for again");
+    // The port of the backend is the target port.
+    let mapped = "db.example.net, ports: [{name: sql, port: 5432, targetPort: 15432}]";
+    let mapped = maps("'7': 'data/named:sql', '8': 'data/named:5432'", "").replace("db.example.net", mapped);
+    let to = |port: &str| format!("TCP port {port} -> data/named TCP port 5432 192.0.2.50:15432");
+    assert_eq!(outline(&translate_with(&mapped, with_services(options()), &names)).0, [to("7"), to("8")]);
     let unknown = translate(&text, with_services(options()));
     assert_eq!(
         outline(&unknown),

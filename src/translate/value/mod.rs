@@ -28,8 +28,8 @@ pub use number::{
 pub use origin::{ORIGIN, origins};
 pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
 pub use service::{
-    OF_POD, ServiceAddress, ServiceUrl, answer_durations, method, mirror_host, mirror_url, name_of_host, parameter,
-    service_port, service_url, sign_in,
+    OF_POD, ServiceAddress, ServiceUrl, answer_durations, method, mirror_host, mirror_url, parameter, service_port,
+    service_url, sign_in,
 };
 pub use target::{
     HASH_KEY, HOST_HEADER, PATH_PREFIX, REWRITE_TARGET, hash_key, host_header, is_harmless, prefix, rewrite_target,

@@ -119,14 +119,6 @@ pub fn mirror_host(value: &str) -> Result<Template, Refused> {
     }
 }
 
-/// The DNS name in the URL of a service, if it has one.
-pub fn name_of_host(url: ServiceUrl) -> Option<HostName> {
-    match url.whereabouts {
-        ServiceAddress::Name(name, _) => Some(name),
-        ServiceAddress::SameHost | ServiceAddress::Service { .. } | ServiceAddress::Address(..) => None,
-    }
-}
-
 /// Parses the URL for signing in: an absolute URL whose host contains no variable, or is that of
 /// the request. If the query has no parameter of this name yet, it is added, with the URL that the
 /// client requested.

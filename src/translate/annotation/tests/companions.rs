@@ -21,9 +21,16 @@ fn notes(annotations: &[(&str, &str)], options: &Options) -> Vec<(Reason, String
         reading
             .findings
             .iter()
-            .all(|finding| finding.reason != Reason::NoEffectAlone || finding.severity == Severity::Info)
+            .all(|finding| finding.reason != Reason::NoEffectAlone || finding.severity == severity_alone(finding))
     );
     reading.findings.into_iter().map(|finding| (finding.reason, finding.note.to_string())).collect()
+}
+
+/// A key that was to protect something is a warning.
+fn severity_alone(finding: &Finding) -> Severity {
+    let Field::Annotation(key) = &finding.origin.field else { return Severity::Info };
+    let row = ANNOTATIONS.find(key.strip_prefix(PREFIX).unwrap()).unwrap();
+    if row.on_error == OnError::Close { Severity::Warning } else { Severity::Info }
 }
 
 fn without(what: &str) -> (Reason, String) {
@@ -111,4 +118,28 @@ fn a_snippet_may_bring_what_a_key_counts_with_and_a_key_that_counts_with_another
     let alone = (Reason::NoEffectAlone, "limit-rate-after has no effect without limit-rate".to_owned());
     assert_eq!(notes(&[snippet("limit_rate_after 5k;")], &options), [alone]);
     assert_eq!(notes(&[("auth-snippet", "proxy_set_header X-A b;")], &options), [without("auth-url")]);
+}
+
+#[test]
+fn keys_of_a_canary_that_count_on_its_main_object_are_told() {
+    let mut told = BTreeSet::new();
+    for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
+        let (value, _) = row.tries().into_iter().find(|(_, gives)| matches!(gives, Gives::Sets(_))).unwrap();
+        let beside = row.beside.iter().copied().filter(|(key, _)| *key != row.key);
+        let all: Vec<_> = beside.chain([("canary", "true"), (row.key, value)]).collect();
+        let field = Field::Annotation(format!("{PREFIX}{}", row.key).into());
+        let reading = given(&all);
+        let found = reading.findings.iter().find(|finding| finding.origin.field == field);
+        match found {
+            Some(finding) if finding.reason == Reason::NoEffectAlone => {
+                assert_eq!(finding.severity, severity_alone(finding), "{}", row.key);
+                assert!(finding.note.contains("on a canary"), "{finding}");
+                told.insert(row.key);
+            }
+            found => assert!(row.counts_on_canary, "{}: {found:?}", row.key),
+        }
+    }
+    let counts = ["affinity", "canary-weight", "load-balance", "service-upstream", "upstream-hash-by"];
+    assert!(counts.iter().all(|key| !told.contains(key)), "{told:?}");
+    assert!(["auth-url", "proxy-body-size", "rewrite-target", "server-alias"].iter().all(|key| told.contains(key)));
 }

@@ -65,12 +65,15 @@ pub static FAMILY: Family = Family {
             SnippetRow { kind: SnippetKind::Server, read: reader::of_host },
         )
         .scope(Scope::Server),
-        snippet(
-            "stream-snippet",
-            "server { listen 5432; proxy_pass postgres.shop.svc:5432; }",
-            "Servers of TCP and UDP services of the namespace. They are used only where the administrator's `snippets.allowed` names the namespace and the ports; elsewhere the object is refused, because the snippet may be a protection.",
-            SnippetRow { kind: SnippetKind::Stream, read: servers::read },
-        ),
+        Row {
+            counts_on_canary: true,
+            ..snippet(
+                "stream-snippet",
+                "server { listen 5432; proxy_pass postgres.shop.svc:5432; }",
+                "Servers of TCP and UDP services of the namespace. They are used only where the administrator's `snippets.allowed` names the namespace and the ports; elsewhere the object is refused, because the snippet may be a protection.",
+                SnippetRow { kind: SnippetKind::Stream, read: servers::read },
+            )
+        },
     ],
     finish: nothing_to_finish,
 };
