@@ -49,8 +49,8 @@ pub fn tell<'a>(
                     ))
                 }
                 None if entry.hosts.is_empty() => {
-                    let used = used.get_or_insert_with(|| used_entries(subject, entries));
-                    (!used.contains(&number)).then(|| unused(entry))
+                    let used = used.get_or_insert_with(|| used_secrets(subject, entries));
+                    (!used.contains(&secret_of(entry))).then(|| unused(entry))
                 }
                 None => unlisted(entry, (&own, &above), sites).or_else(|| repeated(entry, written, &earlier)),
             };
@@ -61,7 +61,7 @@ pub fn tell<'a>(
             let origin = Origin::field(subject.id(), Field::Tls(position(number)));
             let is_whole = count == 0 || count == entry.hosts.len();
             if is_whole
-                && let Some(secret) = entry.secret_name.as_deref().filter(|name| !name.is_empty())
+                && let Some(secret) = secret_of(entry)
                 && snapshot.secret(&subject.id().namespace, secret).is_none()
             {
                 let note = format!("there is no Secret {secret:?} in the namespace {:?}", subject.id().namespace);
@@ -72,16 +72,20 @@ pub fn tell<'a>(
     }
 }
 
-/// The entries that decide about a host of the object.
-fn used_entries<'a>(subject: &Subject<'a>, entries: &mut Entries<'a>) -> HashSet<usize> {
+fn secret_of(entry: &IngressTls) -> Option<&str> {
+    entry.secret_name.as_deref().filter(|name| !name.is_empty())
+}
+
+/// The Secrets of the entries that decide about a host of the object.
+fn used_secrets<'a>(subject: &Subject<'a>, entries: &mut Entries<'a>) -> HashSet<Option<&'a str>> {
     let named = subject.read().filter_map(|(_, rule)| rule.name.as_ref().ok());
     let rest = subject.takes_the_rest().then_some(&ServerName::CatchAll);
-    named.chain(rest).filter_map(|name| Some(entries.of_host(subject, name)?.0)).collect()
+    named.chain(rest).filter_map(|name| Some(secret_of(entries.of_host(subject, name)?.1))).collect()
 }
 
 /// The note about an entry without hosts that is used for none.
 fn unused(entry: &IngressTls) -> String {
-    let secret = match entry.secret_name.as_deref().filter(|name| !name.is_empty()) {
+    let secret = match secret_of(entry) {
         Some(secret) => format!("Secret {secret:?} is"),
         None => "it is".to_owned(),
     };

@@ -21,7 +21,7 @@ use super::{Ceiling, Context, Effect, Gives, NotedOptions, OnError, Row, Scope, 
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 use ingressd_model::catalogue::{self, AskedFor};
 use ingressd_model::finding::{Finding, Reason, Severity};
-use ingressd_model::{Argument, ByteSize, HeaderName, Kind, ObjectId};
+use ingressd_model::{Argument, ByteSize, Field, HeaderName, Kind, ObjectId};
 use ingressd_objects::references::{NAMING, may_refer};
 use ingressd_objects::{Snapshot, StringMap};
 

@@ -27,9 +27,9 @@ use super::path::{Matching, PathType};
 use super::rule::Backend;
 use super::subject::{Subject, Withheld};
 use super::value::excerpt;
-use super::{ClassRule, Options, SMALLEST_PART};
+use super::{ClassRule, Options, SMALLEST_PART, host};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, HostName, Origin, Refused, ServerName, UrlPath};
+use ingressd_model::{Field, HostName, ObjectId, Origin, Refused, ServerName, UrlPath};
 
 /// A path of a host, and the object that claims it.
 #[derive(Debug)]

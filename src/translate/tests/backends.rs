@@ -85,7 +85,7 @@ fn a_target_port_of_an_external_name_counts_wherever_the_service_is_named() {
     for (annotations, options) in [
         ("auth-url: 'http://outside.default.svc.cluster.local/'", options()),
         ("mirror-target: 'http://outside.default.svc/'", options()),
-        ("custom-http-errors: '404', nginx.ingress.kubernetes.io/default-backend: outside", options()),
+        ("custom-http-errors: '404', default-backend: outside", options()),
         ("custom-http-errors: '404'", everywhere),
     ] {
         let (upstreams, _) = found("ingressd", annotations, &[path("/", "Prefix", "web")], options);
