@@ -131,6 +131,14 @@ fn takers(answer: &Value) -> Vec<String> {
             true => format!("{otherwise}is taken by {}{}", text_of(&route["from"]), file_of(route)),
             false => format!("{otherwise}is taken by no path of an Ingress"),
         });
+        told.extend(route["expression"]["pattern"].as_str().map(|pattern| {
+            let asked_by = route["expression"]["asked_by"].as_str();
+            let because = asked_by.map(|at| format!(", because of {}", printable(at))).unwrap_or_default();
+            format!(
+                "by the regular expression {}, at the start of the path and in any case{because}",
+                printable(pattern)
+            )
+        }));
         let over_plain_http = route["over_plain_http"].as_str();
         // Where TLS goes elsewhere, no request is left that does not go to https.
         told.extend((passed.is_null() || over_plain_http.is_none()).then(|| text_of(&route["does"])));

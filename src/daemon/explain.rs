@@ -6,6 +6,7 @@ mod expression;
 mod location;
 
 pub use address::Address;
+use expression::matches;
 pub use expression::matches_host;
 
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use crate::translate::annotation::argument_words;
 use crate::translate::{self, ANNOTATIONS, Scope, effective_annotations};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
-    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
-    UpstreamId, Written, WrittenAt,
+    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, PathMatch, Route, Server, ServerName,
+    StrictPaths, UpstreamId, Written, WrittenAt,
 };
 use ingressd_nginx::render::{has_own_tls, to_https};
 use ingressd_nginx::{Listen, SiteTaking, SitesBeside};
@@ -170,7 +171,14 @@ impl InForce {
             "over_plain_http": redirect.map(|redirect| {
                 format!("is answered {}, to the same address by https", redirect.status)
             }),
-            "because": self.why(route, findings),
+            "expression": match &route.path {
+                PathMatch::Regex(pattern) => json!({
+                    "pattern": pattern.as_str(),
+                    "asked_by": self.asks_for_expressions(server, route).map(|origin| origin.to_string()),
+                }),
+                PathMatch::Exact { .. } | PathMatch::Prefix { .. } => Value::Null,
+            },
+            "because": self.why((server, path), route, findings),
             // An expression that is not understood here may take the request before this route
             // does.
             "unless": taken.and_then(|taken| taken.unless).or(unless),
@@ -250,11 +258,44 @@ impl InForce {
         effective.map(|effective| Told { name: key.to_owned(), scope, effective })
     }
 
-    /// Why nginx answers in place of a backend, by what was found.
-    fn why(&self, route: &Route, findings: &[Finding]) -> Vec<Value> {
+    /// What makes a regular expression of the path of a route, where its object does not.
+    fn asks_for_expressions(&self, server: &Server, route: &Route) -> Option<Origin> {
+        let own = &route.origin.object;
+        let asked = |id: &ObjectId| {
+            let told = self.annotations(id).into_iter().filter(|told| {
+                let is_off = &*told.effective.counts.value == "false";
+                !is_off && (told.name.ends_with("/use-regex") || told.name.ends_with("/rewrite-target"))
+            });
+            { told }.find_map(|told| match told.effective.counts.at {
+                WrittenAt::Object(origin) => Some(origin),
+                WrittenAt::BuiltIn | WrittenAt::Settings(_) => None,
+            })
+        };
+        let mut others: Vec<_> = server.routes.iter().map(|route| &*route.origin.object).collect();
+        others.retain(|other| other.namespace == own.namespace);
+        others.dedup();
+        asked(own).is_none().then(|| others.into_iter().find_map(asked)).flatten()
+    }
+
+    /// Whether a path of the server that stays text would take a request as an expression.
+    fn would_take(&self, server: &Server, path: &str, origin: &Origin) -> bool {
+        let Field::Path(rule, number, _) = origin.field else { return false };
+        let stored = self.snapshot.ingresses.iter().find(|stored| *stored.id == *origin.object);
+        let written = stored.and_then(|stored| {
+            let rule = stored.object.rules.get(usize::from(rule))?;
+            rule.paths.get(usize::from(number))?.path.as_deref()
+        });
+        server.routes.iter().any(|route| route.origin == *origin)
+            && written.is_some_and(|written| matches(&format!("^(?:{written})"), path, false) == Some(true))
+    }
+
+    /// Why nginx answers in place of a backend, or another path takes the request than one might
+    /// expect, by what was found.
+    fn why(&self, (server, path): (&Server, &str), route: &Route, findings: &[Finding]) -> Vec<Value> {
         let Origin { object, .. } = &route.origin;
         let is_unanswered = route.action.upstream().is_none_or(|upstream| self.without_endpoints.contains(upstream));
         let is_why = |finding: &&Finding| match &route.action {
+            _ if finding.reason == Reason::LiteralPath && self.would_take(server, path, &finding.origin) => true,
             Action::Closed => finding.severity == Severity::Error && finding.origin.object == *object,
             Action::Respond { .. } | Action::Proxy { .. } if is_unanswered => {
                 finding.severity != Severity::Info && finding.origin == route.origin
@@ -268,7 +309,10 @@ impl InForce {
         }
         let told = |finding: &Finding| {
             json!({
-                "field": finding.origin.field.to_string(),
+                "field": match finding.origin.object == *object {
+                    true => finding.origin.field.to_string(),
+                    false => finding.origin.to_string(),
+                },
                 "reason": finding.reason.to_string(),
                 "note": &*finding.note,
             })

@@ -13,7 +13,7 @@ use super::backend::NamedBy;
 use super::canary::Canaries;
 use super::client_certificates::Unserved;
 use super::passthrough::Passed;
-use super::path::Matching;
+use super::path::{Matching, Text};
 use super::site::{Claim, Root, Site};
 use super::subject::Subject;
 use super::{Options, Reading, Translation};
@@ -146,6 +146,7 @@ struct KeptClaim {
     place: (u16, u16),
     matching: Matching,
     closed: bool,
+    stays_text: Option<Text>,
 }
 
 /// The inputs of all hosts, apart from the objects.
@@ -308,8 +309,9 @@ impl KeptSubject {
 
 impl KeptClaim {
     fn of(claim: &Claim<'_, '_>) -> Self {
-        let Claim { subject, place, matching, closed, .. } = *claim;
-        KeptClaim { object: Arc::clone(&subject.stored.object), place, matching, closed }
+        let Claim { subject, place, matching, closed, ref stays_text, .. } = *claim;
+        let (object, stays_text) = (Arc::clone(&subject.stored.object), stays_text.clone());
+        KeptClaim { object, place, matching, closed, stays_text }
     }
 
     fn is(&self, claim: &Claim<'_, '_>) -> bool {
@@ -317,6 +319,7 @@ impl KeptClaim {
             && self.place == claim.place
             && self.matching == claim.matching
             && self.closed == claim.closed
+            && self.stays_text == claim.stays_text
     }
 }
 

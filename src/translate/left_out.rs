@@ -29,7 +29,7 @@ pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> Vec<F
                 let origin = Origin::field(subject.id(), Field::Path(position(rule), position(number), ""));
                 let is_text = !subject.reading.use_regex && subject.reading.rewrite_target.is_none();
                 if is_text && path::is_like_an_expression(Matching::Prefix, written) {
-                    servers.tell_of_literal_path(written, &origin);
+                    servers.tell_of_literal_path(written, None, &origin);
                 }
                 let action = servers.action(subject, Some(backend), &origin);
                 servers.with_errors(action, subject, Some(backend));

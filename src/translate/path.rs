@@ -68,6 +68,30 @@ pub fn enforces_regex(reading: &Reading, path: &UrlPath) -> bool {
     reading.use_regex || reading.rewrite_target.as_ref().is_some_and(|target| path.as_str() != "/" || !is(target, path))
 }
 
+/// Why a path stays text on a host where other objects of its namespace make paths expressions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Text {
+    /// It is no expression that could be served.
+    NoExpression(Refused),
+    /// As an expression it would take requests of a protected path.
+    Protection,
+}
+
+/// Whether a text would match other paths as an expression. That a dot would match any character
+/// is not meant.
+pub fn is_more_than_text(path: &UrlPath) -> bool {
+    path.as_str().contains(|character| character != '.' && expression::is_special(character))
+}
+
+/// Whether another object can make an expression of this path. What looks behind need not compile
+/// in nginx, and nobody loses an object by an annotation of another one.
+pub fn of_other_object(path: &UrlPath) -> Result<(), Refused> {
+    if path.as_str().contains("(?<") {
+        return Err(Refused::because("it looks behind"));
+    }
+    Pattern::new(path.as_str()).map(drop)
+}
+
 /// Whether no request has this text as its path when nginx compares it, which is after it has
 /// decoded and resolved it; with the path that such requests have instead, if there is one.
 pub fn is_unmatched(matching: Matching, path: &UrlPath) -> Option<Option<String>> {

@@ -10,7 +10,7 @@ use super::canary::{Canaries, Offer};
 use super::client_certificates;
 use super::mirror;
 use super::passthrough::{self, Passed};
-use super::path::{self, Matching};
+use super::path::{self, Matching, Text};
 use super::port::PortReference;
 use super::rule::Backend;
 use super::site::{self, Claim, Root, Site};
@@ -21,8 +21,9 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
-    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, Kind, ObjectId,
-    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, HttpsRedirect,
+    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath,
+    catalogue,
 };
 use ingressd_objects::Version;
 
@@ -119,7 +120,13 @@ impl<'a> Servers<'a> {
         let mut fallback = self.fallback(name, site)?;
         if let Some((host, origin)) = &site.redirect {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
-            fallback = Route { origin: origin.clone(), action, behaviour: Arc::default(), ..fallback };
+            // A browser keeps what Strict-Transport-Security says of a host only when it is told by https.
+            let asking = site.subjects.iter().find(|subject| *subject.id() == origin.object);
+            let https_redirect = asking.and_then(|subject| subject.behaviour.https_redirect.clone());
+            // Without TLS of its own, the host that is redirected to may have it.
+            let https_redirect = https_redirect.map(|redirect| HttpsRedirect { forced: false, ..redirect });
+            let behaviour = Arc::new(Behaviour { https_redirect, ..Behaviour::default() });
+            fallback = Route { origin: origin.clone(), action, behaviour, ..fallback };
         }
         self.keep_challenges(site, oldest.rule.dialect, &mut routes);
         // The list stays in memory as long as the host.
@@ -272,8 +279,8 @@ impl<'a> Servers<'a> {
         let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
-                if path::is_like_an_expression(claim.matching, &claim.path) {
-                    self.tell_of_literal_path(&claim.path, &claim.origin);
+                if claim.stays_text.is_some() || path::is_like_an_expression(claim.matching, &claim.path) {
+                    self.tell_of_literal_path(&claim.path, claim.stays_text.as_ref(), &claim.origin);
                 }
                 if let Some(instead) = path::is_unmatched(claim.matching, &claim.path) {
                     self.tell_of_unmatched_path(&claim.path, instead, &claim.origin);
@@ -363,8 +370,19 @@ impl<'a> Servers<'a> {
     }
 
     /// Notes that a path that is read as text may be meant as an expression.
-    pub fn tell_of_literal_path(&mut self, path: &UrlPath, origin: &Origin) {
-        let note = format!("{} is read as text, because nothing makes it a regular expression", excerpt(path.as_str()));
+    pub fn tell_of_literal_path(&mut self, path: &UrlPath, why: Option<&Text>, origin: &Origin) {
+        let because = match why {
+            None => "because nothing makes it a regular expression".to_owned(),
+            Some(Text::NoExpression(refused)) => {
+                format!("although the host has regular expressions, because as one it would be refused: {refused}")
+            }
+            Some(Text::Protection) => {
+                "although the host has regular expressions, because as one it would take requests \
+                of a protected path; if it is to do that, set use-regex in this object"
+                    .to_owned()
+            }
+        };
+        let note = format!("{} is read as text, {because}", excerpt(path.as_str()));
         self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
     }
 

@@ -2,7 +2,7 @@
 //! not know how either finds it.
 
 use ingressd::daemon::control;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use rig::client::get;
 use rig::manifests::{Ingress, ingress, service_at, tls_secret};
@@ -85,6 +85,13 @@ const ROWS: &[(&str, &str)] = &[
     ("mixed.test/item/x", "items"),
     ("mixed.test/items", "items"),
     ("mixed.test/x", "404"),
+    // Expressions of one object make some of the paths of others, unless these cannot be any or
+    // would take requests of what is protected.
+    ("mixed.test/doc/v2/x", "shop"),
+    ("mixed.test/doc/vx", "404"),
+    ("mixed.test/a(b/c", "bare"),
+    ("guarded.test/b1", "admin"),
+    ("guarded.test/b[0-9]", "open"),
     // These paths are so long that nginx has to have an expression for them.
     ("long.test/LONG", "long"),
     ("long.test/LONG/x", "long"),
@@ -159,6 +166,19 @@ fn write(rig: &Rig, long: &str) {
                 .path("mixed.test", "Prefix", "/dir/", "folder")
                 .annotation("use-regex", "true")
                 .build(),
+            of_controller("more", 2022)
+                .path("mixed.test", "Prefix", "/doc/v[0-9]+", "shop")
+                .path("mixed.test", "Prefix", "/a(b", "bare")
+                .build(),
+            of_controller("regex", 2021)
+                .path("guarded.test", "Prefix", "/x/[a-z]", "shop")
+                .annotation("use-regex", "true")
+                .build(),
+            of_controller("guarded", 2021)
+                .host("guarded.test", "admin")
+                .annotation("allowlist-source-range", "127.0.0.0/8")
+                .build(),
+            of_controller("unguarded", 2021).path("guarded.test", "Exact", "/b[0-9]", "open").build(),
             of_controller("idle", 2021).host("idle.test", "idle").build(),
             of_controller("relieved", 2021).host("relieved.test", "idle").annotation("default-backend", "bare").build(),
             of_controller("logged", 2021).host("logged.test", "shop").annotation("enable-rewrite-log", "true").build(),
@@ -233,6 +253,13 @@ fn explain_says_of_every_request_what_nginx_does() {
             status["ingresses"].as_array().is_some_and(|all| all.iter().all(|ingress| ingress["name"] != "gone"))
         };
         rig.daemon.status_when("the daemon to know that", is_gone).await;
+
+        let expression = told(rig, "http://mixed.test/doc/v2")["route"]["expression"].take();
+        let asked_by = "Ingress default/mixed: metadata.annotations[nginx.ingress.kubernetes.io/use-regex]";
+        assert_eq!(expression, json!({"pattern": "/doc/v[0-9]+", "asked_by": asked_by}));
+        let because = told(rig, "http://guarded.test/b1")["route"]["because"].take();
+        assert_eq!((&because[0]["reason"], &because[1]), (&json!("LiteralPath"), &Value::Null), "{because}");
+        assert!(because[0]["note"].as_str().unwrap().contains("of a protected path"), "{because}");
 
         let mut wrong = Vec::new();
         for (url, expected) in ROWS {

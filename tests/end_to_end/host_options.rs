@@ -98,7 +98,13 @@ fn a_host_has_other_names_another_beginning_and_its_twin() {
         rig.manifests.write(
             "objects.yaml",
             &[
-                tls_secret("cert", &["shop.test", "www.shop.test", "alias.test"]),
+                tls_secret("cert", &["shop.test", "www.shop.test", "alias.test", "safe.test", "www.safe.test"]),
+                ingress("safe")
+                    .class("nginx")
+                    .path("safe.test", "Prefix", "/", "web")
+                    .tls(&["safe.test"], "cert")
+                    .annotation("from-to-www-redirect", "true")
+                    .build(),
                 shop("main", "/")
                     .annotation("server-alias", "alias.test, *.alias.test, taken.test")
                     .annotation("from-to-www-redirect", "true")
@@ -128,6 +134,9 @@ fn a_host_has_other_names_another_beginning_and_its_twin() {
             ("http://taken.test/api", 200, None),
             ("http://www.shop.test/a?b=c", 308, Some("http://shop.test/a?b=c")),
             ("https://www.shop.test/", 308, Some("https://shop.test/")),
+            // A browser is told by https what holds for both hosts.
+            ("http://www.safe.test/a?b=c", 308, Some("https://www.safe.test/a?b=c")),
+            ("https://www.safe.test/a?b=c", 308, Some("https://safe.test/a?b=c")),
             ("http://plain.test/", 308, Some("http://www.plain.test/")),
             ("http://www.plain.test/", 200, None),
         ] {

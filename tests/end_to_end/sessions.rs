@@ -233,6 +233,47 @@ fn a_client_stays_on_its_side_of_a_canary_unless_the_object_says_otherwise() {
 }
 
 #[test]
+fn a_client_that_is_brought_to_a_canary_stays_there() {
+    rig::run(async |rig| {
+        let with_canary = |host: &str| {
+            let name = format!("{}-canary", host.replace('.', "-"));
+            let canary = ingress(&name).class("nginx").host(host, "new").annotation("canary", "true");
+            [sticky(host), canary.annotation("canary-by-header", "X-New").annotation("canary-by-cookie", "new")]
+        };
+        let [persistent, its_canary] = with_canary("persistent.test");
+        let [legacy, of_legacy] = with_canary("legacy.test");
+        let others = [
+            persistent.annotation("affinity-mode", "persistent"),
+            its_canary,
+            legacy.annotation("affinity-canary-behavior", "legacy"),
+            of_legacy,
+        ];
+        rig.manifests.write("new.yaml", &service_at("new", &["10.244.2.1", "10.244.2.2"], ECHO));
+        start(rig, with_canary("balanced.test").into_iter().chain(others)).await;
+        let is_new = |reply: &Reply| endpoint(reply).to_string().starts_with("10.244.2.");
+        for host in ["balanced", "persistent", "legacy"] {
+            let (url, stays) = (format!("http://{host}.test/"), host != "legacy");
+            let request = |cookie: &str| with(get(&url), cookie);
+            let first = get(&url).send().await;
+            let at_main = given(&first).unwrap().to_owned();
+            assert!(!is_new(&first), "{host}");
+            for brought in [get(&url).header("X-New", "always"), request(&format!("{at_main}; new=always"))] {
+                let brought = brought.send().await;
+                assert!(is_new(&brought), "{host}");
+                let cookie = given(&brought).unwrap_or(&at_main);
+                for _ in 0..4 {
+                    let next = request(cookie).send().await;
+                    assert_eq!((is_new(&next), given(&next)), (stays, None), "{host}: {cookie}");
+                    assert!(!stays || endpoint(&next) == endpoint(&brought), "{host}: {cookie}");
+                }
+                let never = request(cookie).header("X-New", "never").send().await;
+                assert!(!is_new(&never), "{host}: {cookie}");
+            }
+        }
+    });
+}
+
+#[test]
 fn a_route_without_a_backend_gives_no_session_and_nginx_takes_that() {
     rig::run(async |rig| {
         // No other route has a session, so the variables of a session would exist only for these

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use ingressd_model::catalogue::{DirectiveRow, Module, Version};
 
+/// The first version in which a variable has all headers of one name.
+pub const JOINS_HEADERS: Version = Version(1, 23, 0);
+
 /// What an nginx can do, as `nginx -V` and its `load_module` lines tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
@@ -121,6 +124,11 @@ impl Capabilities {
     /// Whether it knows the directive.
     pub fn knows(&self, row: &DirectiveRow) -> bool {
         row.since <= self.version && row.module.is_none_or(|module| self.has(module))
+    }
+
+    /// Whether a variable has all headers of one name that a service sends, and not only the first.
+    pub fn joins_headers(&self) -> bool {
+        self.version >= JOINS_HEADERS
     }
 
     /// Whether it can serve TCP and UDP services.

@@ -20,7 +20,7 @@ mod stream_log;
 mod usual;
 
 pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
-pub use capabilities::{Capabilities, UnknownBuild};
+pub use capabilities::{Capabilities, JOINS_HEADERS, UnknownBuild};
 pub use everywhere::{
     Everywhere, HeaderTest, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Uncompressed,
 };

@@ -8,7 +8,7 @@ use ingressd_apply::process::Role;
 use ingressd_model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
 use ingressd_model::cost;
 use ingressd_model::finding::{Finding, Reason, Severity, count};
-use ingressd_nginx::Capabilities;
+use ingressd_nginx::{Capabilities, JOINS_HEADERS};
 
 /// Features of later versions.
 const FEATURES: &[(&DirectiveRow, &str)] = &[
@@ -102,7 +102,13 @@ pub fn version(facts: &Facts) -> Vec<Line> {
         return vec![Line::error(format!("{binary} is nginx {found}, which is too old"), remedy)];
     }
     let lacks = FEATURES.iter().filter(|(row, _)| found < row.since);
-    let lacks: Vec<_> = lacks.map(|(row, what)| format!("{what} since {}", row.since)).collect();
+    let mut lacks: Vec<_> = lacks.map(|(row, what)| format!("{what} since {}", row.since)).collect();
+    if !nginx.survey.capabilities.joins_headers() {
+        lacks.push(format!(
+            "all headers with one name from an authentication service (auth-response-headers) and all of its cookies, not \
+             only the first, since {JOINS_HEADERS}"
+        ));
+    }
     let mut lines = vec![Line::ok(format!("{binary} is nginx {found}"))];
     if !lacks.is_empty() {
         lines.push(Line::note(format!("it lacks what later versions have: {}", lacks.join("; "))));

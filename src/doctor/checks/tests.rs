@@ -32,6 +32,12 @@ const ROWS: &[Row] = &[
         "keepalive_min_timeout",
     ),
     ("nginx-version", |facts| nginx(facts).survey.capabilities.version = Version(1, 18, 0), Note, "it lacks"),
+    (
+        "nginx-version",
+        |facts| nginx(facts).survey.capabilities.version = Version(1, 22, 1),
+        Note,
+        "since 1.27.4; all headers with one name",
+    ),
     ("nginx-modules", |facts| without(facts, Module::Proxy), Error, "proxy_read_timeout"),
     ("nginx-modules", |facts| without(facts, Module::Ssl), Error, "ngx_http_ssl_module"),
     (

@@ -90,7 +90,8 @@ pub static FAMILY: Family = Family {
             form: Form::Word(&["sticky", "legacy"]),
             documentation: "Whether a client always gets the canary or always the main object: `sticky` (the default) \
                             divides sessions by the weight, `legacy` single requests; either object may have the \
-                            annotation. A header or a cookie of the canary takes precedence.",
+                            annotation. A header or a cookie of the canary takes precedence, and a client that it \
+                            brings to the canary stays there: the cookie says so.",
             tries: &[
                 ("sticky", Gives::Nothing),
                 ("legacy", Gives::Sets("clients may change sides of a canary")),
@@ -243,7 +244,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-expires",
             compared: Compared::Different(
-                "It is sent as Max-Age, which all browsers understand, and not as Expires.",
+                "It is sent as Max-Age, which all browsers understand, and not as Expires, for which nginx has no clock.",
                 "",
             ),
             ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),

@@ -88,7 +88,8 @@ pub static FAMILY: Family = Family {
             elsewhere: &[Elsewhere::LeaveOut],
             form: Form::Boolean,
             documentation: "With true, cookies of the service at auth-url are added to all responses; otherwise only \
-                            to those with a status below 400.",
+                            to those with a status below 400. Clients get the first six; with nginx before 1.23 the \
+                            first one.",
             tries: &[
                 ("true", Gives::Sets("its cookies reach clients always")),
                 ("false", Gives::Nothing),
@@ -252,8 +253,10 @@ pub static FAMILY: Family = Family {
             ),
             trust: Trust::Medium,
             documentation: "Headers of the answer of auth-url that are passed to the backend, a comma-separated list \
-                of at most 32. The backend does not get the client's headers of these names. Headers that frame a \
-                request, such as Host, Content-Length and Connection, are refused.",
+                of at most 32. The backend does not get the client's headers of these names. One that the service sends \
+                several times arrives once, with commas between its values; nginx before 1.23 passes on only the \
+                first (MissingCapability). Headers that frame a request, such as Host, Content-Length and Connection, \
+                are refused.",
             tries: &[
                 ("X-User", Gives::Sets("the backend gets X-User")),
                 ("X-User, X-Email", Gives::Sets("the backend gets X-User, X-Email")),

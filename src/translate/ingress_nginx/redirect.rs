@@ -18,7 +18,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "from-to-www-redirect",
             compared: Compared::Different(
-                "Location has a port only where it is not the default one, and the slash at the end of a path stays.",
+                "Location has a port only where it is not the default one, and the slash at the end of a path stays. \
+                 Where plain requests go to https, they do so first.",
                 "",
             ),
             elsewhere: &[Elsewhere::Refuse],
@@ -26,7 +27,8 @@ pub static FAMILY: Family = Family {
             on_error: OnError::Refuse,
             form: Form::Boolean,
             documentation: "Redirects requests for www.HOST to the host of the rule, or for the host without www. \
-                where the rule has it, with the same path and query and status 308 or tls.redirect-status. It has no \
+                where the rule has it, with the same path and query and status 308 or tls.redirect-status. Plain requests go to \
+                https first where the object redirects them and the certificate of the redirected host covers it. It has no \
                 effect where another rule of the namespace has that other host, or where another namespace asked for \
                 it first.",
             tries: &[

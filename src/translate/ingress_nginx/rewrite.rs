@@ -81,13 +81,17 @@ pub static FAMILY: Family = Family {
         Row {
             key: "use-regex",
             compared: Compared::Stricter(
-                "Paths of other namespaces on the host stay as they are, and expressions that take nginx too long are refused.",
+                "Paths of other namespaces on the host stay as they are, and expressions that take nginx too long are \
+                 refused. A path of another object stays text, with the finding LiteralPath, where it is no expression \
+                 or would take requests of a protected path, and silently where nothing but dots would be special.",
                 "",
             ),
             scope: Scope::Matching,
             form: Form::Boolean,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
-                regex mode: matched from the start, without regard to case, the longest path first. In the dialect of the \
+                regex mode: matched from the start, without regard to case, the longest path first. Paths of other objects of the \
+                namespace become expressions, too, whatever their type, unless one is none, would take requests of a \
+                protected path, or has nothing special but dots. In the dialect of the \
                 specification only its paths of the type ImplementationSpecific are expressions, and one is as long as \
                 what everything begins with that it matches: /(.*) takes no requests of the path /admin.",
             tries: &[

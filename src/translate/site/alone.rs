@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
-use super::{Claim, conflict, reach};
-use crate::translate::path::{self, Matching, PathType};
+use super::{Claim, Site, conflict, reach};
+use crate::translate::path::{self, Matching, PathType, Text};
 use crate::translate::{Dialect, Limits, bounds};
 use ingressd_model::expression;
 use ingressd_model::finding::{Finding, Reason, count};
@@ -15,19 +16,17 @@ use ingressd_model::finding::{Finding, Reason, count};
 ///
 /// When one object of the ingress-nginx dialect asks for it, the paths of all objects of that
 /// dialect and of its namespace are matched like expressions: from the start, case-insensitively.
-/// Only paths of objects that ask for expressions, or of the type `ImplementationSpecific`, are
-/// expressions; others stay literal text, and so does the path of a challenge, which is for one
-/// request only. Paths of objects of the specification dialect keep their meaning.
-pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
-    let is_quirky = |claim: &Claim<'_, '_>| claim.subject.rule.dialect == Dialect::IngressNginx;
+/// Paths of objects that ask for expressions, or of the type `ImplementationSpecific`, are
+/// expressions; about others [`turn`] decides. The path of a challenge is for one request only.
+/// Paths of objects of the specification dialect keep their meaning.
+pub fn match_paths(site: &mut Site<'_, '_>) {
     let enforces =
         |claim: &&Claim<'_, '_>| is_quirky(claim) && path::enforces_regex(&claim.subject.reading, &claim.path);
-    let namespace = |claim: &Claim<'_, '_>| Arc::clone(&claim.origin.object.namespace);
-    let enforcing: HashSet<_> = claims.iter().filter(enforces).map(namespace).collect();
+    let enforcing: HashSet<_> = site.claims.iter().filter(enforces).map(namespace).collect();
     if enforcing.is_empty() {
         return;
     }
-    for claim in claims.iter_mut().filter(|claim| is_quirky(claim) && enforcing.contains(&namespace(claim))) {
+    for claim in site.claims.iter_mut().filter(|claim| is_quirky(claim) && enforcing.contains(&namespace(claim))) {
         let reading = &claim.subject.reading;
         let says = reading.use_regex || reading.rewrite_target.is_some();
         let is_expression = says || claim.kind == PathType::ImplementationSpecific;
@@ -37,6 +36,67 @@ pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
             false => Matching::Caseless,
         };
     }
+    if site.claims.iter().any(may_turn) {
+        turn(site);
+    }
+}
+
+/// Makes expressions of the paths of objects that do not ask for them, as ingress-nginx does,
+/// unless one is none or nothing protects it and it would take requests of a protected path.
+/// Requests that a protected path takes as text stay its own.
+fn turn(site: &mut Site<'_, '_>) {
+    // What the protected paths of each namespace begin with that come after the present one.
+    let mut behind: HashMap<Arc<str>, BTreeMap<String, ()>> = HashMap::new();
+    for rest in site.subjects.iter().filter(|subject| subject.is_protected && subject.takes_the_rest()) {
+        behind.entry(Arc::clone(&rest.id().namespace)).or_default().insert(String::new(), ());
+    }
+    let mut order: Vec<_> = (0..site.claims.len()).collect();
+    order.sort_by_key(|number| {
+        let Claim { path, subject, .. } = &site.claims[*number];
+        (is_quirky(&site.claims[*number]), path.as_str().len(), path.clone(), !subject.is_protected)
+    });
+    let mut as_text = Vec::new();
+    for number in order {
+        let claim = &mut site.claims[number];
+        let (behind, is_protected) = (behind.entry(namespace(claim)).or_default(), claim.subject.is_protected);
+        let beginnings = [Matching::Regex, Matching::Caseless]
+            .map(|matching| reach::beginning(matching, claim.path.as_str()).into_string());
+        if may_turn(claim) {
+            claim.stays_text = match path::of_other_object(&claim.path) {
+                Err(refused) => Some(Text::NoExpression(refused)),
+                Ok(()) if !is_protected && meets(behind, &beginnings[0]) => Some(Text::Protection),
+                Ok(()) => {
+                    as_text.extend(is_protected.then(|| claim.clone()));
+                    claim.matching = Matching::Regex;
+                    None
+                }
+            };
+        }
+        if is_protected {
+            behind.extend(beginnings.map(|beginning| (beginning, ())));
+        }
+    }
+    site.claims.extend(as_text);
+}
+
+/// Whether one of these begins what begins so, or begins so itself.
+fn meets(beginnings: &BTreeMap<String, ()>, beginning: &str) -> bool {
+    let mut below = beginnings.range::<str, _>((Bound::Included(beginning), Bound::Unbounded));
+    below.next().is_some_and(|(below, ())| below.starts_with(beginning))
+        || reach::longest_head(beginnings, beginning).is_some()
+}
+
+fn is_quirky(claim: &Claim<'_, '_>) -> bool {
+    claim.subject.rule.dialect == Dialect::IngressNginx
+}
+
+/// Whether a text that is matched like expressions would mean more as one.
+fn may_turn(claim: &Claim<'_, '_>) -> bool {
+    claim.matching == Matching::Caseless && path::is_more_than_text(&claim.path)
+}
+
+fn namespace(claim: &Claim<'_, '_>) -> Arc<str> {
+    Arc::clone(&claim.origin.object.namespace)
 }
 
 /// So many paths are few.

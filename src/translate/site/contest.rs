@@ -9,7 +9,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Bound;
 use std::sync::Arc;
 
 use super::precedence::{self, Rated};
@@ -300,7 +299,7 @@ impl<'c> OlderClaims<'c> {
     fn own_above(&self, rated: &Rated<'_, '_>) -> Option<u64> {
         let own = self.whole.get(&rated.claim.origin.object.namespace)?;
         let below = format!("{}/", rated.beginning);
-        longest_head(own, &below).map(|(_, number)| *number)
+        reach::longest_head(own, &below).map(|(_, number)| *number)
     }
 
     /// The path of the same namespace, or its route for the rest, that would get the requests of a
@@ -333,7 +332,7 @@ impl<'c> OlderClaims<'c> {
             let to = to.entry(Arc::clone(&claim.origin.object.namespace)).or_default();
             let text = format!("{beginning}{slash}");
             // What is below an older one adds nothing.
-            if longest_head(to, &text).is_none() {
+            if reach::longest_head(to, &text).is_none() {
                 to.insert(text, *number);
             }
         };
@@ -354,21 +353,7 @@ impl<'c> OlderClaims<'c> {
 fn heads<'b>(beginnings: &'b Beginnings, rated: &Rated<'_, '_>) -> impl Iterator<Item = (&'b str, &'b u64)> {
     let namespace = &rated.claim.origin.object.namespace;
     let others = beginnings.iter().filter(move |(other, _)| *other != namespace);
-    others.filter_map(|(_, beginnings)| longest_head(beginnings, &rated.beginning))
-}
-
-/// The longest of these prefixes of a text. Each step looks up a shorter text than the one before.
-fn longest_head<'s, T>(heads: &'s BTreeMap<String, T>, text: &str) -> Option<(&'s str, &'s T)> {
-    let mut text = text;
-    loop {
-        let (candidate, value) = heads.range::<str, _>((Bound::Unbounded, Bound::Included(text))).next_back()?;
-        if text.starts_with(&**candidate) {
-            return Some((candidate, value));
-        }
-        let common = candidate.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
-        let common = (0..=common).rev().find(|length| text.is_char_boundary(*length))?;
-        text = text.get(..common)?;
-    }
+    others.filter_map(|(_, beginnings)| reach::longest_head(beginnings, &rated.beginning))
 }
 
 /// Adds findings for older namespaces about younger paths of others below their own.
@@ -390,7 +375,7 @@ fn tell_of_younger_paths(contested: Contested<'_>, kept: &[Rated<'_, '_>], findi
     for below in kept.iter().filter(is_told) {
         let namespace = &below.claim.origin.object.namespace;
         let others = oldest.iter().filter(|(other, _)| **other != namespace);
-        let above = others.filter_map(|(_, all)| Some(*longest_head(all, &below.beginning)?.1));
+        let above = others.filter_map(|(_, all)| Some(*reach::longest_head(all, &below.beginning)?.1));
         let above = above.filter(|above| above.reaches(below));
         let above = above.max_by_key(|above| (above.beginning.len(), Reverse(above.number)));
         let is_older = |above: &&Rated<'_, '_>| above.number < below.number && above.beginning != below.beginning;

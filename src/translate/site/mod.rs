@@ -23,7 +23,7 @@ pub use self::reach::{above, beginning, is_challenge, of_challenges};
 pub use self::reserved::reserve;
 use super::allowed::Allowances;
 use super::claims::{ClaimingNamespace, Claims, Since};
-use super::path::{Matching, PathType};
+use super::path::{Matching, PathType, Text};
 use super::rule::Backend;
 use super::subject::{Subject, Withheld};
 use super::value::excerpt;
@@ -32,7 +32,7 @@ use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, HostName, ObjectId, Origin, Refused, ServerName, UrlPath};
 
 /// A path of a host, and the object that claims it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Claim<'s, 'a> {
     /// The object.
     pub subject: &'s Subject<'a>,
@@ -48,6 +48,8 @@ pub struct Claim<'s, 'a> {
     /// Whether it answers 503, because it exceeds a limit and its requests would be unprotected
     /// without it.
     pub closed: bool,
+    /// Why it stays text, although other objects make paths like it expressions.
+    pub stays_text: Option<Text>,
 }
 
 /// A host with all claims on it.
@@ -101,7 +103,7 @@ impl<'s, 'a> Site<'s, 'a> {
             }
             rule.iter().for_each(|number| site.add_paths(subject, *number));
         }
-        alone::match_paths(&mut site.claims);
+        alone::match_paths(&mut site);
         site
     }
 
@@ -118,7 +120,8 @@ impl<'s, 'a> Site<'s, 'a> {
             let place = (super::position(rule), super::position(number));
             let origin = Origin::field(subject.id(), Field::Path(place.0, place.1, ""));
             let path = path.clone();
-            self.claims.push(Claim { subject, origin, place, path, kind, matching, backend, closed: false });
+            let (closed, stays_text) = (false, None);
+            self.claims.push(Claim { subject, origin, place, path, kind, matching, backend, closed, stays_text });
         }
     }
 }

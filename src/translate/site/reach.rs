@@ -1,7 +1,10 @@
 //! Computes the literal prefix of the paths that a claim matches.
 
-use ingressd_model::{UrlPath, expression};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use ingressd_model::{UrlPath, expression};
 
 use crate::translate::path::Matching;
 
@@ -93,6 +96,20 @@ pub fn is_challenge(path: &UrlPath) -> bool {
 /// The literal prefix of everything that an expression would match; `/` when there is none.
 pub fn above(expression: &UrlPath) -> UrlPath {
     UrlPath::new(&beginning(Matching::Regex, expression.as_str())).unwrap_or_else(|_| expression.root())
+}
+
+/// The longest of these prefixes of a text. Each step looks up a shorter text than the one before.
+pub fn longest_head<'s, T>(heads: &'s BTreeMap<String, T>, text: &str) -> Option<(&'s str, &'s T)> {
+    let mut text = text;
+    loop {
+        let (candidate, value) = heads.range::<str, _>((Bound::Unbounded, Bound::Included(text))).next_back()?;
+        if text.starts_with(&**candidate) {
+            return Some((candidate, value));
+        }
+        let common = candidate.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
+        let common = (0..=common).rev().find(|length| text.is_char_boundary(*length))?;
+        text = text.get(..common)?;
+    }
 }
 
 fn literal(matching: Matching, path: &str) -> Cow<'_, str> {

@@ -152,6 +152,76 @@ fn expressions_of_a_stranger_count_as_the_elements_above_them() {
 }
 
 #[test]
+fn one_object_makes_expressions_of_the_paths_of_its_namespace() {
+    const ITEMS: (&str, &str, &[&str]) = ("o", REGEX, &["ImplementationSpecific /items/[0-9]+"]);
+    let rows: &[Row] = &[
+        (
+            &[
+                ITEMS,
+                ("o", "", &["Prefix /doc/v[0-9]+", "Exact /core(/|$)(.*)", "Prefix /c.d", "Exact /e", "Prefix /"]),
+            ],
+            &["o1 ~ /core(/|$)(.*)", "o0 ~ /items/[0-9]+", "o1 ~ /doc/v[0-9]+", "o1 ~ /c\\.d", "o1 ~ /e", "o1 ~ /"],
+            &[],
+        ),
+        (
+            &[("o", "rewrite-target: /", &["Prefix /app"]), ("o", "", &["Prefix /v[0-9]+"])],
+            &["o1 ~ /v[0-9]+", "o0 ~ /app"],
+            &[],
+        ),
+        // What nginx would or might refuse stays text, and is told whatever is in it.
+        (
+            &[ITEMS, ("o", "", &["Prefix /a(b", "Prefix /a$+", "Prefix /a(?<=a+)"])],
+            &["o0 ~ /items/[0-9]+", "o1 ~ /a\\(\\?<=a\\+\\)", "o1 ~ /a\\(b", "o1 ~ /a\\$\\+"],
+            &["o1 LiteralPath", "o1 LiteralPath", "o1 LiteralPath"],
+        ),
+        // So does what would take requests of a protected path behind it, whatever that is.
+        (
+            &[ITEMS, ("o", LIST, &["Prefix /admin"]), ("o", "", &["Prefix /(a|b).*", "Prefix /b[0-9]+"])],
+            &["o0 ~ /items/[0-9]+", "o2 ~ /b[0-9]+", "o2 ~ /\\(a\\|b\\)\\.\\*", "o1 ~ /admin"],
+            &["o2 LiteralPath"],
+        ),
+        (
+            &[ITEMS, ("o", LIST, &["Prefix /"]), ("o", "", &["Prefix /b[0-9]+"])],
+            &["o0 ~ /items/[0-9]+", "o2 ~ /b\\[0-9\\]\\+", "o1 ~ /"],
+            &["o2 LiteralPath"],
+        ),
+        (
+            &[ITEMS, ("o", LIST, &["ImplementationSpecific /[a-z]"]), ("o", "", &["Prefix /b[0-9]+"])],
+            &["o0 ~ /items/[0-9]+", "o2 ~ /b\\[0-9\\]\\+", "o1 ~ /[a-z]"],
+            &["o2 LiteralPath"],
+        ),
+        // It takes nothing of what comes before it.
+        (
+            &[ITEMS, ("o", LIST, &["Prefix /doc/v2/internal"]), ("o", "", &["Prefix /doc/v[0-9]+"])],
+            &["o1 ~ /doc/v2/internal", "o0 ~ /items/[0-9]+", "o2 ~ /doc/v[0-9]+"],
+            &[],
+        ),
+        // A protected one loses nothing that it took as text.
+        (
+            &[ITEMS, ("o", LIST, &["Prefix /core(/|$)(.*)"]), ("o", "", &["Prefix /"])],
+            &["o1 ~ /core(/|$)(.*)", "o1 ~ /core\\(/\\|\\$\\)\\(\\.\\*\\)", "o0 ~ /items/[0-9]+", "o2 ~ /"],
+            &[],
+        ),
+        // Nobody else makes expressions of them, and they are held to the rules for expressions.
+        (
+            &[("o", REGEX, &["Prefix /x/.*"]), ("e", "", &["Prefix /b[0-9]+"])],
+            &["o0 ~ /x/.*", "e1 /b[0-9]+"],
+            &["e1 LiteralPath"],
+        ),
+        (
+            &[
+                ("o", "", &["Prefix /"]),
+                ("e", REGEX, &["Prefix /x/.*"]),
+                ("e", "", &["Prefix /b.*", "Prefix /y/[a-z]+"]),
+            ],
+            &["e2 ~ /y/[a-z]+", "e1 ~ /x/.*", "o0 /"],
+            &["e2 PathConflict"],
+        ),
+    ];
+    check(options, rows);
+}
+
+#[test]
 fn challenges_belong_to_whoever_has_the_host() {
     const SOLVES: &[&str] = &["Exact /.well-known/acme-challenge/token"];
     const ABOVE: &[&str] = &["Prefix /.well-known/acme-challenge", "Prefix /.well-known", "Prefix /.well-known/other"];

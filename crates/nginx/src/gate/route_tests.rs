@@ -5,9 +5,9 @@ use crate::usual;
 use crate::{RuleFiles, SiteName};
 use ingressd_model::catalogue::{CLIENT_MAX_BODY_SIZE, DirectiveRow, PROXY_READ_TIMEOUT, SSL_CIPHERS, Version};
 use ingressd_model::{
-    AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, Firewall,
-    HostListeners, HostName, LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, ServerName, Text, Upstream,
-    UpstreamId, UpstreamIdentity, UrlPath,
+    AccessList, Action, AuthenticationPolicy, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive,
+    Endpoint, ExternalAuthentication, Firewall, HeaderName, HostListeners, HostName, LimitRate, PasswordFileId,
+    PathMatch, Protocol, Route, Server, ServerName, Template, Text, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
 };
 
 /// A directive that protects and that no nginx knows.
@@ -54,6 +54,25 @@ fn authentication() -> Behaviour {
     Behaviour { basic_authentication: Some(Arc::new(basic)), ..Behaviour::default() }
 }
 
+/// An authentication service of whose answers the backend gets these headers.
+fn external(response_headers: &[&str]) -> Behaviour {
+    let nothing = || Template::new(Vec::new()).unwrap();
+    let policy = AuthenticationPolicy {
+        host: nothing(),
+        target: nothing(),
+        method: HeaderName::new("GET").unwrap(),
+        sign_in: None,
+        response_headers: response_headers.iter().map(|name| HeaderName::new(name).unwrap()).collect(),
+        request_headers: Vec::new(),
+        request_redirect: None,
+        memory: None,
+        always_sets_cookie: false,
+    };
+    let service = upstream("web", Protocol::Http);
+    let external = ExternalAuthentication { origin: host(), service, policy: Arc::new(policy) };
+    Behaviour { external_authentication: Some(Arc::new(external)), ..Behaviour::default() }
+}
+
 #[test]
 fn what_cannot_be_served_or_protected_is_closed() {
     use Protocol::{Grpc, Http};
@@ -81,6 +100,9 @@ fn what_cannot_be_served_or_protected_is_closed() {
         (proxy("web", Http), directive(&GUARD), None, false, Some(Reason::ClosedRoute)),
         (proxy("web", Http), directive(&EXTRA), None, true, Some(Reason::MissingCapability)),
         (proxy("web", Http), directive(&PROXY_READ_TIMEOUT), None, true, None),
+        // This version has only the first of several headers with one name.
+        (proxy("web", Http), external(&["X-Groups"]), None, true, Some(Reason::MissingCapability)),
+        (proxy("web", Http), external(&[]), None, true, None),
     ];
     for (number, (action, behaviour, lacking, open, reason)) in rows.into_iter().enumerate() {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
@@ -149,7 +171,7 @@ fn rules_are_shared_unless_a_site_has_its_own() {
 
 #[test]
 fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
-    use ingressd_model::{Balance, Branch, Choice, HeaderName, HeaderValue, RewriteTarget, Share, Split, Test};
+    use ingressd_model::{Balance, Branch, Choice, HeaderValue, RewriteTarget, Share, Split, Test};
     let test = || Test::Cookie(HeaderName::new("c").unwrap(), HeaderValue::new("always").unwrap());
     let split = |branches: usize, shares: usize| {
         let web = || upstream("web", Protocol::Http);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use crate::capabilities::JOINS_HEADERS;
 use crate::firewall::Obstacles;
 use crate::{Capabilities, geoip};
 use ingressd_model::catalogue::Module;
@@ -218,6 +219,7 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
         return Some(Change::Close);
     }
     let behaviour = &route.behaviour;
+    tell_of_repeated_headers(behaviour, known.capabilities, findings);
     let missing = |directive: &&Directive| {
         let spoken = route.action.module();
         let is_twin = directive.row.name_by(spoken).is_some_and(|name| name != directive.row.name);
@@ -258,6 +260,20 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
     let loses_shares = tell_of_balancing(route, known, findings);
     let behaviour = fitted.map(Arc::new);
     (behaviour.is_some() || loses_shares).then_some(Change::Fit { behaviour, loses_shares })
+}
+
+/// Reports that a backend gets only a part of what an authentication service may say.
+fn tell_of_repeated_headers(behaviour: &Behaviour, capabilities: &Capabilities, findings: &mut Vec<Finding>) {
+    let external = behaviour.external_authentication.as_deref();
+    let external = external.filter(|external| !external.policy.response_headers.is_empty());
+    if let Some(external) = external.filter(|_| !capabilities.joins_headers()) {
+        let words = format!(
+            "nginx {} passes on only the first of several headers with one name from the service (auth-response-headers), \
+             so that a user may lose groups; let the service send one header with commas, or install nginx {JOINS_HEADERS} or newer",
+            capabilities.version
+        );
+        findings.push(Finding::new(Reason::MissingCapability, external.origin.clone(), words));
+    }
 }
 
 /// Reports what this nginx lacks to choose a backend or an endpoint as asked. Returns whether the

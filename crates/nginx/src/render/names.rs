@@ -374,6 +374,11 @@ pub fn mirror(service: &UpstreamId, policy: &MirrorPolicy, told: &[HeaderName]) 
 /// The variable with the encoded request URI, and the prefix of those for the steps.
 pub const ESCAPED_URI: &str = "escaped_uri";
 
+/// The file of the variables with the cookies of an authentication service.
+pub fn authentication_cookies_file() -> FilePath {
+    "http/10-authentication-cookies.conf".into()
+}
+
 pub fn escaped_uri_file() -> FilePath {
     "http/10-escaped-uri.conf".into()
 }
@@ -428,6 +433,12 @@ pub fn split_file(name: &str) -> FilePath {
 /// The variable with the session of a client, by the name of its cookie.
 pub fn session(cookie: &HeaderName) -> String {
     format!("session_{}", hash(&[cookie.as_str()]))
+}
+
+/// What a cookie says behind the session of a client that the tests of a split brought to this
+/// upstream.
+pub fn side(id: &UpstreamId) -> String {
+    format!(".{}", upstream_hash(id))
 }
 
 /// The variable with the path of the cookie; the location sets it.

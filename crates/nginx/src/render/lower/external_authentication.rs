@@ -54,7 +54,8 @@ pub fn requires(external: &ExternalAuthentication, crowds: &Crowds) -> impl Iter
     let policy = &external.policy;
     let memory = policy.memory.as_ref().map(|_| names::answer_memory_file());
     let escaped = escapes(external).then(names::escaped_uri_file);
-    [names::upstream_file(&external.service, crowds)].into_iter().chain(memory).chain(escaped)
+    let always = [names::upstream_file(&external.service, crowds), names::authentication_cookies_file()];
+    always.into_iter().chain(memory).chain(escaped)
 }
 
 fn escapes(external: &ExternalAuthentication) -> bool {
@@ -72,8 +73,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let mut take = |variable: &Word, header: &Word| {
         slots.say(Slot::Authentication, "auth_request_set", Words::join([variable.clone(), header.clone()]));
     };
-    let cookie = Word::variable("authentication_cookie")?;
-    take(&cookie, &Word::fixed("$upstream_http_set_cookie"));
+    take(&cookies(0)?, &Word::fixed("$upstream_http_set_cookie"));
     let told = policy.response_headers.iter().enumerate().map(|(number, name)| {
         let variable = Word::variable(&format!("authentication_{number}"))?;
         take(&variable, &Word::answer_header(name)?);
@@ -81,10 +81,12 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     });
     let told = told.collect::<Result<Vec<_>, Refused>>()?;
     told.into_iter().for_each(|header| slots.request_header(header));
-    let cookie = Header::fixed("Set-Cookie", cookie);
-    match policy.always_sets_cookie {
-        true => slots.answer_header(cookie),
-        false => slots.answer_header_of_success(cookie),
+    for number in 0..COOKIES {
+        let cookie = Header::fixed("Set-Cookie", cookie(number)?);
+        match policy.always_sets_cookie {
+            true => slots.answer_header(cookie),
+            false => slots.answer_header_of_success(cookie),
+        }
     }
     if let Some(url) = &policy.sign_in {
         let url = Text::template(&[], url, scene.facts.forwarded.trusts_proxies())?;
@@ -193,14 +195,48 @@ fn headers(external: &ExternalAuthentication, trusts: bool, slots: &mut Slots) -
     Ok(())
 }
 
+/// How many cookies of a service clients get.
+const COOKIES: usize = 6;
+
+/// The variable with the cookies of the service that are left when this many were taken from the
+/// front. nginx joins them with commas from 1.23 on, and has only the first one before.
+fn cookies(taken: usize) -> Result<Word, Refused> {
+    Word::variable(&format!("authentication_cookies_{taken}"))
+}
+
+/// The variable with one cookie of the service; empty when it sent fewer.
+fn cookie(number: usize) -> Result<Word, Refused> {
+    Word::variable(&format!("authentication_cookie_{number}"))
+}
+
+/// What stands between two cookies: the comma of a date is followed by no name.
+const FIRST_COOKIE: &str = r#""~^(.*?), [!#$%&'*+.^_`|~0-9A-Za-z-]+=""#;
+const OTHER_COOKIES: &str = r#""~^.*?, ([!#$%&'*+.^_`|~0-9A-Za-z-]+=.*)$""#;
+
+fn split_cookies(tables: &mut Tables) -> Result<(), Refused> {
+    for number in 0..COOKIES {
+        let all = cookies(number)?;
+        let first = Block::map(all.clone(), cookie(number)?).row("default", all.clone());
+        tables.block(first.row(FIRST_COOKIE, r#""$1""#));
+        if number + 1 < COOKIES {
+            let rest = Block::map(all, cookies(number + 1)?).row("default", r#""""#);
+            tables.block(rest.row(OTHER_COOKIES, r#""$1""#));
+        }
+    }
+    Ok(())
+}
+
 /// How many characters of a request URI are encoded. With a longer URI the client is sent back to
 /// the start page of the host.
 const STAGES: usize = 32;
 
-/// One file with the variable of the encoded request URI, where it is used, and one with the cache
-/// of answers.
+/// One file with the cookies of services, one with the variable of the encoded request URI, where
+/// it is used, and one with the cache of answers.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let all: Vec<_> = routes(plan).filter_map(asked).collect();
+    if !all.is_empty() {
+        files.add(names::authentication_cookies_file(), None, [], split_cookies);
+    }
     if all.iter().any(|external| escapes(external)) {
         files.add(names::escaped_uri_file(), None, [], escape);
     }

@@ -17,6 +17,7 @@ use super::location::Scene;
 use super::named_endpoint;
 use super::shared::{routes, scheme};
 use super::slots::{Header, Slot, Slots, text};
+use super::split::{moves, others, without_tests};
 use super::tables::Files;
 use super::upstream::variables_of;
 
@@ -40,9 +41,14 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 /// The upstreams of a route whose endpoints its cookie names, the main one first.
 fn named(route: &Route) -> Vec<&UpstreamId> {
     let Some(main) = route.action.upstream().filter(|main| main.naming_cookie().is_some()) else { return Vec::new() };
-    let others = route.action.split().into_iter().flat_map(Split::upstreams);
-    let others: BTreeSet<_> = others.filter(|other| *other != main).collect();
-    [main].into_iter().chain(others).collect()
+    [main].into_iter().chain(route.action.split().into_iter().flat_map(|split| others(split, main))).collect()
+}
+
+/// The split whose tests bring clients to other upstreams than the main one, where they stay, by
+/// what their cookie says behind the session.
+fn moved(route: &Route) -> Option<(&UpstreamId, &Split)> {
+    let (main, split) = (route.action.upstream()?, route.action.split()?);
+    (main.naming_cookie().is_none() && moves(split, main)).then_some((main, split))
 }
 
 /// The variable with the cookie for clients of a route.
@@ -50,7 +56,10 @@ fn variable(cookie: &SessionCookie, route: &Route) -> String {
     match (named(route).first(), route.action.split()) {
         (Some(main), Some(split)) => names::split_cookie(cookie, split, main),
         (Some(main), None) => names::naming_cookie(cookie, main),
-        (None, _) => names::session_cookie(cookie),
+        (None, _) => match moved(route) {
+            Some((main, split)) => names::split_cookie(cookie, split, main),
+            None => names::session_cookie(cookie),
+        },
     }
 }
 
@@ -59,7 +68,12 @@ pub fn requires(route: &Route) -> BTreeSet<FilePath> {
     let Some(Session { cookie, .. }) = given(route) else { return BTreeSet::new() };
     let parts = named(route).into_iter().map(|upstream| names::naming_cookie(cookie, upstream));
     let own = parts.chain([variable(cookie, route)]).map(|name| names::session_file(&name));
-    own.chain(required(cookie)).collect()
+    own.chain(moved(route).map(|_| usual_file(cookie))).chain(required(cookie)).collect()
+}
+
+/// The file of the cookie that is the session.
+fn usual_file(cookie: &SessionCookie) -> FilePath {
+    names::session_file(&names::session_cookie(cookie))
 }
 
 /// The files that the file of a cookie requires.
@@ -98,6 +112,16 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
                 files.add(names::session_file(&name), Some(&route.origin), required(cookie), |tables| {
                     Source::of_session(cookie, &scheme)?.say(cookie, &name, &scheme, tables)
                 });
+                if let Some((main, split)) = moved(route) {
+                    let name = names::split_cookie(cookie, split, main);
+                    let parts = [names::split_file(&names::split(split, main)), usual_file(cookie)];
+                    let upstreams = others(split, main).into_iter().chain([main]);
+                    let upstreams = upstreams.map(|upstream| names::upstream_file(upstream, &crowds));
+                    let requires = parts.into_iter().chain(upstreams).chain(required(cookie));
+                    files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
+                        of_moved(cookie, &name, (main, split), &scheme, tables)
+                    });
+                }
             }
             named => naming_tables(cookie, route, named, (&scheme, &crowds), files),
         }
@@ -154,6 +178,9 @@ fn same_site(tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
+/// A session with the side of a canary behind it.
+const WITH_SIDE: &str = r#""~^(.+)\.[0-9a-f]{20}$""#;
+
 /// The variable with the value of a cookie that the client sent.
 pub fn sent(cookie: &HeaderName) -> Result<Word, Refused> {
     found(cookie, &names::session(cookie)).map(|(given, _)| given)
@@ -178,7 +205,9 @@ fn session(cookie: &HeaderName, name: &str, tables: &mut Tables) -> Result<(), R
         tables.block(Block::map("$http_cookie", given.clone()).row(pattern, "$1").row("default", r#""""#));
     }
     let map = Block::map(given.clone(), Word::variable(name)?);
-    tables.block(map.row(r#""""#, "$request_id").row("default", given));
+    // The endpoint follows the session alone, and not the side of a canary behind it.
+    let map = map.row(r#""""#, "$request_id").row(WITH_SIDE, "$1");
+    tables.block(map.row("default", given));
     Ok(())
 }
 
@@ -245,6 +274,36 @@ impl Source {
         }
         Ok(())
     }
+}
+
+/// Writes the variable with the cookie of a client that the tests of a split bring to another
+/// upstream than it would get without them; else it is the usual one.
+fn of_moved(
+    cookie: &SessionCookie,
+    name: &str,
+    (main, split): (&UpstreamId, &Split),
+    scheme: &Word,
+    tables: &mut Tables,
+) -> Result<(), Refused> {
+    let (path, session) = (Word::variable(names::COOKIE_PATH)?, Word::variable(&names::session(&cookie.name))?);
+    let (with, without) = (Word::variable(&names::split(split, main))?, without_tests(split, main)?);
+    let colon = || Word::fixed(":");
+    let source = [scheme.clone(), colon(), with, colon(), without, colon(), Word::fixed("$upstream_addr")];
+    let usual = Word::variable(&names::session_cookie(cookie))?;
+    let map = Block::map(Word::concat(source), Word::variable(name)?).row("default", usual);
+    let map = others(split, main).into_iter().try_fold(map, |map, other| {
+        let session = Word::concat([session.clone(), Word::new(&names::side(other))?]);
+        let text = |secure| Text::session_cookie(cookie, &session, &path, secure);
+        let upstream = Word::own(&names::upstream(other))?;
+        let brought = |scheme| {
+            let (not, answered) = (Word::fixed(":(?!"), Word::fixed(":)[^:]*:."));
+            Word::concat([Word::fixed(scheme), upstream.clone(), not, upstream.clone(), answered])
+        };
+        let by_any = text(cookie.always_secure)?;
+        Ok::<_, Refused>(map.row(brought("~^https:"), text(true)?).row(brought("~^[a-z]+:"), by_any))
+    })?;
+    tables.block(map);
+    Ok(())
 }
 
 /// Writes the variable with the cookie of the upstream that gets a request.

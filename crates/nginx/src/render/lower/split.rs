@@ -15,6 +15,7 @@ use ingressd_model::{Action, Branch, Choice, Refused, Share, Split, Test, Tested
 use super::answer::{redirected, with_name};
 use super::empty;
 use super::location::Scene;
+use super::session::sent;
 use super::shared::routes;
 use super::slots::{Slot, Slots};
 use super::tables::Files;
@@ -73,25 +74,31 @@ fn blocks(
         _ => Word::variable(&format!("{name}_{stage}")),
     };
     let mut blocks = Vec::new();
+    let is_named = upstream.naming_cookie().is_some();
+    let others = others(split, upstream);
+    // Clients that are on a side stay there.
+    let staying = split.session.as_ref().filter(|_| if is_named { !others.is_empty() } else { moves(split, upstream) });
     if !split.shares.is_empty() {
         let part = |(upstream, share): &(UpstreamId, Share)| Ok((written(upstream)?, *share));
         let parts = split.shares.iter().map(part).collect::<Result<Vec<_>, Refused>>()?;
-        let own = variable(runs.len())?;
-        let is_named = upstream.naming_cookie().is_some();
+        let own = variable(runs.len() + usize::from(staying.is_some()))?;
         let key = match &split.session {
             Some(cookie) if !is_named => Word::variable(&names::session(cookie))?,
             _ => Word::fixed(EACH_REQUEST),
         };
         let main = std::mem::replace(&mut rest, own.clone());
-        match split.session.is_some() && is_named {
-            true => {
-                let new = variable(runs.len() + 1)?;
-                blocks.push(shares(key, new.clone(), parts, main));
-                let all = [upstream].into_iter().chain(split.shares.iter().map(|(upstream, _)| upstream));
-                blocks.push(sides(&all.collect::<Vec<_>>(), own, new)?);
-            }
-            false => blocks.push(shares(key, own, parts, main)),
-        }
+        blocks.push(shares(key, own, parts, main));
+    }
+    if let Some(cookie) = staying {
+        let own = variable(runs.len())?;
+        let new = std::mem::replace(&mut rest, own.clone());
+        blocks.push(match is_named {
+            true => sides(&[upstream].into_iter().chain(others).collect::<Vec<_>>(), own, new)?,
+            false => others.iter().try_fold(Block::map(sent(cookie)?, own).row("default", new), |map, other| {
+                let ends = Literal::new(&format!("~{}$", literal(&names::side(other))))?;
+                Ok::<_, Refused>(map.row(ends, written(other)?))
+            })?,
+        });
     }
     for (stage, run) in runs.iter().enumerate().rev() {
         let subject = match run.first().map(|branch| branch.test.tested()) {
@@ -116,6 +123,25 @@ fn blocks(
         blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
     }
     Ok(blocks)
+}
+
+/// The upstreams besides the main one that may get requests.
+pub fn others<'s>(split: &'s Split, upstream: &UpstreamId) -> BTreeSet<&'s UpstreamId> {
+    split.upstreams().filter(|other| *other != upstream).collect()
+}
+
+/// Whether tests bring clients that stay where they are to other upstreams than the main one.
+pub fn moves(split: &Split, upstream: &UpstreamId) -> bool {
+    let moves = |branch: &Branch| matches!(&branch.choice, Choice::Forward(other) if other != upstream);
+    split.session.is_some() && split.branches.iter().any(moves)
+}
+
+/// The variable with the upstream that would get a request if it passed no test, where clients
+/// stay on a side.
+pub fn without_tests(split: &Split, upstream: &UpstreamId) -> Result<Word, Refused> {
+    let runs = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).count();
+    let name = names::split(split, upstream);
+    Word::variable(&if runs == 0 { name } else { format!("{name}_{runs}") })
 }
 
 /// A variable with the upstream of which the client's cookie names an endpoint; with another
