@@ -16,6 +16,9 @@ use crate::doctor::{CHECKS, FIRST, Level, Line, Report, examine, manual};
 /// The name of findings about the settings, which precede all checks.
 const SETTINGS: &str = "settings";
 
+/// The name of the finding that another user has to run the command.
+const USER: &str = "user";
+
 /// Arguments of `ingressd doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = manual())]
@@ -48,6 +51,10 @@ pub fn run(arguments: &Arguments) -> Ended {
         let remedy = "mend the settings, then `systemctl reload ingressd`: a daemon that runs goes on with those from before, and \
                       the next start fails; what follows is judged by the settings that can be used";
         report.lines.insert(0, (SETTINGS, Line::error(wrong.to_string(), remedy)));
+    }
+    if !nix::unistd::geteuid().is_root() {
+        let text = "this user is not root, and cannot see all of nginx, the daemon and the credentials";
+        report.lines.insert(0, (USER, Line::warning(text, "run it as root: `sudo ingressd doctor`")));
     }
     let end = match report.worst() {
         Level::Ok | Level::Note => Exit::Success,

@@ -23,7 +23,8 @@ use ingressd_objects::yaml;
 #[command(after_long_help = "\
     The command makes a ServiceAccount in the namespace of publish.namespace. The account may do what the \
     daemon needs under these settings and nothing else: by Roles where the setting namespaces names \
-    namespaces, otherwise by a ClusterRole. When the command runs again, it changes what has changed. To take \
+    namespaces, otherwise by a ClusterRole. When the command runs again, on this node or another one, it adds \
+    what is missing; what these settings do not need is shown and stays without --remove-rights. To take \
     the rights from every node that has this account, run `ingressd kubeconfig --print --without-namespace | \
     kubectl delete --ignore-not-found -f -`. The Namespace stays, because it may hold other objects.\n\n\
     The token is kept in a Secret and is valid until that is deleted. With --duration it ends by itself, and \
@@ -48,9 +49,14 @@ pub struct Arguments {
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
-    /// Name of the ServiceAccount.
-    #[arg(long, value_name = "NAME", default_value = "ingressd", value_parser = account)]
-    account: String,
+    /// Name of the ServiceAccount. The default is publish.lease: each group of nodes has an account
+    /// of its own, as each instance and a node side by side with another controller has.
+    #[arg(long, value_name = "NAME", value_parser = account)]
+    account: Option<String>,
+    /// Take away what the roles grant beyond the needs of these settings. Other nodes with this
+    /// account may need it, so it stays otherwise, and is only shown.
+    #[arg(long)]
+    remove_rights: bool,
     /// Let the token end after this time, such as 720h, instead of keeping one in a Secret.
     #[arg(long, value_name = "DURATION", value_parser = life)]
     duration: Option<Duration>,
@@ -86,7 +92,8 @@ const SHORTEST: Duration = Duration::from_secs(600);
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load_without_templates()?;
-    let grant = Grant::of(&settings, &arguments.account);
+    let account = arguments.account.as_deref().unwrap_or(&settings.publish.lease);
+    let grant = Grant::of(&settings, account);
     let mut documents = match arguments.without_namespace {
         true => grant.documents_within(),
         false => grant.documents(),
@@ -159,7 +166,15 @@ async fn obtain(
     complain!("asking the API server {}", administrator.server().escape_debug());
     for document in documents {
         for object in yaml::values(document) {
-            administrator.apply(&object).await?;
+            for right in administrator.apply(&object, arguments.remove_rights).await? {
+                match arguments.remove_rights {
+                    true => complain!("removed: {}", right.escape_debug()),
+                    false => complain!(
+                        "stays: {}, which these settings do not need and other nodes may; --remove-rights takes it away",
+                        right.escape_debug()
+                    ),
+                }
+            }
         }
     }
     let token = match arguments.duration {

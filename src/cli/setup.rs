@@ -6,7 +6,8 @@ use super::doctor::tell_first_checks;
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
-use crate::config::DEFAULT_FILE;
+use crate::config::{DEFAULT_FILE, Settings};
+use crate::daemon::control;
 use crate::setup::{Choices, Error, Planned, STEPS, Setup, Step, Undone, undo_script};
 
 /// Arguments of `ingressd setup`.
@@ -19,7 +20,7 @@ pub struct Arguments {
     /// Also disable the distribution's default site where it answers requests for unknown hosts.
     #[arg(long, conflicts_with = "undo")]
     disable_default_site: bool,
-    /// Put back every byte as it was before.
+    /// Put back every byte as it was before, all or nothing, and take what is served out of force.
     #[arg(long)]
     undo: bool,
     /// Leave files as they are that somebody changed since setup, and no longer remember what was
@@ -70,7 +71,8 @@ pub fn run(arguments: &Arguments) -> Ended {
         false => {
             let mut setup = Setup::new(&settings, &folder, choices);
             match (arguments.undo, arguments.yes) {
-                (true, _) => undo(&mut setup, arguments.step, arguments.keep_edited),
+                (true, _) => undo(&mut setup, arguments.step, arguments.keep_edited)
+                    .map(|exit| after_undo(&settings, arguments, exit)),
                 (_, true) => carry_out(&mut setup),
                 (_, false) => preview(&mut setup),
             }
@@ -87,6 +89,18 @@ pub fn run(arguments: &Arguments) -> Ended {
             Err(if error.is_permission() { Exit::Permission } else { Exit::Unavailable })
         }
     }
+}
+
+/// A daemon that runs would put what it makes in force again.
+fn after_undo(settings: &Settings, arguments: &Arguments, exit: Exit) -> Exit {
+    if arguments.step.is_some() || control::ask(&settings.control_socket, "status", control::PATIENCE).is_err() {
+        return exit;
+    }
+    say!(
+        "The daemon runs, and lets nginx serve again what an include of the package reads: `systemctl disable --now ingressd` \
+         ends that."
+    );
+    Exit::Findings
 }
 
 fn preview(setup: &mut Setup<'_>) -> Result<Exit, Error> {
@@ -135,6 +149,10 @@ fn undo(setup: &mut Setup<'_>, step: Option<&Step>, keep_edited: bool) -> Result
         any = true;
         match undone {
             Undone::Restored(path) => say!("undone  {}", path.display()),
+            Undone::OutOfForce(path) => say!(
+                "undone  {}: nothing of the cluster is served any more when nginx is reloaded or started",
+                path.display()
+            ),
             Undone::InUse(path) => say!("left    {}: it is in use, and stays with what is in it", path.display()),
             Undone::Edited { path, step, forgotten: false } => {
                 edited = true;

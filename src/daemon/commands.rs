@@ -61,8 +61,8 @@ pub struct CommandQueue {
     receiver: mpsc::Receiver<QueuedCommand>,
     /// The sender of the command in execution.
     executing: Option<Reply>,
-    /// The sender of `ingressd resume`, which waits for the next cycle.
-    resuming: Option<Reply>,
+    /// The sender that waits for the next cycle, and what was done so far.
+    following: Option<(String, Reply)>,
 }
 
 impl CommandQueue {
@@ -73,7 +73,7 @@ impl CommandQueue {
             sender: CommandSender { sender, room: Arc::new(Semaphore::new(MOST_COMMANDS)) },
             receiver,
             executing: None,
-            resuming: None,
+            following: None,
         }
     }
 
@@ -94,20 +94,18 @@ impl CommandQueue {
         waits.then_some(queued.command)
     }
 
-    /// Records the result of a command. The sender of `ingressd resume` waits for the cycle that applies
-    /// the cluster's state, if one follows.
+    /// Records the result of a command. The sender of `resume` or `reload` waits for the cycle
+    /// that applies the cluster's state, if one follows.
     pub fn executed(&mut self, command: ControlCommand, result: Result<String, String>, follows: bool) {
         let Some(reply) = self.executing.take() else { return };
         match (command, result) {
-            (ControlCommand::Resume, Ok(_)) if follows => {
-                if let Some(earlier) = self.resuming.replace(reply) {
+            (ControlCommand::Resume | ControlCommand::Reload, Ok(done)) => {
+                if let Some((_, earlier)) = self.following.replace((done, reply)) {
                     answer(earlier, Err("another command followed before it was done".into()));
                 }
-            }
-            // If no cycle follows, because the cluster may be unreachable, the sender need not
-            // wait.
-            (ControlCommand::Resume, Ok(done)) => {
-                answer(reply, Ok(format!("{done}; what is wanted now is applied as soon as it has been read")));
+                if !follows {
+                    self.nothing_follows();
+                }
             }
             (_, result) => answer(reply, result),
         }
@@ -115,20 +113,27 @@ impl CommandQueue {
 
     /// Records that a cycle has ended.
     pub fn concluded(&mut self, outcome: &Outcome) {
-        if let Some(reply) = self.resuming.take() {
-            let told = describe(outcome);
+        if let Some((done, reply)) = self.following.take() {
+            let told = format!("{done}; {}", describe(outcome));
+            // A pinned node takes nothing yet, as it was told.
+            let outcome = if let Outcome::Pinned { outcome, .. } = outcome { outcome } else { outcome };
             answer(reply, if outcome.is_in_place() { Ok(told) } else { Err(told) });
+        }
+    }
+
+    /// Records that no cycle follows soon, because the cluster may be unreachable: the sender need
+    /// not wait.
+    pub fn nothing_follows(&mut self) {
+        if let Some((done, reply)) = self.following.take() {
+            answer(reply, Ok(format!("{done}; what is wanted now is applied as soon as it has been read")));
         }
     }
 
     /// Prepares for new settings. Commands that have arrived are executed under them.
     pub fn settings_change(&mut self) {
-        if let Some(reply) = self.resuming.take() {
-            answer(
-                reply,
-                Ok("no generation is pinned; what is wanted now is applied under the settings that are read again"
-                    .into()),
-            );
+        if let Some((done, reply)) = self.following.take() {
+            let told = format!("{done}; what is wanted now is applied under the settings that are read again");
+            answer(reply, Ok(told));
         }
     }
 }
@@ -199,6 +204,22 @@ mod tests {
             queue.executed(ControlCommand::Resume, Ok("unpinned".into()), follows);
             queue.settings_change();
             assert!(waiting.await.unwrap().unwrap().contains(words), "{words}");
+        }
+
+        // What nginx does not take under new settings is no success of the reload.
+        for (outcome, words) in [
+            (Some(Outcome::Unchanged { generation: 4 }), Ok("in force; nginx runs generation 4")),
+            (Some(Outcome::Failed { why: "port 80 is taken".into() }), Err("in force; port 80 is taken")),
+            (None, Ok("in force; what is wanted now is applied as soon as it has been read")),
+        ] {
+            let (waiting, queued) = sent(&mut queue, ControlCommand::Reload).await;
+            queue.begin(queued);
+            queue.executed(ControlCommand::Reload, Ok("in force".into()), true);
+            match outcome {
+                Some(outcome) => queue.concluded(&outcome),
+                None => queue.nothing_follows(),
+            }
+            assert_eq!(waiting.await.unwrap(), words.map(str::to_owned).map_err(str::to_owned));
         }
 
         let (first, queued) = sent(&mut queue, ControlCommand::Resume).await;

@@ -11,7 +11,8 @@ use crate::source::cluster::KubeconfigError;
 pub enum Error {
     /// There is nothing to serve.
     #[error(
-        "nothing to serve: name a cluster with --kubeconfig or a folder with --manifests, or the settings of these names"
+        "nothing to serve: make a kubeconfig with `ingressd kubeconfig`, or name one with --kubeconfig or a folder with \
+         --manifests, or by the settings of these names"
     )]
     NoSource,
     /// The source cannot be watched.

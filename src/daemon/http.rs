@@ -20,6 +20,7 @@ use super::metrics::{Format, Heartbeat, Metrics, StubStatus};
 use super::room::{Attention, Room};
 use super::status::Status;
 use ingressd_model::HostName;
+use ingressd_model::finding::on_one_line;
 
 /// The most concurrent connections; beyond that the slowest are closed.
 const MOST_CONNECTIONS: usize = 64;
@@ -145,11 +146,12 @@ fn is_known(name: &str, hosts: &[HostName]) -> bool {
 }
 
 fn readiness(status: &Status) -> String {
-    let pinned = status.pinned_note().map(|note| format!("{note}\n")).unwrap_or_default();
+    let notes = [status.pinned_note(), status.refusal_note()].into_iter().flatten();
+    let notes: String = notes.map(|note| format!("{}\n", on_one_line(&note))).collect();
     match &status.why {
-        Some(why) => format!("ok: nginx serves the confirmed generation; {}: {why}\n{pinned}", status.phase.name()),
-        None if pinned.is_empty() => "ok\n".to_owned(),
-        None => format!("ok; {pinned}"),
+        Some(why) => format!("ok: nginx serves the confirmed generation; {}: {why}\n{notes}", status.phase.name()),
+        None if notes.is_empty() => "ok\n".to_owned(),
+        None => format!("ok; {notes}"),
     }
 }
 

@@ -74,6 +74,11 @@ pub struct Pipeline {
     changes: Changes,
     survey: Survey,
     surveyed: Instant,
+    /// What nginx says of the host's configuration where it refuses it; `None` as well before it
+    /// was asked.
+    refusal: Option<Arc<str>>,
+    /// Whether nginx was asked about the host's configuration as it was surveyed.
+    is_tested: bool,
     /// The version of nginx that answered last, as long as nginx runs.
     running: Option<catalogue::Version>,
     /// The ports of TCP and UDP services.
@@ -172,6 +177,8 @@ impl Pipeline {
             _locks: locks,
             survey,
             surveyed: Instant::now(),
+            refusal: None,
+            is_tested: false,
             running,
             ports: BTreeSet::new(),
             settings_in_force: Arc::new(settings.clone()),
@@ -248,7 +255,9 @@ impl Pipeline {
             return false;
         }
         self.surveyed = Instant::now();
-        match look(&self.settings) {
+        let surveyed = look(&self.settings);
+        self.test_host(&surveyed);
+        match surveyed {
             Ok(survey) => {
                 match self.applier.host().version() {
                     Some(version) => self.running = Some(version),
@@ -269,6 +278,27 @@ impl Pipeline {
                 false
             }
         }
+    }
+
+    /// Asks nginx whether it could be started again with what the host's configuration is now,
+    /// which another site or nginx.conf may have made impossible.
+    fn test_host(&mut self, surveyed: &Result<Survey, ApplyError>) {
+        let is_same = surveyed.as_ref().is_ok_and(|survey| survey.host == self.survey.host);
+        if is_same && self.is_tested && self.refusal.is_none() {
+            return;
+        }
+        match self.applier.test_in_place() {
+            Ok(tested) => {
+                self.is_tested = true;
+                self.refusal = (!tested.accepted).then(|| tested.words.trim().into());
+            }
+            Err(error) => tracing::warn!("nginx's configuration cannot be tested: {error}"),
+        }
+    }
+
+    /// What nginx says of the host's configuration, where it could not be started with it.
+    pub fn refusal(&self) -> Option<Arc<str>> {
+        self.refusal.clone()
     }
 
     /// The ports that nginx needs for TCP and UDP services and for itself.

@@ -12,7 +12,7 @@ use super::log::FindingLog;
 use super::metrics::{Cause, Metrics};
 use super::notify::Notifier;
 use super::publication::Publication;
-use super::status::{Phase, ReadFrom, Status};
+use super::status::{Phase, ReadFrom, Status, refused_by_nginx};
 use super::work::Nginx;
 use crate::publish::Outlook;
 use crate::translate::{Accepted, Limits};
@@ -257,6 +257,13 @@ fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
     status.nginx_version = nginx.version.as_str().into();
     status.pinned = nginx.pinned.clone();
     status.connections = nginx.connections;
+    if status.refusal != nginx.refusal {
+        match &nginx.refusal {
+            Some(words) => tracing::error!("{}", refused_by_nginx(words)),
+            None => tracing::info!("nginx accepts the host's configuration again"),
+        }
+        status.refusal = nginx.refusal.clone();
+    }
 }
 
 /// A pinned generation serves what it did when it was made.

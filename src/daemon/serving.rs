@@ -45,6 +45,10 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// earlier run.
 const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long the sender of a command waits for a source that cannot be read; less than what systemd
+/// grants a reload.
+const FOLLOWING_PATIENCE: Duration = Duration::from_secs(20);
+
 /// The events that wake the main loop.
 enum Event {
     Requested(Option<Request>),
@@ -303,7 +307,12 @@ impl Daemon {
             // from now on.
             Event::Drained => self.begin_look(),
             Event::Command(queued) => self.execute(queued, load, reporter),
-            Event::Tick => self.begin_look(),
+            Event::Tick => {
+                if self.snapshot.is_none() && self.began.elapsed() >= FOLLOWING_PATIENCE {
+                    self.queue.nothing_follows();
+                }
+                self.begin_look();
+            }
         }
         // A running cycle is not cut off: it ends with a generation that is confirmed or rolled
         // back.
@@ -397,7 +406,8 @@ impl Daemon {
     pub fn reloaded(&mut self, result: Result<(), String>, reporter: &mut Reporter) {
         reporter.reloaded(&result);
         let told = result.map(|()| "the settings were read again and are in force".to_owned());
-        self.queue.executed(ControlCommand::Reload, told, false);
+        // The sender waits until nginx runs what follows from them.
+        self.queue.executed(ControlCommand::Reload, told, true);
     }
 
     /// Takes the tools of a cycle, unless other work uses them.

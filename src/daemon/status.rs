@@ -128,6 +128,16 @@ pub struct Status {
     pub told: Served,
     /// Open connections to the ports of Ingresses; only counted on a drained node.
     pub connections: Option<usize>,
+    /// nginx's complaint, where it could not be started with the host's configuration.
+    pub refusal: Option<Arc<str>>,
+}
+
+/// A sentence that nginx refuses the host's configuration, with its complaint.
+pub fn refused_by_nginx(words: &str) -> String {
+    format!(
+        "nginx refuses the host's configuration, goes on with what it has, and could not be started again: do not restart it, \
+         correct what it names and test with `nginx -t`: {words}"
+    )
 }
 
 impl Status {
@@ -169,18 +179,36 @@ impl Status {
         Withdrawal::of(&self.told, self.outlook.as_ref().map(Outlook::view), is_current)
     }
 
+    /// A sentence that nginx could not be started again.
+    pub fn refusal_note(&self) -> Option<String> {
+        self.refusal.as_deref().map(refused_by_nginx)
+    }
+
     /// The findings about objects, this host and publishing.
     pub fn all_findings(&self) -> Vec<Finding> {
         let of_publishing = self.outlook.as_ref().map(Outlook::findings).unwrap_or_default();
-        let of_itself = self.settings_finding().into_iter().chain(self.crowd_finding());
+        let of_itself = self.findings_of_itself();
         self.findings.iter().cloned().chain(of_publishing).chain(of_itself).collect()
     }
 
     /// The number of these findings.
     fn count_findings(&self) -> usize {
         let of_publishing = self.outlook.as_ref().map_or(0, |outlook| outlook.findings().len());
-        let of_itself = self.settings_finding().into_iter().chain(self.crowd_finding());
+        let of_itself = self.findings_of_itself();
         self.findings.len() + of_publishing + of_itself.count()
+    }
+
+    /// The findings of the daemon and of nginx that no cycle makes.
+    fn findings_of_itself(&self) -> impl Iterator<Item = Finding> {
+        [self.settings_finding(), self.refusal_finding(), self.crowd_finding()].into_iter().flatten()
+    }
+
+    /// The finding that nginx could not be started again. A change that failed because of it has
+    /// the same reason, and says so already.
+    fn refusal_finding(&self) -> Option<Finding> {
+        let note = self.refusal_note()?;
+        let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+        Some(Finding::new(Reason::ReloadFailed, Origin::object(&nginx), note))
     }
 
     /// The finding that the settings could not be reloaded.

@@ -50,6 +50,8 @@ pub struct Nginx {
     pub cause: Option<Cause>,
     /// Open connections to the ports of Ingresses; only counted on a drained node.
     pub connections: Option<usize>,
+    /// nginx's complaint, where it could not be started with the host's configuration.
+    pub refusal: Option<Arc<str>>,
 }
 
 /// The result of finished work.
@@ -178,6 +180,7 @@ impl Work {
             pinned: self.pipeline.pinned().cloned(),
             cause: self.pipeline.cause().cloned(),
             connections: self.drained.then(|| self.pipeline.connections()).flatten(),
+            refusal: self.pipeline.refusal(),
         };
         Done { result, nginx, work: self }
     }

@@ -81,7 +81,9 @@ impl<W: Write> Check<'_, W> {
                 let serving = trial.kind != Kind::Grpc || status != 200 || answer.grpc_status.as_deref() == Some("0");
                 match (status == trial.status, serving) {
                     (true, true) => (true, status.to_string()),
-                    (true, false) => (false, format!("grpc-status {:?}", answer.grpc_status)),
+                    (true, false) => {
+                        (false, format!("grpc-status {}", answer.grpc_status.as_deref().unwrap_or("missing")))
+                    }
                     (false, _) => (false, format!("{status} instead of {}", trial.status)),
                 }
             }

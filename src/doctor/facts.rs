@@ -31,8 +31,10 @@ pub struct Facts {
     pub now: i64,
     /// Whether the user is root, who can see everything.
     pub is_root: bool,
-    /// The host's nginx, or why there is none.
-    pub nginx: Result<Nginx, String>,
+    /// The host's nginx, or why nothing is known of its configuration.
+    pub nginx: Result<Nginx, NoNginx>,
+    /// The folders that ingressd and nginx write to.
+    pub folders: Vec<Folder>,
     /// All listening sockets of this host.
     pub listeners: Vec<OpenSocket>,
     /// SELinux and AppArmor.
@@ -64,10 +66,61 @@ pub struct Nginx {
     pub master: Result<Table, String>,
     /// The limit of open files of a worker.
     pub worker_files: Option<u64>,
+    /// The files that the master has open.
+    pub master_files: Option<OpenFiles>,
     /// How many hosts each third-party module would serve.
     pub wanted: BTreeMap<Module, usize>,
     /// The findings of the gate about this host.
     pub findings: Vec<Finding>,
+}
+
+/// Why nothing is known of nginx's configuration.
+#[derive(Debug, Clone)]
+pub struct NoNginx {
+    pub why: String,
+    /// The result of `nginx -t`, where nginx is there and its configuration cannot be read.
+    pub tested: Option<Result<Tested, String>>,
+    /// Its processes, or why none are considered to be its.
+    pub master: Result<Table, String>,
+}
+
+/// The open files of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenFiles {
+    /// How many there are.
+    pub open: u64,
+    /// How many there may be.
+    pub limit: u64,
+}
+
+/// The room in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    pub path: PathBuf,
+    /// What is written there.
+    pub purpose: &'static str,
+    /// What is free, or why that is not known.
+    pub free: Result<Free, String>,
+}
+
+/// What is free on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Free {
+    pub bytes: u64,
+    /// Files that can be made; `None` where the file system does not count them.
+    pub inodes: Option<u64>,
+    pub read_only: bool,
+}
+
+impl Facts {
+    /// nginx's processes, or why none are considered to be its.
+    pub fn master(&self) -> Result<&Table, &str> {
+        let master = match &self.nginx {
+            Ok(nginx) => &nginx.master,
+            Err(none) => &none.master,
+        };
+        master.as_ref().map_err(String::as_str)
+    }
 }
 
 /// A listening socket.

@@ -75,7 +75,7 @@ pub const CHECKS: &[Check] = &[
     Check {
         name: "nginx-configuration",
         about: "What `nginx -t` says of the host's configuration.",
-        wrong: "While nginx refuses its configuration no change is served, and nginx cannot be restarted. Correct the line that nginx names. When the line is in a file of ingressd, `ingressd status` names the object.",
+        wrong: "While nginx refuses its configuration no change is served, and nginx could not be started again: do not restart or stop it. Correct the line that nginx names. When the line is in a file of ingressd, `ingressd status` names the object. Where nginx warns that a table is too small, write the line that the check names.",
         needs: &[Need::Nginx],
         judge: nginx::configuration,
     },
@@ -110,16 +110,23 @@ pub const CHECKS: &[Check] = &[
     Check {
         name: "ports",
         about: "Whether other programs listen on the ports that nginx and ingressd need.",
-        wrong: "nginx cannot listen on a port that another program uses, and then refuses the whole change. Stop that program, or choose other ports in the section `listen` or `http` of ingressd.toml.",
+        wrong: "nginx cannot listen on a port that another program uses, and then refuses the whole change. Let that program listen elsewhere, or choose other ports in the section `listen` or `http` of ingressd.toml.",
         needs: &[Need::Nginx, Need::Host, Need::Daemon, Need::Layer],
         judge: host::ports,
     },
     Check {
         name: "limits",
-        about: "Whether nginx's workers may have enough files for their connections, and enough connections for the number of Services.",
-        wrong: "Workers refuse requests when they have no connection or file left. Raise `worker_connections` in the `events` block of nginx.conf, and set `worker_rlimit_nofile` to twice that number.",
+        about: "Whether the processes of nginx that run may have enough files (`LimitNOFILE=` of its unit, `worker_rlimit_nofile`): workers for their connections, sockets and logs, the master for a reload; and whether there are enough connections for the number of Services.",
+        wrong: "Workers refuse requests when they have no connection or file left. Raise `worker_connections` in the `events` block of nginx.conf, and set `worker_rlimit_nofile` to twice that number. A master without files refuses changes: raise `LimitNOFILE=` of its unit.",
         needs: &[Need::Nginx, Need::Objects],
         judge: host::limits,
+    },
+    Check {
+        name: "room",
+        about: "Whether there are space and inodes in each folder that ingressd and nginx write to: generations, state, sockets, logs and temporary files.",
+        wrong: "Without room no change is served, and nginx loses lines of its logs and refuses large requests. Free space on the file system of the folder, for example by rotating logs.",
+        needs: &[Need::Nginx],
+        judge: host::room,
     },
     Check {
         name: "nginx-conf",
@@ -151,7 +158,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "daemon",
-        about: "Whether the daemon runs and nginx serves its confirmed generation. All other checks work without the daemon.",
+        about: "Whether the daemon runs, nginx serves its confirmed generation, and changes are served. All other checks work without the daemon.",
         wrong: "`systemctl enable --now ingressd` starts the daemon; `ingressd status` and `journalctl --unit ingressd` say why it is not ready.",
         needs: &[Need::Daemon],
         judge: host::daemon,
@@ -181,7 +188,7 @@ pub const CHECKS: &[Check] = &[
     Check {
         name: "permissions",
         about: "Whether the credentials have each permission of the shipped roles (SelfSubjectAccessReview), and whether they have more than these.",
-        wrong: "Apply the roles that the packages ship, /usr/share/doc/ingressd/examples/rbac.yaml, or run `ingressd kubeconfig`.",
+        wrong: "Apply the roles that the packages ship, /usr/share/doc/ingressd/examples/rbac.yaml, or run `ingressd kubeconfig --force`.",
         needs: &[Need::Cluster, Need::Permissions],
         judge: cluster::permissions,
     },

@@ -1,7 +1,8 @@
 //! One API request with a deadline, and what its failure means for the next request.
 
-use std::error::Error;
 use std::time::Duration;
+
+use crate::source::cluster::explained;
 
 /// The longest `Retry-After` of the API that is respected.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -70,13 +71,14 @@ fn silence(why: String) -> Failure {
 
 fn failure(error: &kube::Error) -> Failure {
     let kube::Error::Api(status) = error else {
-        let cause = error.source().map(|source| format!(": {source}")).unwrap_or_default();
-        let text = error.to_string();
-        return silence(if text.contains(&cause) { text } else { text + &cause });
+        return silence(explained(error));
     };
-    let why = status.message.clone();
     let details = status.details.as_ref();
     let is_terminating = details.is_some_and(|details| details.causes.iter().any(|cause| cause.reason == TERMINATING));
+    let why = match status.code {
+        401 | 403 if !is_terminating => explained(error),
+        _ => status.message.clone(),
+    };
     match status.code {
         404 if details.is_some_and(|details| details.kind == "namespaces") => Failure::NoNamespace(why),
         404 => Failure::Missing(why),
@@ -110,13 +112,14 @@ mod tests {
             (404, "NotFound", json!({}), "Missing(\"m\")"),
             (404, "NotFound", json!({"kind": "namespaces"}), "NoNamespace(\"m\")"),
             (403, "Forbidden", terminating, "NoNamespace(\"m\")"),
-            (403, "Forbidden", json!({}), "Away { why: \"m\", code: Some(403), retry_after: 0ns }"),
+            (403, "Forbidden", json!({}), "Away { why: \"m: GRANTS\", code: Some(403), retry_after: 0ns }"),
             (409, "AlreadyExists", json!({}), "Exists(\"m\")"),
             (409, "Conflict", json!({}), "Conflict(\"m\")"),
             (422, "Invalid", json!({}), "Refused(\"m\")"),
             (429, "", json!({"retryAfterSeconds": 7}), "Away { why: \"m\", code: Some(429), retry_after: 7s }"),
             (503, "", json!({"retryAfterSeconds": 3600}), "Away { why: \"m\", code: Some(503), retry_after: 60s }"),
         ] {
+            let expected = expected.replace("GRANTS", "`ingressd kubeconfig --force` grants what the settings need");
             assert_eq!(answer(code, reason, details), expected, "{code} {reason}");
         }
     }

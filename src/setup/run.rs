@@ -10,6 +10,7 @@ use super::layout::Layout;
 use super::points::reached;
 use super::state::remove_scratch;
 use super::steps::{Ground, Planned, STEPS, Step};
+use super::undo::Group;
 use crate::config::Settings;
 use crate::config::Usual as _;
 use ingressd_apply::{ApplyError, Host as _, Survey, System, SystemOptions};
@@ -23,10 +24,17 @@ pub enum Error {
     /// nginx refuses its configuration before anything was changed.
     #[error("nginx refuses its configuration as it is, so nothing is changed; correct that first:\n{}", .0.trim_end())]
     RefusedBefore(String),
+    /// nginx would refuse its configuration without all changes, which were made again.
+    #[error(
+        "nginx refuses its configuration as it was before `ingressd setup`, so everything stays as it is:\n{}\ncorrect what it \
+         names, and undo again",
+        .0.trim_end()
+    )]
+    AllKept(String),
     /// nginx would refuse its configuration without a change, which was made again.
     #[error(
         "nginx refuses its configuration without what the step {step} did to {}, so that stays:\n{}\ncorrect what it names, or take back all \
-         steps with `ingressd setup --undo` where this was one of them",
+         steps with `ingressd setup --undo`, which also takes what is served out of force",
         path.display(),
         .words.trim_end()
     )]
@@ -66,6 +74,16 @@ pub enum Error {
 impl Error {
     pub(super) fn files(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::Files { action, path: path.as_ref().to_owned(), source }
+    }
+
+    /// What became of the undo of one step or of all of them.
+    pub(super) fn kept(step: Option<&Step>, groups: &[Group], words: String) -> Error {
+        match (step, groups) {
+            (Some(step), [group, ..]) => {
+                Error::KeptByNginx { step: step.name.to_owned(), path: group.path.clone(), words }
+            }
+            _ => Error::AllKept(words),
+        }
     }
 
     /// Whether access was denied, so that another user has to run it.
@@ -113,6 +131,11 @@ impl<'s> Setup<'s> {
         &self.settings.apply.state
     }
 
+    /// The link to the generation in force.
+    pub(super) fn current(&self) -> PathBuf {
+        self.settings.apply.root.join("current")
+    }
+
     /// What each step would do now.
     ///
     /// # Errors
@@ -157,7 +180,7 @@ impl<'s> Setup<'s> {
         (step.plan)(ground).map_err(Error::files("look at the files of", step.name))
     }
 
-    fn ground(&self) -> Result<Ground<'_>, Error> {
+    pub(super) fn ground(&self) -> Result<Ground<'_>, Error> {
         let nginx = &self.settings.nginx;
         let root = &self.settings.apply.root;
         let survey = Survey::of(

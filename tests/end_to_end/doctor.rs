@@ -7,7 +7,10 @@ use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
 
 use crate::config_map::config_map;
+use rig::client::get;
 use rig::manifests::{ingress, secret};
+use rig::mount::Mount;
+use rig::status::notes;
 use rig::{Rig, wait};
 
 /// What doctor says: its exit code and its lines.
@@ -38,6 +41,13 @@ impl Told {
         checks.dedup();
         checks
     }
+}
+
+/// What a check tells at this level.
+fn remedy(told: &Told, check: &str, level: &str) -> String {
+    let mut lines = told.json["lines"].as_array().unwrap().iter();
+    let line = lines.find(|line| line["check"] == check && line["level"] == level);
+    line.unwrap_or_else(|| panic!("{check} at {level} in {:#}", told.json))["remedy"].as_str().unwrap().to_owned()
 }
 
 fn doctor(rig: &Rig, checks: &[&str]) -> Told {
@@ -241,5 +251,121 @@ fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
         // All other checks use the settings that can be used.
         told.expect("endpoints", "error", "0 of 1 address answers");
         assert_eq!(told.code, Some(2));
+    });
+}
+
+/// nginx runs, and its configuration became unreadable: nothing that serves is in the way of
+/// anything, and the remedy is to correct the line.
+#[test]
+fn a_syntax_error_of_nginx_conf_is_one_error_with_its_line_until_it_is_corrected() {
+    rig::run(async |rig| {
+        want_few_connections(rig);
+        rig.manifests.write("shop.yaml", &[ingress("shop").host("shop.example", "web").build()]);
+        rig.start().await;
+        let good = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
+        std::fs::write(rig.nginx.configuration(), format!("{good}}}\n")).unwrap();
+        let line = good.lines().count() + 1;
+        let judge = |rig: &Rig| {
+            let told = doctor(rig, &[]);
+            assert_eq!((told.checks_at("error"), told.code), (vec!["nginx-configuration"], Some(2)), "{:#}", told.json);
+            told.expect("nginx-configuration", "error", &format!("nginx.conf:{line}"));
+            told.expect("nginx-configuration", "error", "unexpected");
+            told.expect("nginx-running", "ok", "with 2 workers");
+            told.expect("ports", "ok", "nobody else");
+            told.expect("includes", "note", "see nginx-configuration");
+            assert!(!told.json.to_string().contains("remove"), "{:#}", told.json);
+        };
+        judge(rig);
+        let refused = |status: &Value| {
+            let notes = notes(status, "Host nginx", "ReloadFailed");
+            notes.iter().any(|note| note.contains("could not be started again") && note.contains("unexpected"))
+        };
+        rig.daemon.status_when("nginx's refusal", refused).await;
+        let reply = rig.daemon.get("/readyz").await.unwrap();
+        assert!(reply.status == 200 && reply.text().contains("could not be started again"), "{}", reply.text());
+        assert!(rig.daemon.log().contains("could not be started again"), "{}", rig.daemon.log());
+        // A daemon that starts now says the same.
+        assert!(rig.daemon.stop().await.success());
+        rig.daemon.start();
+        assert!(!rig.daemon.ended().await.success());
+        let log = rig.daemon.log();
+        assert!(log.contains(&format!("line {line}")) && log.contains("test it with `nginx -t`"), "{log}");
+        assert!(!log.contains("damaged") && !log.contains("remove it"), "{log}");
+
+        std::fs::write(rig.nginx.configuration(), good).unwrap();
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        assert_eq!(doctor(rig, &[]).checks_at("error"), [""; 0]);
+        rig.daemon.status_when("no refusal", |status| !refused(status)).await;
+    });
+}
+
+/// What the remedies of the host's findings say is done, and ends the findings.
+#[test]
+fn what_a_remedy_says_ends_what_it_is_for() {
+    rig::run(async |rig| {
+        let disk = Mount::memory(&rig.daemon.root(), 4 << 20);
+        want_few_connections(rig);
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        let names: String = (0..400).map(|number| format!(" name{number}.example")).collect();
+        let site = |size: &str| format!("{size}\nserver {{ listen 8099; server_name{names}; }}\n");
+        rig.nginx.write_site("many", &site("server_names_hash_max_size 64;"));
+        let told = doctor(rig, &["nginx-running"]);
+        assert!(remedy(&told, "nginx-running", "error").starts_with("systemctl enable --now nginx"));
+        rig.start().await;
+        doctor(rig, &["nginx-running", "daemon"]).expect("daemon", "ok", "serves generation 1");
+
+        // Tables that are too small: the line that it names, as often as it names one.
+        let mut rounds = 0;
+        loop {
+            let told = doctor(rig, &["nginx-configuration"]);
+            if told.code == Some(0) {
+                break;
+            }
+            let remedy = remedy(&told, "nginx-configuration", "warning");
+            let line = remedy.split('`').nth(1).unwrap();
+            assert!(line.starts_with("server_names_hash_max_size "), "{remedy}");
+            rig.nginx.write_site("many", &site(line));
+            rounds += 1;
+            assert!(rounds < 10, "{:#}", told.json);
+        }
+        assert!(rounds > 0 && rig.nginx.test().0);
+
+        // No include: what setup does brings it back.
+        std::fs::remove_file(rig.daemon.included(&rig.nginx)).unwrap();
+        let told = doctor(rig, &["includes"]);
+        assert_eq!(remedy(&told, "includes", "error"), "ingressd setup --yes");
+        assert!(rig.daemon.command("setup").arg("--yes").output().unwrap().status.success());
+        doctor(rig, &["includes"]).expect("includes", "ok", "/current/http/*.conf");
+
+        // Few files, as nginx has them when it runs.
+        let text = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
+        let with = |line: &str| std::fs::write(rig.nginx.configuration(), format!("{line}\n{text}")).unwrap();
+        with("worker_rlimit_nofile 200;");
+        rig.nginx.restart().await;
+        rig.nginx.settled_workers().await;
+        let told = doctor(rig, &["limits"]);
+        let advised = remedy(&told, "limits", "warning");
+        with(advised.split('`').nth(1).unwrap());
+        let workers = rig.nginx.workers();
+        rig.nginx.signal(nix::sys::signal::Signal::SIGHUP);
+        let renewed = |now: &Vec<nix::unistd::Pid>| now.len() == 2 && now.iter().all(|pid| !workers.contains(pid));
+        wait::until_right("new workers", async || rig.nginx.workers(), renewed).await;
+        doctor(rig, &["limits"]).expect("limits", "ok", "256 connections");
+
+        // No room: a change fails until there is some again, and is tried again by itself.
+        disk.fill();
+        rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
+        rig.daemon.status_when("the failure", |status| status["phase"] == "failed").await;
+        let told = doctor(rig, &["room", "daemon"]);
+        assert!(remedy(&told, "room", "error").starts_with("free space"));
+        told.expect("daemon", "error", "but no change");
+        disk.empty();
+        get("http://b.example/").send_until("the change", |reply| reply.status == 200).await;
+        rig.daemon.ready().await;
+        let told = doctor(rig, &["room", "daemon"]);
+        told.expect("daemon", "ok", "serves generation");
+        // Four megabytes are little room.
+        assert_eq!(told.checks_at("error"), [""; 0], "{:#}", told.json);
     });
 }

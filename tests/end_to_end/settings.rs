@@ -67,10 +67,17 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
         let (code, told, _) = ask(rig, "reload", &[]).await;
         assert!(code == Some(0) && told.contains("in force"), "{told}");
         assert!(!ask(rig, "status", &[]).await.1.contains("SettingsRefused"));
-        get("http://a.example:81/").send_until("the new port", |reply| reply.status == 200).await;
+        assert_eq!(get("http://a.example:81/").send().await.status, 200, "what the command ended with is in force");
         let old = async || get("http://a.example/").try_send().await;
         drop(wait::until_right("nobody to listen on the old port", old, Result::is_err).await);
         rig.daemon.ready().await;
+
+        // Settings that can be used, and that nginx does not take.
+        let _other = std::net::TcpListener::bind("0.0.0.0:82").unwrap();
+        std::fs::write(&file, format!("{good}\n[listen]\nhttp-port = 82\n")).unwrap();
+        let (code, _, error) = ask(rig, "reload", &[]).await;
+        assert!(code == Some(78) && error.contains("another program listens"), "{error}");
+        assert_eq!(get("http://a.example:81/").send().await.status, 200, "nginx goes on as before");
     });
 }
 

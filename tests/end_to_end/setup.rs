@@ -97,6 +97,46 @@ fn what_is_served_is_no_obstacle_to_undo() {
     }
 }
 
+/// On Debian the package brings the include for http, so setup has none to take back.
+#[test]
+fn an_include_of_the_package_is_no_obstacle_to_undo_and_what_is_one_changes_nothing() {
+    run(
+        |host| {
+            host.write("nginx/conf.d/ingressd.conf", "include /etc/nginx/ingressd/current/http/*.conf;\n");
+            let before = host.tree();
+            assert_eq!(host.setup(&["--yes", "--disable-default-site"]).0, Some(0));
+            host.write_generation();
+            host.write("nginx/ingressd/current/http/b.conf", "server { listen 80 default_server; }\n");
+            assert_eq!(host.nginx("-t").0, Some(0));
+            let served = host.tree();
+
+            // A site of the administrator's has the place of the default site meanwhile.
+            host.write("nginx/conf.d/other.conf", "server { listen 80 default_server; }\n");
+            host.write("nginx/ingressd/current/http/b.conf", "server { listen 80; }\n");
+            let other = host.tree();
+            let (code, text) = host.setup(&["--undo"]);
+            assert!(code == Some(69) && text.contains("everything stays as it is"), "{text}");
+            assert!(text.contains("duplicate default server"), "{text}");
+            assert_eq!(host.tree(), other, "all or nothing: {text}");
+            fs::remove_file(host.path("nginx/conf.d/other.conf")).unwrap();
+            host.write("nginx/ingressd/current/http/b.conf", "server { listen 80 default_server; }\n");
+            assert_eq!(host.tree(), served);
+
+            let (code, text) = host.setup(&["--undo"]);
+            assert!(code == Some(0) && text.contains("nothing of the cluster is served"), "{text}");
+            let (code, dump) = host.nginx("-T");
+            assert!(code == Some(0) && !dump.contains("generated-"), "{dump}");
+            let files = |mut tree: host::Tree| {
+                let ours = [host.path("nginx/ingressd"), host.path("var")];
+                tree.retain(|path, about| !ours.iter().any(|ours| path.starts_with(ours)) && !about.contains("folder"));
+                tree
+            };
+            assert_eq!(files(host.tree()), files(before), "{text}");
+        },
+        Debian,
+    );
+}
+
 #[test]
 fn the_default_site_goes_only_on_request_and_only_when_it_is_the_distributions() {
     for package in [Debian, Rhel, NginxOrg] {

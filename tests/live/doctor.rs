@@ -202,6 +202,14 @@ fn an_api_server_that_is_not_reached_is_told_and_nothing_is_held_up_by_it() {
         // It answers, and does not know who asks.
         cluster.credentials.write("token", "nobody's");
         doctor(cluster, &["api-server"]).expect("api-server", "error", "401");
+        doctor(cluster, &["api-server"]).expect("api-server", "error", "run `ingressd kubeconfig --force`");
+        // Its name is not known.
+        cluster.credentials.write_kubeconfig("https://nobody.invalid:6443");
+        let told = doctor(cluster, &["api-server"]);
+        told.expect("api-server", "error", "name servers");
+        for value in ["ServiceError", "ApiError", "Some(", "{ "] {
+            assert!(!told.says("api-server", "error", value), "{:#}", told.json);
+        }
     });
 }
 

@@ -35,13 +35,23 @@ fn run(mut command: Command) -> (i32, String) {
     (status.code().unwrap(), text)
 }
 
+/// Whether the user of this kubeconfig may write statuses of Ingresses.
+async fn may_patch(kubeconfig: &Path) -> bool {
+    let attributes =
+        json!({"verb": "patch", "group": "networking.k8s.io", "resource": "ingresses", "subresource": "status"});
+    is_allowed(kubeconfig, attributes).await
+}
+
 /// Whether the user of this kubeconfig has a right.
 async fn may(kubeconfig: &Path, verb: &str, resource: &str, namespace: &str) -> bool {
+    is_allowed(kubeconfig, json!({"verb": verb, "resource": resource, "namespace": namespace})).await
+}
+
+async fn is_allowed(kubeconfig: &Path, attributes: Value) -> bool {
     use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview as Review;
     let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     let reviews = kube::Api::<Review>::all(Client::try_from(config).unwrap());
-    let attributes = json!({"verb": verb, "resource": resource, "namespace": namespace});
     let review = serde_json::from_value(json!({"spec": {"resourceAttributes": attributes}})).unwrap();
     let answer = reviews.create(&kube::api::PostParams::default(), &review).await.unwrap();
     answer.status.unwrap().allowed
@@ -122,6 +132,36 @@ fn where_some_namespaces_are_served_nothing_else_may_be_seen() {
         }
         cluster.daemon.set("namespaces", &format!("[{namespace:?}]"));
         expect_served_with(cluster, &file).await;
+    });
+}
+
+/// A node that needs less, as one side by side with another controller, takes nothing from others.
+#[test]
+fn rights_are_added_and_go_only_on_request() {
+    cluster::run(async |cluster| {
+        let (file, patch) = (file(cluster), async |file: &Path| may_patch(file).await);
+        assert_eq!(run(command(cluster, &file, &[])).0, 0);
+        assert!(patch(&file).await);
+        let less = ["--force", "--set", "publish.status=false"];
+        let (code, text) = run(command(cluster, &file, &less));
+        assert!(code == 0 && text.contains("stays: patch ingresses/status (ClusterRole reader"), "{text}");
+        assert!(text.contains("--remove-rights") && patch(&file).await, "{text}");
+        let (code, text) = run(command(cluster, &file, &["--force"]));
+        assert!(code == 0 && !text.contains("stays:"), "{text}");
+
+        // Without a name, each group of nodes has an account of its own.
+        let other = cluster.folder().join("written/other");
+        let mut beside = cluster.daemon.command("kubeconfig");
+        beside.arg("--admin-kubeconfig").arg(cluster.control_plane.kubeconfig()).arg("--output").arg(&other);
+        beside.args(["--set", "publish.lease=ingressd-side-by-side", "--set", "publish.status=false"]);
+        let (code, text) = run(beside);
+        assert!(code == 0 && text.contains("/ingressd-side-by-side") && !text.contains("stays:"), "{text}");
+        assert!(!patch(&other).await && patch(&file).await);
+
+        let (code, text) = run(command(cluster, &file, &[&less[..], &["--remove-rights"]].concat()));
+        assert!(code == 0 && text.contains("removed: patch ingresses/status"), "{text}");
+        // The API server learns of the role by a watch of its own.
+        wait::until("the end of the right", async || (!patch(&file).await).then_some(())).await;
     });
 }
 

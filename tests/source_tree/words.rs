@@ -195,3 +195,64 @@ fn comments_say_more_than_names() {
     complain(&complaints);
     assert!(count > 1000, "{count} comments were found");
 }
+
+/// Names of texts and numbers, which may stand in a sentence as Rust quotes them.
+const QUOTED: &[&str] = &[
+    "address",
+    "class",
+    "controller",
+    "home",
+    "key",
+    "kind",
+    "line",
+    "name",
+    "named",
+    "namespace",
+    "node",
+    "number",
+    "other",
+    "prefix",
+    "secret",
+    "service",
+    "text",
+    "token",
+    "value",
+    "word",
+];
+
+/// Sentences that quote what has no name in them: a text each.
+const QUOTED_WITHOUT_NAME: &[&str] = &[
+    "{0:?} is not a path within a generation",
+    "of the addressType {:?}",
+    "publish.mode = {:?}",
+    "log.level: {0:?} is no level",
+    "{} of {:?}",
+    "{:?} is neither true nor false",
+    "an Event about {:?}",
+    "Service {:?} of the path",
+    "the namespace {:?} needs",
+    "requests to Service {:?}",
+    "{:?} is not one of Exact",
+    "the daemon says: {status:?}",
+];
+
+/// A sentence for people has no value of the program in it, such as `Some(1)` or an error as Rust
+/// prints it.
+#[test]
+fn sentences_quote_texts_and_no_other_values() {
+    let placeholder = regex::Regex::new(r"\{([a-z_0-9.]*):#?\?\}").unwrap();
+    let mut complaints = Vec::new();
+    for file in program_files().iter().filter(|file| !file.is_test() && !file.is_within("crates/echo")) {
+        let code = file.text.split("\n#[cfg(test)]").next().unwrap_or_default();
+        let sentences = code.lines().filter(|line| {
+            let text = line.split_once('"').map(|(_, text)| text).unwrap_or(line);
+            text.contains(' ') && !["assert", "panic!", "hash("].iter().any(|word| line.contains(word))
+        });
+        for line in sentences.filter(|line| !QUOTED_WITHOUT_NAME.iter().any(|known| line.contains(known))) {
+            for found in placeholder.captures_iter(line).filter(|found| !QUOTED.contains(&&found[1])) {
+                complaints.push(format!("{}: {} in {}", file.path, &found[0], line.trim()));
+            }
+        }
+    }
+    complain(&complaints);
+}

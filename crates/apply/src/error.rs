@@ -15,8 +15,24 @@ pub enum ApplyError {
         /// What the system said.
         source: io::Error,
     },
+    /// nginx's own configuration cannot be read.
+    #[error("{}: nginx cannot read its configuration: {what}: correct the line, and test it with `nginx -t`", .path.display())]
+    Configuration {
+        /// The main file.
+        path: PathBuf,
+        /// The line, and what is wrong with it.
+        what: String,
+    },
+    /// The program is no nginx that we know.
+    #[error("{} does not say of itself what nginx says ({what}): name nginx's program with nginx.binary", .path.display())]
+    NoNginx {
+        /// The program.
+        path: PathBuf,
+        /// What is missing.
+        what: String,
+    },
     /// A file is not what we wrote.
-    #[error("{} is damaged ({what}): remove it and start ingressd again", .path.display())]
+    #[error("{} is damaged ({what}): the next change writes a whole generation anew, and `ingressd diff --list` shows the others", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -85,9 +101,12 @@ impl ApplyError {
             // The limit of processes, too.
             ApplyError::Program { source, .. } => is_shortage(source) || source.kind() == io::ErrorKind::WouldBlock,
             ApplyError::Look { .. } => true,
-            ApplyError::Damaged { .. } | ApplyError::Path(_) | ApplyError::Slow { .. } | ApplyError::Busy { .. } => {
-                false
-            }
+            ApplyError::Configuration { .. }
+            | ApplyError::NoNginx { .. }
+            | ApplyError::Damaged { .. }
+            | ApplyError::Path(_)
+            | ApplyError::Slow { .. }
+            | ApplyError::Busy { .. } => false,
         }
     }
 

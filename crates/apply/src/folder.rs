@@ -66,7 +66,7 @@ pub(super) fn of_nobody_else(metadata: &fs::Metadata) -> io::Result<()> {
         owner if owner == nix::unistd::geteuid().as_raw() => Ok(()),
         owner => {
             let words = format!(
-                "it belongs to user {owner}, who could exchange what is in it or hold its lock: remove it, or give it to root"
+                "it belongs to user {owner}, who could exchange what is in it or hold its lock: look at what is in it and give it to root, or let the settings name another folder"
             );
             Err(io::Error::new(ErrorKind::PermissionDenied, words))
         }

@@ -67,7 +67,7 @@ impl Survey {
         let host = tree.survey(instance)?;
         let pid_file = host.pid.map(PathBuf::from).or_else(|| flag("--pid-path="));
         let capabilities = Capabilities::parse(&build, &host.load_modules)
-            .map_err(|error| ApplyError::Damaged { path: binary.to_owned(), what: error.to_string() })?;
+            .map_err(|error| ApplyError::NoNginx { path: binary.to_owned(), what: error.to_string() })?;
         let modules = host.load_modules.iter().map(|file| prefix.join(file));
         let fingerprint = fingerprint(&build, modules.chain([binary.to_owned()]))?;
         Ok(Survey {

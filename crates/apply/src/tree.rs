@@ -25,9 +25,9 @@ impl Tree {
     /// Reads the main file. `own` is the root of our generations, whose files are left out.
     pub fn read(main: &Path, own: &Path) -> Result<Tree, ApplyError> {
         let text = read(main).map_err(ApplyError::files("read", main))?;
-        let damaged =
-            |error: syntax::SyntaxError| ApplyError::Damaged { path: main.to_owned(), what: error.to_string() };
-        let directives = syntax::parse(&text).map_err(damaged)?;
+        let refused =
+            |error: syntax::SyntaxError| ApplyError::Configuration { path: main.to_owned(), what: error.to_string() };
+        let directives = syntax::parse(&text).map_err(refused)?;
         let main_file = ParsedFile { path: main.display().to_string(), directives };
         let folder = main.parent().unwrap_or(Path::new("/")).to_owned();
         Ok(Tree { main: main_file, folder, own: own.to_owned() })

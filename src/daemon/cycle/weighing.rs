@@ -134,7 +134,8 @@ impl Cycle {
                 let Some(guilty) = search.and_then(|search| search.weighed(too_much.is_some(), cost)) else { return };
                 let Some(Search { words, spent, weighings, .. }) = self.weighings.of_all.take() else { return };
                 tracing::warn!(
-                    "the search ends after {spent:?} of weighing: too much are the changes of {}",
+                    "the search ends after {} s of weighing: too much are the changes of {}",
+                    spent.as_secs_f32(),
                     list(&guilty)
                 );
                 let share = spent / u32::try_from(guilty.len()).unwrap_or(u32::MAX).max(1);

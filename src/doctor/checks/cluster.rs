@@ -49,9 +49,13 @@ pub fn kubeconfig(facts: &Facts) -> Vec<Line> {
     };
     vec![match &cluster.credentials {
         Ok(()) => Line::ok(format!("{} can be used, and is for its owner alone", cluster.kubeconfig.display())),
+        Err(_) if !facts.is_root => Line::note(format!(
+            "not looked at: {} is for its owner alone, which usually is root",
+            cluster.kubeconfig.display()
+        )),
         Err(why) => Line::error(
             why,
-            format!("correct {}, or make another one with `ingressd kubeconfig`", cluster.kubeconfig.display()),
+            format!("correct {}, or make another one with `ingressd kubeconfig --force`", cluster.kubeconfig.display()),
         ),
     }]
 }
@@ -66,7 +70,8 @@ pub fn server(facts: &Facts) -> Vec<Line> {
         Some(Ok(server)) => Line::ok(format!("it answers, and is {}", server.version)),
         Some(Err(why)) => Line::error(
             format!("it does not answer as it should: {why}"),
-            "look at `server` and the credentials in the kubeconfig, and at the way there: route, firewall, proxy",
+            "do that where it says what to do; otherwise look at `server` and the credentials in the kubeconfig, and at the \
+             way there: route, firewall, proxy",
         ),
         None => Line::note("not looked at: there are no credentials, see kubeconfig"),
     }]
@@ -138,9 +143,10 @@ fn permission(permission: &Permission) -> Line {
     }
     let text = format!("{resource}: not allowed: {refused} ({purpose})");
     match required {
-        true => {
-            Line::error(text, "kubectl apply -f /usr/share/doc/ingressd/examples/rbac.yaml, or `ingressd kubeconfig`")
-        }
+        true => Line::error(
+            text,
+            "`ingressd kubeconfig --force`, or kubectl apply -f /usr/share/doc/ingressd/examples/rbac.yaml",
+        ),
         false => Line { level: Level::Note, text, remedy: String::new() },
     }
 }

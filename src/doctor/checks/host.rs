@@ -2,8 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::nginx::nginx;
+use super::pods::known;
 use crate::config::AskedOfNode;
-use crate::doctor::facts::{Facts, Holder, OpenSocket};
+use crate::doctor::facts::{Facts, Folder, Free, Holder, OpenFiles, OpenSocket};
 use crate::doctor::report::Line;
 use ingressd_model::finding::count;
 use ingressd_nginx::Inside;
@@ -58,7 +60,7 @@ type PortVerdict = ((u16, Vec<Holder>), Line);
 
 /// A program that uses an address that nginx needs.
 fn foreign(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<PortVerdict> {
-    let table = facts.nginx.as_ref().ok().and_then(|nginx| nginx.master.as_ref().ok());
+    let table = facts.master().ok();
     let is_nginx = |holder: &Holder| {
         table.is_some_and(|table| {
             table.master.pid == holder.pid || table.children.iter().any(|(child, _)| child.pid == holder.pid)
@@ -79,7 +81,16 @@ fn foreign(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Option<P
         [] => Line::note(format!("somebody listens on {}; who it is, only root sees", listener.address)),
         holders => {
             let text = format!("{} listens on {}, which nginx needs for {wanted}", named(holders), listener.address);
-            Line::error(text, "stop it, or choose another port in the section `listen` of ingressd.toml")
+            let remedy = match holders.iter().any(|holder| holder.name == "nginx") {
+                true => {
+                    "where it is the nginx of these settings, see nginx-running; otherwise choose another port or address in \
+                     the section `listen` of ingressd.toml"
+                }
+                false => {
+                    "let it listen elsewhere, or choose another port or address in the section `listen` of ingressd.toml"
+                }
+            };
+            Line::error(text, remedy)
         }
     };
     Some((key, line))
@@ -99,7 +110,9 @@ fn not_daemon(facts: &Facts, listener: &OpenSocket, wanted: SocketAddr) -> Optio
             format!("{text}, and does not answer on the control socket of these settings"),
             "give each instance an http.address of its own; or restart the daemon, when it is that of these settings",
         ),
-        false => Line::error(text, "stop it, or choose another address with http.address in ingressd.toml"),
+        false => {
+            Line::error(text, "let it listen elsewhere, or choose another address with http.address in ingressd.toml")
+        }
     };
     Some(((listener.address.port(), listener.holders.clone()), line))
 }
@@ -123,19 +136,36 @@ fn overlap(wanted: SocketAddr, taken: SocketAddr) -> bool {
 }
 
 pub fn limits(facts: &Facts) -> Vec<Line> {
-    let Ok(nginx) = &facts.nginx else {
-        return vec![Line::note("not looked at: there is no nginx, see nginx-version")];
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
     };
     let said = nginx.survey.other_sites.worker_connections.map(u64::from);
     let connections = said.unwrap_or(USUAL_CONNECTIONS);
+    let inherited = nginx.master_files.map_or(0, |files| files.open);
     let mut lines = Vec::new();
+    // A reload opens the sockets and logs of the new configuration beside those of the old one.
+    if let Some(OpenFiles { open, limit }) = nginx.master_files.filter(|files| files.limit < 2 * files.open) {
+        let unit = facts.settings.nginx.unit.as_deref().unwrap_or("nginx.service");
+        lines.push(Line::warning(
+            format!("nginx's master has {open} of {limit} files open, and a reload may need as many again"),
+            format!("set LimitNOFILE={} with `systemctl edit {unit}`, which counts from its next start", 4 * open),
+        ));
+    }
     match nginx.worker_files {
         None => lines.push(Line::note(format!(
             "workers may have {connections} connections; how many files they may open is seen when nginx runs"
         ))),
-        Some(files) if files < connections => lines.push(Line::warning(
-            format!("workers may have {connections} connections, but only {files} files open"),
-            format!("write `worker_rlimit_nofile {};` into nginx.conf, outside of every block", 2 * connections),
+        // What the master has open, its workers have open too: sockets and logs.
+        Some(files) if files < connections + inherited => lines.push(Line::warning(
+            format!(
+                "workers may have {connections} connections, but only {files} files open, {inherited} of which are sockets \
+                 and logs"
+            ),
+            format!(
+                "write `worker_rlimit_nofile {};` into nginx.conf, outside of every block, and reload nginx",
+                2 * (connections + inherited)
+            ),
         )),
         Some(files) => {
             lines.push(Line::ok(format!("workers may have {connections} connections and {files} files open")));
@@ -160,12 +190,49 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
     lines
 }
 
+/// What has to be free in a folder for changes and logs of some days.
+const ROOM: Free = Free { bytes: 16 << 20, inodes: Some(1000), read_only: false };
+
+pub fn room(facts: &Facts) -> Vec<Line> {
+    if facts.folders.is_empty() {
+        return vec![Line::note("not looked at: no folder is known that is written")];
+    }
+    let lines: Vec<_> = facts.folders.iter().filter_map(cramped).collect();
+    let folders: Vec<_> = facts.folders.iter().map(|folder| folder.path.display().to_string()).collect();
+    if lines.is_empty() { vec![Line::ok(format!("there is room in {}", folders.join(", ")))] } else { lines }
+}
+
+/// A line about a folder in which there is little room, or none.
+fn cramped(Folder { path, purpose, free }: &Folder) -> Option<Line> {
+    let place = format!("{} ({purpose})", path.display());
+    let free = match free {
+        Ok(free) => free,
+        Err(why) => return Some(Line::note(format!("{place}: how much is free is not known: {why}"))),
+    };
+    if free.read_only {
+        let remedy = "mount its file system writable, or let the settings name another folder";
+        return Some(Line::error(format!("{place} cannot be written: its file system is read-only"), remedy));
+    }
+    let text = match (free.bytes < ROOM.bytes, free.inodes < ROOM.inodes && free.inodes.is_some()) {
+        (true, _) => format!("{place}: {} KiB are free", free.bytes / 1024),
+        (_, true) => format!("{place}: {} can be made", count(free.inodes.unwrap_or_default(), "file", "files")),
+        _ => return None,
+    };
+    let remedy =
+        "free space on its file system: where a log grew, rotate it; what ingressd wrote is cleaned up by itself";
+    Some(match (free.bytes, free.inodes) {
+        (0, _) | (_, Some(0)) => Line::error(text, remedy),
+        _ => Line::warning(text, remedy),
+    })
+}
+
 pub fn nginx_conf(facts: &Facts) -> Vec<Line> {
     let Some((namespace, name)) = &facts.settings.ingress_nginx.config_map else {
         return vec![Line::ok("no ConfigMap of an ingress-nginx is named that could ask anything of nginx.conf")];
     };
-    let (Ok(nginx), Some(Ok(objects))) = (&facts.nginx, &facts.objects) else {
-        return vec![Line::note("not looked at: nginx or the objects are not known")];
+    let (nginx, objects) = match (nginx(facts), known(facts)) {
+        (Ok(nginx), Ok(objects)) => (nginx, objects),
+        (Err(lines), _) | (_, Err(lines)) => return lines,
     };
     let main = nginx.layout.configuration.display().to_string();
     let judge = |asked: &AskedOfNode| {
@@ -211,6 +278,9 @@ pub fn confinement(facts: &Facts) -> Vec<Line> {
 pub fn daemon(facts: &Facts) -> Vec<Line> {
     let Some(status) = &facts.daemon else {
         let socket = facts.settings.control_socket.display();
+        if !facts.is_root {
+            return vec![Line::note(format!("not looked at: only root may ask the daemon on {socket}"))];
+        }
         return vec![match facts.has_generation {
             true => Line::warning(
                 format!(
@@ -230,6 +300,12 @@ pub fn daemon(facts: &Facts) -> Vec<Line> {
     if status["drained"] == true {
         let text = "this node is drained: its addresses are published nowhere";
         lines.push(Line::warning(text, "ingressd undrain, when it is to be used again"));
+    }
+    let failure = status["why"].as_str().filter(|_| phase != "serving" && status["ready"] == true);
+    if let Some(why) = failure {
+        let text = format!("it runs ({phase}), and nginx serves generation {generation}, but no change: {why}");
+        lines.push(Line::error(text, "`ingressd status` lists what is wrong; the change is tried again by itself"));
+        return lines;
     }
     if status["ready"] == true {
         lines.push(Line::ok(format!("it runs ({phase}), and nginx serves generation {generation}")));

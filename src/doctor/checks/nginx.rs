@@ -2,7 +2,7 @@
 
 use super::host::without_layer;
 use crate::config::Settings;
-use crate::doctor::facts::{Facts, Nginx};
+use crate::doctor::facts::{Facts, Nginx, NoNginx};
 use crate::doctor::report::{Level, Line};
 use ingressd_apply::process::Role;
 use ingressd_model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
@@ -82,8 +82,14 @@ const MODULES: &[ModuleUse] = &[
     },
 ];
 
-fn nginx(facts: &Facts) -> Result<&Nginx, Vec<Line>> {
-    facts.nginx.as_ref().map_err(|_| vec![Line::note("not looked at: there is no nginx, see nginx-version")])
+/// nginx, or a line why there is nothing to check.
+pub fn nginx(facts: &Facts) -> Result<&Nginx, Vec<Line>> {
+    facts.nginx.as_ref().map_err(|none| {
+        vec![Line::note(match none.tested {
+            Some(_) => "not looked at: nginx cannot read its configuration, see nginx-configuration",
+            None => "not looked at: there is no nginx, see nginx-version",
+        })]
+    })
 }
 
 /// `nginx-version`.
@@ -91,7 +97,9 @@ pub fn version(facts: &Facts) -> Vec<Line> {
     let binary = facts.settings.nginx.binary.display();
     let nginx = match &facts.nginx {
         Ok(nginx) => nginx,
-        Err(why) => {
+        Err(none) if none.tested.is_some() => return nginx(facts).err().unwrap_or_default(),
+        Err(none) => {
+            let why = none.why.as_str();
             let remedy = "install the distribution's nginx, or name another with nginx.binary and nginx.configuration";
             return vec![Line::error(why, remedy)];
         }
@@ -217,42 +225,80 @@ fn without(gives: &ModuleUse, settings: &Settings) -> Line {
 
 /// `nginx-configuration`.
 pub fn configuration(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
+    let (file, tested) = match &facts.nginx {
+        Ok(nginx) => (nginx.layout.configuration.as_path(), &nginx.tested),
+        Err(NoNginx { tested: Some(tested), why, .. }) => match tested {
+            Ok(tested) if tested.accepted => {
+                return vec![Line::error(why, "write that line so that ingressd can read it, too")];
+            }
+            tested => (facts.settings.nginx.configuration.as_path(), tested),
+        },
+        Err(_) => return nginx(facts).err().unwrap_or_default(),
     };
-    let file = nginx.layout.configuration.display();
-    vec![match &nginx.tested {
-        Ok(tested) if tested.accepted => Line::ok(format!("nginx accepts {file}")),
+    let file = file.display();
+    let line = match tested {
+        Ok(tested) if tested.accepted => {
+            let advised: Vec<_> = tested.words.lines().filter_map(advice).collect();
+            match advised.is_empty() {
+                true => Line::ok(format!("nginx accepts {file}")),
+                false => return advised,
+            }
+        }
         // Its message then is about the user, not about the configuration.
         Ok(tested) if tested.words.contains("(13: Permission denied)") => Line::note(format!(
             "not looked at: this user may not read or write what nginx does; run this as root: {}",
             tested.words.trim()
         )),
         Ok(tested) => {
-            let remedy = "correct what it names, and test with `nginx -t`";
+            let remedy = match tested.words.lines().find_map(hash_size) {
+                Some(remedy) => remedy,
+                None if tested.words.contains(&*facts.settings.apply.root.to_string_lossy()) => {
+                    "leave the generated file as it is: `ingressd status` names its object; nginx goes on with what it \
+                     has until it is restarted"
+                        .to_owned()
+                }
+                None => {
+                    "correct what it names, and test with `nginx -t`; nginx goes on with what it has until it is restarted"
+                        .to_owned()
+                }
+            };
             Line::error(format!("nginx refuses {file}: {}", tested.words.trim()), remedy)
         }
         Err(why) => Line::error(format!("{file} cannot be tested: {why}"), "run this as root"),
-    }]
+    };
+    vec![line]
+}
+
+/// A line about a warning of nginx that a larger table ends.
+fn advice(words: &str) -> Option<Line> {
+    Some(Line::warning(words.trim(), hash_size(words)?))
+}
+
+/// The directive that ends nginx's complaint about the size of one of its tables, as in "you
+/// should increase server_names_hash_bucket_size: 64". Sizes are doubled, as nginx's manual
+/// recommends.
+fn hash_size(words: &str) -> Option<String> {
+    let (_, advised) = words.split_once("you should increase ")?;
+    let advised = advised.strip_prefix("either ").unwrap_or(advised);
+    let (name, rest) = advised.split_once(": ")?;
+    let is_name = name.chars().all(|character| character.is_ascii_lowercase() || character == '_');
+    let size: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let doubled = size.parse::<u64>().ok().filter(|_| is_name)?.checked_mul(2)?;
+    Some(format!(
+        "write `{name} {doubled};` into the http block of nginx.conf, in place of the line that is there; where ingressd writes \
+         one, it takes that back within seconds; then test with `nginx -t` and reload nginx"
+    ))
 }
 
 /// `nginx-running`.
 pub fn running(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
-    };
     let named = &facts.settings.nginx.pid_file;
-    let differs = (nginx.survey.pid_file != *named).then(|| {
-        let text = format!(
-            "the settings name the pid file {}, nginx writes {}",
-            named.display(),
-            nginx.survey.pid_file.display()
-        );
-        Line::warning(text, format!("set nginx.pid-file = \"{}\"", nginx.survey.pid_file.display()))
+    let written = facts.nginx.as_ref().ok().map(|nginx| &nginx.survey.pid_file).filter(|written| *written != named);
+    let differs = written.map(|written| {
+        let text = format!("the settings name the pid file {}, nginx writes {}", named.display(), written.display());
+        Line::warning(text, format!("set nginx.pid-file = \"{}\"", written.display()))
     });
-    let running = match &nginx.master {
+    let running = match facts.master() {
         Ok(table) => {
             let workers = table.in_role(Role::Worker).count();
             Line::ok(format!(
@@ -262,13 +308,16 @@ pub fn running(facts: &Facts) -> Vec<Line> {
                 named.display()
             ))
         }
-        Err(why) => Line::error(format!("nginx does not run: {why}"), "systemctl enable --now nginx"),
+        Err(_) if matches!(&facts.nginx, Err(none) if none.tested.is_none()) => {
+            return nginx(facts).err().unwrap_or_default();
+        }
+        Err(why) => Line::error(
+            format!("nginx does not run: {why}"),
+            "systemctl enable --now nginx, when nginx accepts its configuration (nginx-configuration)",
+        ),
     };
-    differs
-        .into_iter()
-        .filter(|_| nginx.master.is_err() || !same_file(named, &nginx.survey.pid_file))
-        .chain([running])
-        .collect()
+    let matters = |written| facts.master().is_err() || !same_file(named, written);
+    differs.into_iter().filter(|_| written.is_some_and(|written| matters(written))).chain([running]).collect()
 }
 
 /// `/var/run` is a link to `/run` wherever there is systemd.
@@ -298,7 +347,7 @@ pub fn includes(facts: &Facts) -> Vec<Line> {
         (true, true) => Line::ok(format!("nginx includes {}/stream/*.conf", current.display())),
         (true, false) => Line::error(
             "the include for TCP and UDP services is there, but the stream module is not: nginx refuses its configuration",
-            "install libnginx-mod-stream (Debian) or nginx-mod-stream (Fedora, RHEL), or `ingressd setup --undo`",
+            "install libnginx-mod-stream (Debian) or nginx-mod-stream (Fedora, RHEL), or take the include back: `ingressd setup --undo --step stream-include`",
         ),
         (false, true) if facts.settings.needs_streams() => Line::error(
             format!("nginx does not include {}/stream/*.conf: it never serves TCP and UDP services", current.display()),
@@ -354,8 +403,9 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     if nginx.survey.other_sites.tells_server_name {
         return vec![Line::ok("each host has a server of its own, because nginx.conf asks for $server_name")];
     }
-    let Some(Ok(objects)) = &facts.objects else {
-        return vec![Line::note("not looked at: the objects are not known")];
+    let objects = match super::pods::known(facts) {
+        Ok(objects) => objects,
+        Err(lines) => return lines,
     };
     let compared = objects.upstreams as u64;
     let last = microseconds(compared * cost::COMPARISON);
@@ -379,18 +429,18 @@ pub fn expressions(facts: &Facts) -> Vec<Line> {
     if nginx.survey.other_sites.compiles_expressions {
         return vec![Line::ok("nginx compiles expressions to machine code (pcre_jit)")];
     }
-    match &facts.objects {
-        Some(Ok(objects)) if objects.expressions == 0 => {
+    match super::pods::known(facts) {
+        Ok(objects) if objects.expressions == 0 => {
             vec![Line::ok("no path is an expression: nginx need not compile any (pcre_jit)")]
         }
-        Some(Ok(objects)) => vec![Line::warning(
+        Ok(objects) => vec![Line::warning(
             format!(
                 "{}, which nginx does not compile to machine code",
                 count(objects.expressions, "path is an expression", "paths are expressions")
             ),
             "write `pcre_jit on;` into nginx.conf, outside of every block, and reload nginx",
         )],
-        _ => vec![Line::note("not looked at: the objects are not known")],
+        Err(lines) => lines,
     }
 }
 

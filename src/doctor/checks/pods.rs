@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::cluster::answering;
 use super::some;
-use crate::doctor::facts::{Facts, Network, Objects, Reached, Sample, Source};
+use crate::doctor::facts::{Facts, Network, Objects, Reached, Sample};
 use crate::doctor::report::{Level, Line};
 use crate::translate::EndpointMode;
 use ingressd_model::finding::{count, count_of};
@@ -20,18 +20,25 @@ pub const fn word(mode: EndpointMode) -> &'static str {
     }
 }
 
-pub fn objects(facts: &Facts) -> Vec<Line> {
-    if !matches!(facts.source, Source::Manifests(_))
-        && let Err(lines) = answering(facts)
-    {
-        return lines;
-    }
-    let objects = match &facts.objects {
-        None => return vec![Line::note("not looked at")],
-        Some(Err(why)) => {
-            return vec![Line::error(format!("the objects cannot be read: {why}"), "see api-server and permissions")];
+/// The demand of the objects, or a line why it is not known.
+pub fn known(facts: &Facts) -> Result<&Objects, Vec<Line>> {
+    match &facts.objects {
+        Some(Ok(objects)) => Ok(objects),
+        Some(Err(_)) => Err(vec![Line::note("not looked at: the objects cannot be read, see objects")]),
+        None => {
+            answering(facts)?;
+            Err(vec![Line::note("not looked at: the objects were not read, see objects")])
         }
-        Some(Ok(objects)) => objects,
+    }
+}
+
+pub fn objects(facts: &Facts) -> Vec<Line> {
+    if let Some(Err(why)) = &facts.objects {
+        return vec![Line::error(format!("the objects cannot be read: {why}"), "see api-server and permissions")];
+    }
+    let objects = match known(facts) {
+        Ok(objects) => objects,
+        Err(lines) => return lines,
     };
     let Objects { ingresses, accepted, hosts, errors, warnings, .. } = objects;
     let counted = match accepted {
@@ -56,8 +63,9 @@ pub fn objects(facts: &Facts) -> Vec<Line> {
 }
 
 pub fn tenants(facts: &Facts) -> Vec<Line> {
-    let Some(Ok(Objects { free_wildcards, loose, .. })) = &facts.objects else {
-        return vec![Line::note("not looked at")];
+    let Objects { free_wildcards, loose, .. } = match known(facts) {
+        Ok(objects) => objects,
+        Err(lines) => return lines,
     };
     let note = |names: &[String], text: &str, remedy: &str| {
         let (text, remedy) = (format!("{text}: {}", some(names)), remedy.to_owned());
@@ -154,10 +162,9 @@ pub fn routes(facts: &Facts) -> Vec<Line> {
 }
 
 pub fn endpoints(facts: &Facts) -> Vec<Line> {
-    let objects = match &facts.objects {
-        Some(Ok(objects)) => objects,
-        Some(Err(_)) => return vec![Line::note("not looked at: the objects cannot be read, see objects")],
-        None => return vec![Line::note("not looked at")],
+    let objects = match known(facts) {
+        Ok(objects) => objects,
+        Err(lines) => return lines,
     };
     let chosen = facts.settings.translate.modes();
     let works = |sample: &&Sample| !sample.tried.is_empty() && share(sample) == sample.tried.len();

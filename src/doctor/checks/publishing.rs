@@ -24,7 +24,7 @@ pub fn leases(facts: &Facts) -> Vec<Line> {
     };
     let namespace = &facts.settings.publish.namespace;
     let leases = match &cluster.leases {
-        None => return vec![Line::note("not looked at")],
+        None => return vec![Line::note("not looked at: the API server was not asked for them, see api-server")],
         Some(Err(why)) => {
             let remedy = "see permissions; the namespace of publish.namespace must exist";
             return vec![Line::error(format!("the Leases in {namespace} cannot be read: {why}"), remedy)];

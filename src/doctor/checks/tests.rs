@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::doctor::CHECKS;
-use crate::doctor::facts::{Facts, Reached, Source};
+use crate::doctor::facts::{Facts, OpenFiles, Reached, Source};
 use crate::doctor::report::Level::{self, Error, Note, Ok as Good, Warning};
 use crate::publish::Member;
 use crate::publish::probe::Leases;
@@ -23,7 +23,8 @@ use ingressd_model::finding::Reason;
 type Row = (&'static str, fn(&mut Facts), Level, &'static str);
 
 const ROWS: &[Row] = &[
-    ("nginx-version", |facts| facts.nginx = Err("cannot run /usr/sbin/nginx".into()), Error, "cannot run"),
+    ("nginx-version", |facts| no_nginx(facts, "cannot run /usr/sbin/nginx", None), Error, "cannot run"),
+    ("nginx-version", |facts| no_nginx(facts, "line 3", Some("nginx.conf:3")), Note, "see nginx-configuration"),
     ("nginx-version", |facts| nginx(facts).survey.capabilities.version = Version(1, 16, 1), Error, "too old"),
     (
         "nginx-version",
@@ -100,6 +101,37 @@ const ROWS: &[Row] = &[
         "unknown directive",
     ),
     ("nginx-configuration", |facts| nginx(facts).tested = Err("no".into()), Error, "cannot be tested"),
+    ("nginx-configuration", |facts| no_nginx(facts, "line 3", Some("in nginx.conf:3")), Error, "in nginx.conf:3"),
+    (
+        "nginx-configuration",
+        |facts| {
+            accepted(
+                facts,
+                "nginx: [warn] could not build optimal server_names_hash, you should increase either server_names_hash_max_size: 512 or server_names_hash_bucket_size: 64; ignoring server_names_hash_bucket_size\nnginx: the syntax is ok",
+            )
+        },
+        Warning,
+        "write `server_names_hash_max_size 1024;`",
+    ),
+    (
+        "nginx-configuration",
+        |facts| {
+            let words = "nginx: [emerg] could not build server_names_hash, you should increase server_names_hash_bucket_size: 32";
+            nginx(facts).tested = Ok(Tested { accepted: false, words: words.into() });
+        },
+        Error,
+        "write `server_names_hash_bucket_size 64;`",
+    ),
+    (
+        "nginx-configuration",
+        |facts| {
+            let words = "unknown directive in /etc/nginx/ingressd/current/http/shop.conf:3";
+            nginx(facts).tested = Ok(Tested { accepted: false, words: words.into() });
+        },
+        Error,
+        "`ingressd status` names its object",
+    ),
+    ("nginx-running", |facts| no_nginx(facts, "line 3", Some("")), Good, "master 100"),
     (
         "nginx-configuration",
         |facts| {
@@ -141,7 +173,14 @@ const ROWS: &[Row] = &[
     // The daemon of another instance uses our address: ours cannot start, or runs without it.
     ("ports", |facts| facts.daemon_process = None, Error, "ingressd (process 7) listens on 127.0.0.1:10254"),
     ("ports", |facts| facts.listeners[1] = listener("127.0.0.1:10254", 9, "ingressd"), Error, "http.address"),
-    ("ports", |facts| nginx(facts).master = Err("gone".into()), Error, "nginx (process 100)"),
+    ("ports", |facts| nginx(facts).master = Err("gone".into()), Error, "see nginx-running"),
+    ("ports", |facts| no_nginx(facts, "line 3", Some("nginx.conf:3")), Good, "nobody else"),
+    ("room", |facts| free(facts, 1 << 20, None, false), Warning, "generations): 1024 KiB are free"),
+    ("room", |facts| free(facts, 0, None, false), Error, "free space"),
+    ("room", |facts| free(facts, 1 << 40, Some(7), false), Warning, "7 files can be made"),
+    ("room", |facts| free(facts, 1 << 40, Some(0), false), Error, "0 files can be made"),
+    ("room", |facts| free(facts, 1 << 40, None, true), Error, "read-only"),
+    ("room", |facts| facts.folders[0].free = Err("no".into()), Note, "is not known: no"),
     ("ports", |facts| facts.listeners[0].holders.clear(), Warning, "does not show"),
     (
         "ports",
@@ -161,7 +200,14 @@ const ROWS: &[Row] = &[
     ("ports", |facts| others(facts, "192.0.2.1", "192.0.2.9:443"), Good, "nobody else"),
     ("ports", |facts| others(facts, "192.0.2.1", "192.0.2.1:443"), Error, "haproxy"),
     ("ports", |facts| facts.listeners[0] = listener("0.0.0.0:80", MASTER + 1, "nginx"), Good, "nobody else"),
-    ("limits", |facts| nginx(facts).worker_files = Some(4096), Good, "4096 files"),
+    ("limits", |facts| nginx(facts).worker_files = Some(4200), Good, "4200 files"),
+    ("limits", |facts| nginx(facts).worker_files = Some(4096), Warning, "20 of which are sockets"),
+    (
+        "limits",
+        |facts| nginx(facts).master_files = Some(OpenFiles { open: 600, limit: 1024 }),
+        Warning,
+        "LimitNOFILE=2400",
+    ),
     (
         "limits",
         |facts| {
@@ -172,7 +218,7 @@ const ROWS: &[Row] = &[
         "8192 files",
     ),
     ("limits", |facts| objects(facts).upstreams = 2048, Good, "8192 files"),
-    ("limits", |facts| nginx(facts).worker_files = Some(1024), Warning, "worker_rlimit_nofile 8192"),
+    ("limits", |facts| nginx(facts).worker_files = Some(1024), Warning, "worker_rlimit_nofile 8232"),
     ("limits", |facts| objects(facts).upstreams = 3000, Warning, "3000 Services"),
     (
         "limits",
@@ -186,7 +232,7 @@ const ROWS: &[Row] = &[
     ("limits", |facts| nginx(facts).worker_files = None, Note, "when nginx runs"),
     ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 2.7 us"),
     ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 45.0 us"),
-    ("shared-servers", |facts| facts.objects = None, Note, "the objects are not known"),
+    ("shared-servers", |facts| facts.objects = None, Note, "the objects were not read"),
     (
         "shared-servers",
         |facts| {
@@ -216,7 +262,7 @@ const ROWS: &[Row] = &[
         Good,
         "pcre_jit",
     ),
-    ("expressions", |facts| facts.objects = None, Note, "the objects are not known"),
+    ("expressions", |facts| facts.objects = None, Note, "the objects were not read"),
     (
         "confinement",
         |facts| {
@@ -258,9 +304,25 @@ const ROWS: &[Row] = &[
         Warning,
         "it is down",
     ),
+    (
+        "daemon",
+        |facts| facts.daemon = Some(json!({"phase": "failed", "ready": true, "generation": 7, "why": "disk full"})),
+        Error,
+        "but no change: disk full",
+    ),
     ("kubeconfig", |facts| facts.source = Source::None, Error, "ingressd kubeconfig"),
     ("kubeconfig", |facts| facts.source = Source::Manifests("/srv/m".into()), Note, "/srv/m"),
     ("kubeconfig", |facts| cluster(facts).credentials = Err("mode 0644".into()), Error, "mode 0644"),
+    (
+        "kubeconfig",
+        |facts| {
+            cluster(facts).credentials = Err("permission denied".into());
+            facts.is_root = false;
+        },
+        Note,
+        "for its owner alone",
+    ),
+    ("daemon", |facts| (facts.daemon, facts.is_root) = (None, false), Note, "only root may ask"),
     ("api-server", |facts| cluster(facts).server = Some(Err("connection refused".into())), Error, "connection refused"),
     ("api-server", |facts| cluster(facts).server = None, Note, "kubeconfig"),
     ("clock", |facts| server(facts, Some(7)), Warning, "7 s behind"),
@@ -513,7 +575,8 @@ fn every_check_can_fail_and_every_failure_has_a_remedy() {
 #[test]
 fn without_nginx_cluster_or_objects_every_check_still_says_something() {
     let mut facts = healthy();
-    (facts.nginx, facts.source, facts.objects) = (Err("none".into()), Source::None, None);
+    no_nginx(&mut facts, "none", None);
+    (facts.source, facts.objects) = (Source::None, None);
     for check in CHECKS {
         judge(check.name, &facts);
     }

@@ -4,6 +4,7 @@
 mod cluster;
 mod confinement;
 mod connections;
+mod folders;
 mod generation;
 mod nginx;
 mod objects;
@@ -15,7 +16,7 @@ pub use generation::certificate_names;
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::facts::{Facts, Source};
+use super::facts::{Facts, NoNginx, Source};
 use super::table::Need;
 use crate::config::Settings;
 use crate::daemon::{Link, control};
@@ -31,7 +32,8 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         unread_layer: None,
         now: i64::try_from(now).unwrap_or(i64::MAX),
         is_root: nix::unistd::geteuid().is_root(),
-        nginx: Err("not looked at".to_owned()),
+        nginx: Err(NoNginx { why: String::new(), tested: None, master: Err(String::new()) }),
+        folders: Vec::new(),
         listeners: Vec::new(),
         confinement: super::facts::Confinement::default(),
         daemon: None,
@@ -86,6 +88,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         let nothing = || objects::translate(&facts.settings, &Snapshot::default(), None, &Names::default()).model;
         let model = model.unwrap_or_else(nothing);
         facts.nginx = nginx::look(&facts.settings, model);
+        facts.folders = folders::look(&facts.settings, &facts.nginx);
     }
     facts
 }

@@ -70,9 +70,9 @@ async fn look_up(handle: &Handle, address: IpAddr) -> Result<Route, String> {
 
 fn route(message: &RouteMessage) -> Result<Route, String> {
     match message.header.kind {
-        RouteType::Unreachable | RouteType::BlackHole | RouteType::Prohibit => {
-            return Err(format!("a route says {:?}", message.header.kind).to_lowercase());
-        }
+        RouteType::Unreachable => return Err("a route says unreachable".to_owned()),
+        RouteType::BlackHole => return Err("a route says blackhole".to_owned()),
+        RouteType::Prohibit => return Err("a route says prohibit".to_owned()),
         _ => {}
     }
     let (mut gateway, mut interface) = (None, None);

@@ -15,8 +15,9 @@ use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::beyond;
 use super::kubeconfig::{load, why};
-use super::words::words;
+use super::words::{code, remedy, words};
 use ingressd_objects::yaml;
 
 /// The field manager for server-side apply.
@@ -90,12 +91,13 @@ impl Administrator {
         Ok(Administrator { client, cluster })
     }
 
-    /// Creates or updates an object by server-side apply. Fields of other managers stay.
+    /// Creates or updates an object by server-side apply. Fields of other managers stay. What a
+    /// role or binding grants beyond this object stays as well, unless `removes`; it is returned.
     ///
     /// # Errors
     ///
     /// The error of the API server.
-    pub async fn apply(&self, object: &Value) -> Result<(), AdministratorError> {
+    pub async fn apply(&self, object: &Value, removes: bool) -> Result<Vec<String>, AdministratorError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
         let (group, version) = version.split_once('/').unwrap_or(("", &version));
@@ -105,9 +107,21 @@ impl Administrator {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
             None => Api::all_with(self.client.clone(), &resource),
         };
+        let failed = |error: kube::Error| failure(format!("{kind} {name} cannot be applied"), &error);
+        let mut object = object.clone();
+        let mut others = Vec::new();
+        if let Some(field) = beyond::field(&kind)
+            && let Some(existing) = objects.get_opt(&name).await.map_err(failed)?
+        {
+            let left = beyond::beyond(&kind, &existing.data, &object);
+            others = left.iter().map(|entry| format!("{} ({kind} {name})", beyond::told(entry))).collect();
+            if let Some(entries) = object[field].as_array_mut().filter(|_| !removes) {
+                entries.extend(left);
+            }
+        }
         let parameters = PatchParams::apply(MANAGER).force();
-        let applied = objects.patch(&name, &parameters, &Patch::Apply(object)).await;
-        applied.map(drop).map_err(|error| failure(format!("{kind} {name} cannot be applied"), &error))
+        objects.patch(&name, &parameters, &Patch::Apply(&object)).await.map_err(failed)?;
+        Ok(others)
     }
 
     /// Requests a token that expires. The API server may issue it for a shorter time.
@@ -260,6 +274,12 @@ fn cluster_of(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<Cluster>
 }
 
 pub(super) fn failure(what: String, error: &kube::Error) -> AdministratorError {
-    let code = if let kube::Error::Api(status) = error { Some(status.code) } else { None };
-    AdministratorError::Api { what, why: words(error), code }
+    let code = code(error);
+    let remedy = match code {
+        Some(401) => Some("log in again, or name another kubeconfig with --admin-kubeconfig"),
+        Some(403) => Some("have a user run this who may do that, such as an administrator of the cluster"),
+        _ => remedy(error),
+    };
+    let why = remedy.map_or_else(|| words(error), |remedy| format!("{}: {remedy}", words(error)));
+    AdministratorError::Api { what, why, code }
 }

@@ -2,6 +2,7 @@
 
 mod administrator;
 mod answer;
+mod beyond;
 mod clients;
 mod depth;
 #[cfg(test)]
@@ -44,3 +45,4 @@ pub(super) use store::Store;
 pub use stores::Observation;
 pub(super) use stores::Stores;
 pub use stream::{Failure, Sink, Stream, Timing};
+pub use words::explained;

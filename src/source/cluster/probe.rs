@@ -16,7 +16,7 @@ use kube::client::Body;
 use serde::Deserialize;
 
 use super::clients::Clients;
-use super::words::words;
+use super::words::explained;
 
 /// The number of Nodes on a page of a list.
 const PAGE: u32 = 500;
@@ -72,14 +72,20 @@ struct Version {
 pub async fn server(clients: &Clients) -> Result<Server, String> {
     let request = Request::get("/version").body(Body::empty()).map_err(|error| error.to_string())?;
     let before = SystemTime::now();
-    let answer = clients.lease.send(request).await.map_err(|error| words(&error))?;
+    let answer = clients.lease.send(request).await.map_err(|error| explained(&error))?;
     let after = SystemTime::now();
     let ahead = answer.headers().get(DATE).and_then(|date| ahead(date.to_str().ok()?, before, after));
     let status = answer.status();
-    if !status.is_success() {
-        return Err(format!("it answers {status}"));
+    match status {
+        http::StatusCode::UNAUTHORIZED => {
+            return Err(format!(
+                "it does not accept the credentials ({status}): run `ingressd kubeconfig --force` for new ones"
+            ));
+        }
+        status if !status.is_success() => return Err(format!("it answers {status}")),
+        _ => {}
     }
-    let body = http_body_util::BodyExt::collect(answer.into_body()).await.map_err(|error| words(&error))?;
+    let body = http_body_util::BodyExt::collect(answer.into_body()).await.map_err(|error| explained(&error))?;
     let version: Version = serde_json::from_slice(&body.to_bytes()).map_err(|_| "it is no API server".to_owned())?;
     Ok(Server { version: version.git_version, ahead })
 }
@@ -120,7 +126,7 @@ pub async fn allows(clients: &Clients, asked: &AccessReview) -> Result<bool, Str
         ..SelfSubjectAccessReview::default()
     };
     let reviews = Api::<SelfSubjectAccessReview>::all(clients.lease.clone());
-    let reviewed = reviews.create(&PostParams::default(), &review).await.map_err(|error| words(&error))?;
+    let reviewed = reviews.create(&PostParams::default(), &review).await.map_err(|error| explained(&error))?;
     Ok(reviewed.status.is_some_and(|status| status.allowed))
 }
 
@@ -134,7 +140,7 @@ pub async fn nodes(clients: &Clients) -> Result<Vec<NodeNetworks>, String> {
     let mut parameters = ListParams::default().limit(PAGE);
     let mut found = Vec::new();
     loop {
-        let page = nodes.list(&parameters).await.map_err(|error| words(&error))?;
+        let page = nodes.list(&parameters).await.map_err(|error| explained(&error))?;
         found.extend(page.items.iter().map(networks));
         match page.metadata.continue_.filter(|position| !position.is_empty()) {
             Some(position) if found.len() < MOST_NODES => parameters = parameters.continue_token(&position),

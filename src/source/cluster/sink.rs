@@ -12,7 +12,7 @@ use super::health::{Section, WatchHealth};
 use super::item::Item;
 use super::stores::Stores;
 use super::stream::{Failure, Sink};
-use super::words::words;
+use super::words::explained;
 use crate::source::watched::Watched;
 use ingressd_model::Kind;
 use ingressd_objects::{KindRow as _, Stored};
@@ -71,7 +71,7 @@ impl Shared {
     }
 
     fn note_failure(&self, kind: Kind, section: &Section, failure: &Failure) {
-        let why: Arc<str> = words(failure).into();
+        let why: Arc<str> = explained(failure).into();
         self.note_health(kind, section, |health| {
             if health.failure.is_none() {
                 let place = section.as_deref().map(|namespace| format!(" in the namespace {namespace}"));

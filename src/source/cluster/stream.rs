@@ -77,7 +77,9 @@ pub enum Failure {
     #[error("the answer of the API server was cut off: {0}")]
     Cut(#[source] std::io::Error),
     /// There was no response in time.
-    #[error("the API server did not answer within {} s", .0.as_secs())]
+    #[error(
+        "the API server did not answer within {} s: look at its load, at the route to it and at firewalls", .0.as_secs()
+    )]
     TooSlow(Duration),
     /// The response is not a list.
     #[error("the API server answered with something that is no list: {0}")]

@@ -2,7 +2,7 @@
 
 use super::super::blame::GenerationFolders;
 use super::super::error::ApplyError;
-use super::super::host::Host;
+use super::super::host::{Host, Tested};
 use super::super::outcome::{Complaint, Outcome};
 use super::super::scratch::{Context, Scratch, ScratchResult, changed_files};
 use super::super::tree::Tree;
@@ -30,6 +30,16 @@ impl<H: Host> Applier<H> {
             ScratchResult::Refused(complaints) => Some(complaints),
             ScratchResult::HostRefused(_) | ScratchResult::TooMuch(_) => None,
         })
+    }
+
+    /// Has nginx test the configuration in place, with which it would be started.
+    ///
+    /// # Errors
+    ///
+    /// When it could not be tested.
+    pub fn test_in_place(&mut self) -> Result<Tested, ApplyError> {
+        let _turn = self.turn()?;
+        self.host.test(None)
     }
 
     /// The outcome when nginx refuses the configuration in place, of which nothing was changed;

@@ -47,7 +47,8 @@ impl<H: Host> Applier<H> {
 
     /// The message for those whose objects make tests or reloads too slow.
     pub(super) fn slow(&self) -> String {
-        format!("it needed more than {:?} to load the configuration with this version", self.options.confirm_timeout)
+        let seconds = self.options.confirm_timeout.as_secs_f32();
+        format!("it needed more than {seconds} s to load the configuration with this version")
     }
 
     /// The message for those whose objects keep a generation from being confirmed.

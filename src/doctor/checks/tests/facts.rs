@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::config::{AskedOfNode, Settings};
 use crate::doctor::facts::{
-    Cluster, Confinement, Facts, Holder, Network, Nginx, Objects, OpenSocket, Permission, Reached, Route, Sample,
-    Served, Source,
+    Cluster, Confinement, Facts, Folder, Free, Holder, Network, Nginx, NoNginx, Objects, OpenFiles, OpenSocket,
+    Permission, Reached, Route, Sample, Served, Source,
 };
 use crate::publish::Member;
 use crate::publish::probe::{Kept, Leases};
@@ -54,6 +54,7 @@ pub fn healthy() -> Facts {
         tested: Ok(Tested { accepted: true, words: String::new() }),
         master: Ok(table),
         worker_files: Some(8192),
+        master_files: Some(OpenFiles { open: 20, limit: 1024 }),
         wanted: BTreeMap::new(),
         findings: Vec::new(),
     };
@@ -104,6 +105,11 @@ pub fn healthy() -> Facts {
         now: NOW,
         is_root: true,
         nginx: Ok(nginx),
+        folders: vec![Folder {
+            path: "/etc/nginx/ingressd".into(),
+            purpose: "generations",
+            free: Ok(Free { bytes: 1 << 30, inodes: None, read_only: false }),
+        }],
         listeners: vec![listener("0.0.0.0:80", MASTER, "nginx"), listener("127.0.0.1:10254", 7, "ingressd")],
         confinement: Confinement::default(),
         daemon_process: Some(7),
@@ -143,6 +149,23 @@ pub fn member() -> Member {
 
 pub fn nginx(facts: &mut Facts) -> &mut Nginx {
     facts.nginx.as_mut().unwrap()
+}
+
+/// Nothing is known of nginx; with `tested` because it cannot read its configuration.
+pub fn no_nginx(facts: &mut Facts, why: &str, tested: Option<&str>) {
+    let tested = tested.map(|words| Ok(Tested { accepted: false, words: words.to_owned() }));
+    let master = nginx(facts).master.clone();
+    facts.nginx = Err(NoNginx { why: why.to_owned(), tested, master });
+}
+
+/// nginx accepts its configuration and prints these words.
+pub fn accepted(facts: &mut Facts, words: &str) {
+    nginx(facts).tested = Ok(Tested { accepted: true, words: words.to_owned() });
+}
+
+/// So much is free in the folder.
+pub fn free(facts: &mut Facts, bytes: u64, inodes: Option<u64>, read_only: bool) {
+    facts.folders[0].free = Ok(Free { bytes, inodes, read_only });
 }
 
 pub fn cluster(facts: &mut Facts) -> &mut Cluster {
