@@ -49,8 +49,8 @@ pub struct Arguments {
     /// Replace the file if it exists.
     #[arg(long)]
     force: bool,
-    /// Name of the ServiceAccount. The default is publish.lease: each group of nodes has an account
-    /// of its own, as each instance and a node side by side with another controller has.
+    /// Name of the ServiceAccount. The default is publish.lease: each group of nodes has an
+    /// account of its own, and so have each instance and a node side by side with ingress-nginx.
     #[arg(long, value_name = "NAME", value_parser = account)]
     account: Option<String>,
     /// Take away what the roles grant beyond the needs of these settings. Other nodes with this

@@ -71,8 +71,14 @@ pub fn run(arguments: &Arguments) -> Ended {
         false => {
             let mut setup = Setup::new(&settings, &folder, choices);
             match (arguments.undo, arguments.yes) {
-                (true, _) => undo(&mut setup, arguments.step, arguments.keep_edited)
-                    .map(|exit| after_undo(&settings, arguments, exit)),
+                (true, _) => {
+                    let undone = undo(&mut setup, arguments.step, arguments.keep_edited);
+                    undone.inspect(|_| {
+                        if arguments.step.is_none() {
+                            tell_of_daemon(&settings);
+                        }
+                    })
+                }
                 (_, true) => carry_out(&mut setup),
                 (_, false) => preview(&mut setup),
             }
@@ -91,16 +97,14 @@ pub fn run(arguments: &Arguments) -> Ended {
     }
 }
 
-/// A daemon that runs would put what it makes in force again.
-fn after_undo(settings: &Settings, arguments: &Arguments, exit: Exit) -> Exit {
-    if arguments.step.is_some() || control::ask(&settings.control_socket, "status", control::PATIENCE).is_err() {
-        return exit;
+/// A daemon that runs puts what it makes in force again.
+fn tell_of_daemon(settings: &Settings) {
+    if control::ask(&settings.control_socket, "status", control::PATIENCE).is_ok() {
+        say!(
+            "The daemon runs, and puts what it makes in force again: `systemctl disable --now ingressd`, and then undo once \
+             more."
+        );
     }
-    say!(
-        "The daemon runs, and lets nginx serve again what an include of the package reads: `systemctl disable --now ingressd` \
-         ends that."
-    );
-    Exit::Findings
 }
 
 fn preview(setup: &mut Setup<'_>) -> Result<Exit, Error> {

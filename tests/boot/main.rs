@@ -22,6 +22,7 @@ mod removing;
 mod setting_up;
 mod site;
 mod surroundings;
+mod undoing;
 mod versions;
 
 /// A test for each release of Debian.

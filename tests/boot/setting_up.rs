@@ -4,8 +4,19 @@ use super::machine::Machine;
 use super::node::Node;
 
 /// Every file of nginx, with what it holds or where it points to.
-fn files(machine: &Machine) -> String {
+pub fn files(machine: &Machine) -> String {
     machine.run("cd /etc/nginx && find . -type f -exec md5sum {} + | sort && find . -type l -printf '%p %l\\n' | sort")
+}
+
+/// Those of them that are not generations of ours.
+pub fn files_of_host(machine: &Machine) -> String {
+    of_host(&files(machine))
+}
+
+/// The lines about files that are not generations of ours.
+pub fn of_host(files: &str) -> String {
+    let lines = files.lines().filter(|line| !line.contains("./ingressd/"));
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 pub fn nginx_is_set_up_and_can_be_put_back(node: &Node) {

@@ -307,8 +307,9 @@ fn what_a_remedy_says_ends_what_it_is_for() {
         let disk = Mount::memory(&rig.daemon.root(), 4 << 20);
         want_few_connections(rig);
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
-        let names: String = (0..400).map(|number| format!(" name{number}.example")).collect();
-        let site = |size: &str| format!("{size}\nserver {{ listen 8099; server_name{names}; }}\n");
+        let names = (0..600).map(|number| format!("server {{ listen 8099; server_name name{number}.example; }}\n"));
+        let servers: String = names.collect();
+        let site = |size: &str| format!("{size}\n{servers}");
         rig.nginx.write_site("many", &site("server_names_hash_max_size 64;"));
         let told = doctor(rig, &["nginx-running"]);
         assert!(remedy(&told, "nginx-running", "error").starts_with("systemctl enable --now nginx"));

@@ -21,7 +21,7 @@ const FOREIGN_PERMISSIONS: u32 = 0o077;
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
     /// It cannot be read.
-    #[error("the kubeconfig {} cannot be read: {source}{}", path.display(), made(source))]
+    #[error("the kubeconfig {} cannot be read: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -46,11 +46,6 @@ pub enum KubeconfigError {
         /// The error.
         source: Box<kube::config::KubeconfigError>,
     },
-}
-
-/// How to make one that is not there.
-fn made(error: &io::Error) -> &'static str {
-    if error.kind() == io::ErrorKind::NotFound { ": make one with `ingressd kubeconfig`" } else { "" }
 }
 
 /// The content of a kubeconfig.
