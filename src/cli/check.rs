@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::admission::Chosen;
 use super::exit::{Ended, Exit};
 use super::offline::{Manifests, Processed};
-use super::output;
+use super::output::{self, FormatArguments};
+use super::page;
 use crate::cli::explain::option;
 use crate::daemon::explain::Told;
 use ingressd_model::Kind;
@@ -24,9 +25,8 @@ use placed::{Placed, placed};
 pub struct Arguments {
     #[command(flatten)]
     manifests: Manifests,
-    /// How findings are printed.
-    #[arg(long, visible_alias = "output", value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: FormatArguments<Format>,
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         complain!("ingressd: --action says what is done with --admission, which is missing");
         return Err(Exit::Usage);
     }
-    if arguments.origins && arguments.format != Format::Text {
+    if arguments.origins && arguments.form.format != Format::Text {
         complain!(
             "ingressd: --origins is text; `ingressd explain --format json` tells programs what counts of a request"
         );
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     }
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let findings = placed(&processed);
-    let written = match arguments.format {
+    let written = match arguments.form.format {
         Format::Text if arguments.origins => origins(&processed) + &text(&processed),
         Format::Text => text(&processed),
         Format::Json => output::json(&json(&findings)),
@@ -115,7 +115,7 @@ fn origins(processed: &Processed) -> String {
         if !told.is_empty() {
             text += &format!("{title}\n");
             let written = told.iter().map(|told| told.json(&|origin| files.place_of(origin)));
-            written.for_each(|told| text += &option(&told));
+            written.for_each(|told| text += &option(&told, page::width()));
         }
     };
     tell("Settings", in_force.written_settings());

@@ -8,8 +8,8 @@ use std::io;
 use similar::{ChangeTag, TextDiff};
 
 use super::exit::{Ended, Exit};
-use super::output;
 use super::settings::SettingsArguments;
+use super::{output, page};
 use ingressd_apply::{ApplyError, Difference, History, Kept, Side};
 
 /// Lines of context around each change.
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load_without_templates()?;
     let history = History::read(&settings.apply.root, &settings.apply.state).map_err(|error| unreadable(&error))?;
     if arguments.list {
-        return output::show(list(&history), Exit::Success);
+        return output::show_styled(&list(&history, page::width()), Exit::Success);
     }
     let (before, after) = chosen(&history, arguments.before, arguments.after).map_err(|why| {
         complain!("ingressd: {why}");
@@ -82,26 +82,21 @@ fn chosen(history: &History, before: Option<u64>, after: Option<u64>) -> Result<
     Ok((history.known(before)?, history.known(after)?))
 }
 
-/// The kept generations, the latest first.
-fn list(history: &History) -> String {
-    let rows: Vec<_> = history.kept.iter().rev().map(|kept| row(history, kept)).collect();
-    let widest = rows.iter().map(|(_, state, _)| state.len()).max().unwrap_or_default().max("STATE".len());
-    let mut text = format!("GENERATION  WRITTEN               {:<widest$}  CAUSE\n", "STATE");
-    for (begin, state, cause) in rows {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{begin}  {state:<widest$}  {cause}");
-    }
-    text
+/// The kept generations, the latest first, on lines of this width.
+fn list(history: &History, width: Option<usize>) -> String {
+    let mut table = vec![["GENERATION", "WRITTEN", "STATE", "CAUSE"].map(str::to_owned)];
+    table.extend(history.kept.iter().rev().map(|kept| row(history, kept)));
+    page::aligned(&table, &["WRITTEN"], width, page::header).join("\n") + "\n"
 }
 
 /// Number and time of a generation, its state, and why it was made.
-fn row(history: &History, kept: &Kept) -> (String, String, String) {
+fn row(history: &History, kept: &Kept) -> [String; 4] {
     let written = jiff::Timestamp::try_from(kept.written).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     let mut state = Vec::from_iter((history.current == Some(kept.number)).then_some("current"));
     state.extend(history.pinned.filter(|pin| pin.generation == kept.number).map(|_| "PINNED"));
     state.push(if kept.confirmed { "confirmed" } else { "never seen to run" });
     let cause = kept.cause.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
-    (format!("{:<10}  {:<20}", kept.number, written.unwrap_or_default()), state.join(", "), cause)
+    [kept.number.to_string(), written.unwrap_or_default(), state.join(", "), cause]
 }
 
 /// A line about a file: its change and the objects that caused it.

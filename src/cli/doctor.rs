@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use clap::builder::PossibleValuesParser;
 
 use super::exit::{Ended, Exit};
-use super::output::Format;
+use super::output::{Format, FormatArguments};
 use super::settings::SettingsArguments;
 use super::{output, page};
 use crate::config::Settings;
@@ -29,9 +29,8 @@ pub struct Arguments {
     /// Show also what is right.
     #[arg(long)]
     all: bool,
-    /// The form of the report.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: FormatArguments<Format>,
     #[command(flatten)]
     settings: SettingsArguments,
 }
@@ -61,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         Level::Warning => Exit::Findings,
         Level::Error => Exit::Failures,
     };
-    match arguments.format {
+    match arguments.form.format {
         Format::Text => output::show_styled(&text::text(&report, arguments.all || !all, page::width()), end),
         Format::Json => output::show(output::json(&report.json()), end),
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::check::Files;
 use super::exit::{Ended, Exit};
 use super::offline::Judging;
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArguments};
 use super::page::{self, FAINT, STRONG, styled, wrapped};
 use super::settings::SettingsArguments;
 use super::status::ask;
@@ -37,9 +37,8 @@ pub struct Arguments {
     /// Show options too that are as they are built in.
     #[arg(long)]
     all: bool,
-    /// How the answer is shown.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: FormatArguments<Format>,
     #[command(flatten)]
     settings: SettingsArguments,
 }
@@ -59,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     };
     let is_taken = answer["route"]["is_of_object"] == true || !answer["passthrough"].is_null();
     let end = if is_taken { Exit::Success } else { Exit::Findings };
-    match arguments.format {
+    match arguments.form.format {
         Format::Text => output::show_styled(&text(&answer, arguments.all, page::width()), end),
         Format::Json => output::show(output::json(&answer), end),
     }
@@ -96,7 +95,7 @@ fn judged(arguments: &Arguments) -> Result<Value, Exit> {
 /// The answer for people.
 fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
     let name = format!("{}{}", text_of(&answer["host"]), text_of(&answer["path"]));
-    let mut lines = vec![styled(STRONG, &name)];
+    let mut lines = vec![styled(STRONG, &wrapped(&name, width, 0, 2))];
     lines.extend(takers(answer).iter().map(|words| wrapped(words, width, 0, 2)));
     let options = answer["options"].as_array().map_or(&[][..], Vec::as_slice);
     let (shown, rest): (Vec<_>, Vec<_>) = options.iter().partition(|option| all || option["is_built_in"] != true);
@@ -104,10 +103,10 @@ fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
     if !options.is_empty() {
         text += "\n";
     }
-    shown.into_iter().for_each(|told| text += &option(told));
+    shown.into_iter().for_each(|told| text += &option(told, width));
     if !rest.is_empty() {
         let are = count(rest.len(), "option is as it is", "options are as they are");
-        text += &styled(FAINT, &format!("{are} built in; --all shows them"));
+        text += &styled(FAINT, &wrapped(&format!("{are} built in; --all shows them"), width, 0, 0));
         text += "\n";
     }
     text
@@ -127,9 +126,13 @@ fn takers(answer: &Value) -> Vec<String> {
     if !route.is_null() {
         // What was told before is about single sockets.
         let otherwise = if told.is_empty() { "" } else { "otherwise " };
-        told.push(match route["is_of_object"] == true {
-            true => format!("{otherwise}is taken by {}{}", text_of(&route["from"]), file_of(route)),
-            false => format!("{otherwise}is taken by no path of an Ingress"),
+        let (is_of_object, has_path) = (route["is_of_object"] == true, !route["path"].is_null());
+        let is_unmatched = answer["host_is"] == "served" && !has_path && !route["from"].is_null();
+        told.extend(is_unmatched.then(|| "no path of this host matches".to_owned()));
+        told.extend(match is_of_object {
+            true => Some(format!("{otherwise}is taken by {}{}", text_of(&route["from"]), file_of(route))),
+            false if is_unmatched => None,
+            false => Some(format!("{otherwise}is taken by no path of an Ingress")),
         });
         told.extend(route["expression"]["pattern"].as_str().map(|pattern| {
             let asked_by = route["expression"]["asked_by"].as_str();
@@ -137,6 +140,16 @@ fn takers(answer: &Value) -> Vec<String> {
             format!(
                 "by the regular expression {}, at the start of the path and in any case{because}",
                 printable(pattern)
+            )
+        }));
+        told.extend(has_path.then(|| path(&route["path"])));
+        let before = &route["before"];
+        told.extend((!before.is_null()).then(|| {
+            let path = text_of(&before["path"]["text"]);
+            format!(
+                "comes before {}{}, whose path {path} matches too: of expressions nginx tries the longest text first",
+                text_of(&before["from"]),
+                file_of(before)
             )
         }));
         let over_plain_http = route["over_plain_http"].as_str();
@@ -170,6 +183,18 @@ fn takers(answer: &Value) -> Vec<String> {
     told
 }
 
+/// The path that takes the request, as it is written.
+fn path(path: &Value) -> String {
+    let because = path["because"].as_str().map(|because| format!(", because of {}", printable(because)));
+    let compared = match path["compared"].as_str() {
+        Some("expression") => " and counts as an expression, without regard to case",
+        Some("caseless") => " and counts for all that begins with it, without regard to case",
+        _ => "",
+    };
+    let (text, path_type) = (text_of(&path["text"]), text_of(&path["type"]));
+    format!("its path is {text} ({path_type}){compared}{}", because.unwrap_or_default())
+}
+
 /// What another site of nginx takes.
 fn other_site(site: &Value) -> String {
     let (on, from) = (sockets(site), text_of(&site["from"]));
@@ -194,13 +219,17 @@ fn sockets(value: &Value) -> String {
     value["on"].as_array().into_iter().flatten().map(text_of).collect::<Vec<_>>().join(" and ")
 }
 
-/// An option with its value, where that was written, and what it took the place of.
-pub fn option(told: &Value) -> String {
-    let mut text = format!("  {}: {}\n", styled(STRONG, &text_of(&told["option"])), value_of(&told["counts"]));
-    text += &format!("    {}, about {}\n", from(&told["counts"]), text_of(&told["about"]));
+/// An option with its value, where that was written, and what it took the place of, on lines of
+/// this width.
+pub fn option(told: &Value, width: Option<usize>) -> String {
+    let name = text_of(&told["option"]);
+    let line = |words: &str| wrapped(words, width, 4, 6);
+    let value = wrapped(&value_of(&told["counts"]), width, 4 + name.len(), 4);
+    let mut text = format!("  {}: {value}\n", styled(STRONG, &name));
+    text += &format!("    {}\n", line(&format!("{}, about {}", from(&told["counts"]), text_of(&told["about"]))));
     for before in told["instead_of"].as_array().into_iter().flatten() {
-        let before = format!("    instead of {}, {}", value_of(before), from(before));
-        text += &format!("{}\n", styled(FAINT, &before));
+        let before = line(&format!("instead of {}, {}", value_of(before), from(before)));
+        text += &format!("    {}\n", styled(FAINT, &before));
     }
     text
 }

@@ -51,8 +51,8 @@ fn is_leader(status: &Value, member: &Value) -> bool {
     member["node"].is_string() && member["node"] == status["leader"]
 }
 
-/// The output for people.
-pub fn table(status: &Value) -> String {
+/// The output for people, on lines of this width.
+pub fn table(status: &Value, width: Option<usize>) -> String {
     let text = |value: &Value| match value {
         Value::String(text) => printable(text),
         Value::Null => "-".to_owned(),
@@ -74,7 +74,7 @@ pub fn table(status: &Value) -> String {
     }));
     let mut lines = match rows.len() {
         1 => vec!["no node has told of itself yet".to_owned()],
-        _ => aligned(&rows, header),
+        _ => aligned(&rows, &["VERSION", "SEEN", "GENERATION"], width, header),
     };
     if !status["leader"].is_string() {
         lines.push("\nno node leads: addresses and Events are not written".to_owned());
@@ -122,7 +122,7 @@ e_5         -       serving (failed)   7           3 s   0.1.0    192.0.2.1
 f_6         -       serving (stopped)  7           3 s   0.1.0    192.0.2.1
 g\\u{1b}[2J  -       not serving        7           3 s   0.1.0    192.0.2.1
 ";
-        assert_eq!(anstream::adapter::strip_str(&table(&status())).to_string(), expected);
+        assert_eq!(anstream::adapter::strip_str(&table(&status(), None)).to_string(), expected);
         let told = json(&status());
         assert_eq!(
             (&told["members"][0]["leader"], &told["members"][3]["health"]),
@@ -149,8 +149,8 @@ g\\u{1b}[2J  -       not serving        7           3 s   0.1.0    192.0.2.1
     fn without_a_leader_that_is_said() {
         let mut status = status();
         status["leader"] = Value::Null;
-        assert!(table(&status).contains("no node leads"));
+        assert!(table(&status, None).contains("no node leads"));
         status["members"] = json!([]);
-        assert!(table(&status).starts_with("no node has told"));
+        assert!(table(&status, None).starts_with("no node has told"));
     }
 }

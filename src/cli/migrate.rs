@@ -13,8 +13,9 @@ use clap::Subcommand;
 
 use super::exit::{Ended, Exit};
 use super::offline::{self, Host};
+use super::output::{self, FormatArguments};
+use super::page;
 use super::settings::{SettingsArguments, complain};
-use super::{output, page};
 use crate::config::{OfNode, Settings};
 use crate::daemon::to_look_with;
 use crate::doctor::certificate_names;
@@ -99,9 +100,8 @@ struct Origin {
 struct ReportArguments {
     #[command(flatten)]
     origin: Origin,
-    /// The form of the report.
-    #[arg(long, value_enum, default_value_t)]
-    output: Form,
+    #[command(flatten)]
+    form: FormatArguments<Form>,
     /// Show also what is equal and needs no change.
     #[arg(long)]
     all: bool,
@@ -169,7 +169,7 @@ fn report(arguments: &ReportArguments) -> Ended {
     let controller = arguments.origin.controller(&inventory)?;
     let report = arguments.judging.report(&mut inventory, controller.as_ref())?;
     let end = if report.verdict() == Verdict::Refused { Exit::Findings } else { Exit::Success };
-    match arguments.output {
+    match arguments.form.format {
         Form::Text => output::show_styled(&text::text(&report, arguments.all, page::width()), end),
         Form::Json => output::show(output::json(&report.json()), end),
         Form::Html => output::show(html(&report), end),

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
+use clap::builder::ArgPredicate;
 use serde_json::Value;
 
 use super::exit::{Ended, Exit};
@@ -28,6 +29,17 @@ pub enum Format {
     Text,
     /// For programs: one JSON object.
     Json,
+}
+
+/// The flags for the form of an answer, to be flattened into the arguments of a command.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub struct FormatArguments<F: clap::ValueEnum + Default + Send + Sync + 'static> {
+    /// The form of the answer.
+    #[arg(long, value_enum, default_value_t, default_value_if("json", ArgPredicate::IsPresent, "json"))]
+    pub format: F,
+    /// The same as `--format json`.
+    #[arg(long = "json", id = "json", conflicts_with = "format")]
+    _json: bool,
 }
 
 /// The state of the reader.

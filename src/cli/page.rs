@@ -8,6 +8,12 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 /// The shortest line, however narrow the terminal is.
 const NARROWEST: usize = 40;
 
+/// What stands between two columns.
+const GAP: &str = "  ";
+
+/// Columns are left out of a table before cells become narrower than this.
+const LEAST: usize = 16;
+
 /// The style of what does not work.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// The style of what does not work as it could.
@@ -72,25 +78,61 @@ fn push_broken(lines: &mut String, word: &str, (width, hang, room): (usize, usiz
     column
 }
 
-/// Aligns columns to their widest cells, except the last one. `style` returns the style of a cell,
-/// by row and column.
+/// A table whose first row has the names of its columns, which are as wide as their widest cells.
+/// On narrower lines columns are left out in the order of `dispensable`, which a line behind the
+/// table names, and cells are cut. `style` returns the style of a cell, by row and column.
 pub fn aligned<const COLUMNS: usize>(
     rows: &[[String; COLUMNS]],
+    dispensable: &[&str],
+    width: Option<usize>,
     style: impl Fn(usize, usize) -> Option<Style>,
 ) -> Vec<String> {
-    let width = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..COLUMNS - 1).map(width).chain([0]).collect();
-    let line = |(number, row): (usize, &[String; COLUMNS])| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            let padding = " ".repeat(width.saturating_sub(cell.width()));
-            match style(number, column) {
-                Some(style) => format!("{}{padding}", styled(style, cell)),
-                None => format!("{cell}{padding}"),
-            }
-        });
-        cells.collect::<Vec<_>>().join("  ")
+    let widest = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
+    let whole: [usize; COLUMNS] = std::array::from_fn(widest);
+    let mut shown: Vec<_> = (0..COLUMNS).collect();
+    let needed = |shown: &[usize], most: usize| {
+        shown.iter().map(|column| whole[*column].min(most) + GAP.len()).sum::<usize>() - GAP.len()
     };
-    rows.iter().enumerate().map(line).collect()
+    let (mut left_out, mut most) = (Vec::new(), usize::MAX);
+    if let Some(width) = width {
+        for name in dispensable.iter().filter(|name| rows.iter().take(1).flatten().any(|cell| cell == *name)) {
+            if needed(&shown, LEAST) > width {
+                shown.retain(|column| rows[0][*column] != *name);
+                left_out.push(*name);
+            }
+        }
+        let widest = whole.iter().copied().max().unwrap_or(0);
+        most = (1..=widest).rev().find(|most| needed(&shown, *most) <= width).unwrap_or(1);
+    }
+    let line = |(number, row): (usize, &[String; COLUMNS])| {
+        let cells = shown.iter().map(|column| {
+            let cell = cut(&row[*column], most);
+            let is_last = shown.last() == Some(column);
+            let padding = if is_last { 0 } else { whole[*column].min(most).saturating_sub(cell.width()) };
+            let cell = style(number, *column).map_or_else(|| cell.clone(), |style| styled(style, &cell));
+            cell + &" ".repeat(padding)
+        });
+        cells.collect::<Vec<_>>().join(GAP)
+    };
+    let mut lines: Vec<_> = rows.iter().enumerate().map(line).collect();
+    if !left_out.is_empty() {
+        let words = format!("Wider lines also have {}.", left_out.join(", "));
+        lines.push(styled(FAINT, &wrapped(&words, width, 0, 0)));
+    }
+    lines
+}
+
+/// The beginning of a cell that is wider.
+fn cut(cell: &str, most: usize) -> String {
+    if cell.width() <= most {
+        return cell.to_owned();
+    }
+    let mut column = 1;
+    let fits = |character: &char| {
+        column += character.width().unwrap_or(0);
+        column <= most
+    };
+    cell.chars().take_while(fits).chain(['\u{2026}']).collect()
 }
 
 /// Column names are faint, everything else has no style.
@@ -126,9 +168,57 @@ mod tests {
     #[test]
     fn columns_count_what_is_seen() {
         let rows = [["A", "B"], ["大", "x"], ["abc", "y"]].map(|row| row.map(str::to_owned));
-        assert_eq!(aligned(&rows, |_, _| None), ["A    B", "大   x", "abc  y"]);
-        let first = aligned(&rows, header)[0].clone();
+        assert_eq!(aligned(&rows, &[], None, |_, _| None), ["A    B", "大   x", "abc  y"]);
+        let first = aligned(&rows, &[], None, header)[0].clone();
         assert_eq!(anstream::adapter::strip_str(&first).to_string(), "A    B");
+    }
+
+    #[test]
+    fn tables_are_as_wide_as_the_terminal_and_nowhere_else() {
+        let rows = [
+            ["NAME", "SINCE", "AT", "HOSTS"],
+            ["a-name-that-is-long", "2 h", "192.0.2.1", "大大大大大大大大大大.example"],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        let plain = |width| {
+            let lines = aligned(&rows, &["SINCE", "NONE", "AT"], width, header);
+            lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect::<Vec<_>>()
+        };
+        for (width, expected) in [
+            (
+                None,
+                &[
+                    "NAME                 SINCE  AT         HOSTS",
+                    "a-name-that-is-long  2 h    192.0.2.1  大大大大大大大大大大.example",
+                ][..],
+            ),
+            (
+                Some(60),
+                &[
+                    "NAME                 SINCE  AT         HOSTS",
+                    "a-name-that-is-long  2 h    192.0.2.1  大大大大大大大大大大…",
+                ],
+            ),
+            (
+                Some(50),
+                &[
+                    "NAME                AT         HOSTS",
+                    "a-name-that-is-lo…  192.0.2.1  大大大大大大大大…",
+                    "Wider lines also have SINCE.",
+                ],
+            ),
+            (
+                Some(40),
+                &[
+                    "NAME                 HOSTS",
+                    "a-name-that-is-long  大大大大大大大大大…",
+                    "Wider lines also have SINCE, AT.",
+                ],
+            ),
+        ] {
+            assert_eq!(plain(width), expected, "{width:?}");
+            assert!(width.is_none_or(|width| plain(Some(width)).iter().all(|line| line.width() <= width)), "{width:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The command `status`: asks the daemon and shows its response.
 
 mod asking;
+mod filter;
 mod headline;
 mod overview;
 mod problems;
@@ -14,11 +15,12 @@ pub use subject::subject;
 use serde_json::Value;
 
 use super::exit::{Ended, Exit};
-use super::output::Format;
+use super::output::{Format, FormatArguments};
 use super::settings::SettingsArguments;
 use super::{members, output, page};
 use crate::config::Settings;
 use crate::daemon::control;
+use filter::Filter;
 use ingressd_model::finding::{printable, printable_json};
 use watching::Shown;
 
@@ -29,7 +31,8 @@ const LONGEST_NAME: usize = 253;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
     The first line is the state. Then come problems, errors before warnings, each with its object, key, \
-    effect and remedy; then this host; then the Ingresses with their states:\n\n\
+    effect and remedy; then this host; then the Ingresses with their states, those first that are not ok. With --namespace, \
+    --state or --text only the problems and Ingresses are shown that are asked for:\n\n\
     ok: its newest version is served. partly: its newest version is served, except some routes. closed (503): \
     all its routes answer 503, because their protection cannot be set up. last good: an earlier version is \
     served, because the newest cannot be. refused: nothing of it is served. waiting: its newest version is \
@@ -37,7 +40,7 @@ const LONGEST_NAME: usize = 253;
     down: it is ready for nginx, which does not run. not ours: another controller serves it; it is shown only \
     when it is asked for by name.\n\n\
     Colours are used on terminals only, and never where NO_COLOR is set. Lines are as wide as the terminal \
-    (COLUMNS), and are not broken elsewhere.")]
+    (COLUMNS): of tables columns are left out and cells are cut. Elsewhere all is shown, a row on a line.")]
 pub struct Arguments {
     /// Show everything about this Ingress, also when another controller serves it.
     #[arg(value_name = "NAMESPACE/NAME", value_parser = ingress_name, conflicts_with_all = ["host", "cluster"])]
@@ -53,9 +56,10 @@ pub struct Arguments {
     /// not go to a terminal has only what changed.
     #[arg(long)]
     watch: bool,
-    /// The form of the answer.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    form: FormatArguments<Format>,
     #[command(flatten)]
     settings: SettingsArguments,
 }
@@ -91,8 +95,8 @@ pub fn run(arguments: &Arguments) -> Ended {
         return watching::watch(|| look(arguments, &settings));
     }
     let (answer, status) = ask(&settings, &request(arguments))?;
-    let (text, exit) = shown(arguments, answer, &status)?;
-    match arguments.format {
+    let (text, exit) = shown(arguments, answer, status)?;
+    match arguments.form.format {
         Format::Text => output::show_styled(&text, exit),
         Format::Json => output::show(text, exit),
     }
@@ -103,13 +107,14 @@ fn look(arguments: &Arguments, settings: &Settings) -> Result<Shown, Exit> {
     match control::ask(&settings.control_socket, &request(arguments), control::PATIENCE) {
         Ok(answer) => {
             let (answer, status) = understood(settings, answer)?;
-            let (text, _) = shown(arguments, answer, &status)?;
-            Ok(Shown { text, essence: watching::essence(&status) })
+            let essence = watching::essence(&status);
+            let (text, _) = shown(arguments, answer, status)?;
+            Ok(Shown { text, essence })
         }
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(unanswered(settings, &error)),
         Err(error) => {
             let words = asking::nobody(settings, &error);
-            let text = match arguments.format {
+            let text = match arguments.form.format {
                 Format::Text => format!("{words}; it is asked again\n"),
                 Format::Json => serde_json::json!({ "error": words }).to_string() + "\n",
             };
@@ -127,8 +132,11 @@ fn request(arguments: &Arguments) -> String {
 }
 
 /// The output for the response, and the exit status.
-fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(String, Exit), Exit> {
-    let is_json = arguments.format == Format::Json;
+fn shown(arguments: &Arguments, answer: String, mut status: Value) -> Result<(String, Exit), Exit> {
+    arguments.filter.apply(&mut status);
+    let status = &status;
+    let answer = if arguments.filter.is_some() { status.to_string() } else { answer };
+    let is_json = arguments.form.format == Format::Json;
     if let Some(error) = status["error"].as_str() {
         complain!(
             "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {}",
@@ -149,9 +157,9 @@ fn shown(arguments: &Arguments, answer: String, status: &Value) -> Result<(Strin
     let text = match (is_json, arguments.cluster, is_subject) {
         (true, true, _) => printable_json(&members::json(status).to_string()) + "\n",
         (true, ..) => printable_json(&answer) + "\n",
-        (_, true, _) => members::table(status),
+        (_, true, _) => members::table(status, page::width()),
         (_, _, true) => subject::subject(status, page::width()),
-        _ => overview::overview(status, page::width()),
+        _ => overview::overview(status, arguments.filter.is_some(), page::width()),
     };
     Ok((text, if is_well { Exit::Success } else { Exit::Findings }))
 }

@@ -4,6 +4,7 @@
 mod address;
 mod expression;
 mod location;
+mod taken;
 
 pub use address::Address;
 use expression::matches;
@@ -144,7 +145,7 @@ impl InForce {
         findings: &[Finding],
         file: &dyn Fn(&Origin) -> Option<String>,
     ) -> (Value, Vec<Told>) {
-        let Location { route, adds_slash, unless } = location(server, path);
+        let Location { route, adds_slash, unless, next } = location(server, path);
         let is_strict = match server.strict_paths() {
             StrictPaths::Nowhere => false,
             StrictPaths::Everywhere => true,
@@ -164,9 +165,11 @@ impl InForce {
         let own_tls = has_own_tls(server, self.sites_beside.sockets());
         let redirect = to_https(route, own_tls, &everywhere.plain_paths).filter(|_| refused.is_none() && !adds_slash);
         let told = json!({
-            "is_of_object": route.origin.object.kind == Kind::Ingress,
+            "is_of_object": is_of_object(server, route),
             "from": route.origin.to_string(),
             "file": file(&route.origin),
+            "path": self.path_of(server, route),
+            "before": next.and_then(|next| self.passed_over(server, next, file)),
             "does": answer,
             "over_plain_http": redirect.map(|redirect| {
                 format!("is answered {}, to the same address by https", redirect.status)
@@ -185,6 +188,14 @@ impl InForce {
         });
         let options = taken.map(|taken| self.options_of(taken.server, route, findings)).unwrap_or_default();
         (told, options)
+    }
+
+    /// A route that would take the request if the one that does were not there; nothing where it
+    /// takes all that nothing else takes.
+    fn passed_over(&self, server: &Server, next: &Route, file: &dyn Fn(&Origin) -> Option<String>) -> Option<Value> {
+        let path = self.path_of(server, next);
+        let told = json!({ "from": next.origin.to_string(), "file": file(&next.origin), "path": path });
+        path["text"].as_str().is_some_and(|text| text != "/").then_some(told)
     }
 
     /// The options of an Ingress that are written, whether anything is served of it or not.
@@ -221,6 +232,9 @@ impl InForce {
             scope: Scope::Server,
             effective: Effective::only(&argument_words(directive), WrittenAt::Object(directive.origin.clone())),
         }));
+        // Without a backend nothing counts of the way to one.
+        let has_backend = route.action.upstream().is_some() || route.errors.is_some();
+        told.retain(|told| has_backend || told.scope != Scope::Upstream);
         told
     }
 
@@ -334,8 +348,12 @@ impl InForce {
                 }
             }
             Action::Proxy { upstream, split } => {
-                let elsewhere = if split.is_some() { "; a canary takes a part of the requests" } else { "" };
-                format!("goes to {}{elsewhere}", place(upstream))
+                let split = split.as_deref().filter(|split| split.upstreams().next().is_some()).map(|split| {
+                    let mut places: Vec<_> = split.upstreams().map(place).collect();
+                    places.dedup();
+                    format!("; {} takes a part of the requests to {}", split.origin.object, places.join(" and "))
+                });
+                format!("goes to {}{}", place(upstream), split.unwrap_or_default())
             }
             Action::Redirect { status, location } => format!("is answered {status}, to {location}"),
             Action::ToRewritten => "is answered 302, to the URL that its path becomes".to_owned(),
@@ -355,11 +373,25 @@ impl InForce {
     }
 }
 
+/// Whether an object asks for the route: what no path of a host takes, a default backend of an
+/// object does.
+fn is_of_object(server: &Server, route: &Route) -> bool {
+    let is_asked_for = !std::ptr::eq(route, &server.fallback) || route.origin.field == Field::DefaultBackend;
+    route.origin.object.kind == Kind::Ingress && is_asked_for
+}
+
 /// Whether no finding says that this is without effect.
 fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
     let WrittenAt::Object(origin) = &effective.counts.at else { return true };
     let is_lost = |finding: &Finding| {
-        matches!(finding.reason, Reason::HostRuleConflict | Reason::NoEffectAlone) && finding.origin == *origin
+        let is_without_effect = matches!(
+            finding.reason,
+            Reason::HostRuleConflict
+                | Reason::NoEffectAlone
+                | Reason::UnsupportedAnnotation
+                | Reason::MissingCapability
+        );
+        is_without_effect && finding.origin == *origin
     };
     !(matches!(origin.field, Field::Annotation(_)) && findings.iter().any(is_lost))
 }
@@ -370,6 +402,8 @@ fn refused() -> Value {
         "is_of_object": false,
         "from": null,
         "file": null,
+        "path": null,
+        "before": null,
         "does": "is answered 400, because the path leads above / or has an escape that is none",
         "over_plain_http": null,
         "because": [],

@@ -15,7 +15,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use self::client::{Bounds, Client};
 use super::{Judging, Origin};
 use crate::cli::exit::{Ended, Exit};
-use crate::cli::{output, page};
+use crate::cli::output::{self, FormatArguments};
+use crate::cli::page;
 use crate::migrate::compare::{
     Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports, Request,
     Rounds, Scheme, Side, Silence, Sites, explain, told,
@@ -78,24 +79,13 @@ pub struct Arguments {
     /// How many bytes of a body are compared.
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     most_body: u32,
-    /// The form of the result.
-    #[arg(long, value_enum, default_value_t)]
-    output: Form,
+    #[command(flatten)]
+    form: FormatArguments<output::Format>,
     /// File to write the result to as JSON, for `ingressd migrate take-over`.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
     judging: Judging,
-}
-
-/// How the result is shown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    /// What differs, with what explains it, and a summary.
-    #[default]
-    Text,
-    /// One JSON object.
-    Json,
 }
 
 /// Runs the step.
@@ -177,9 +167,9 @@ fn tell(arguments: &Arguments, comparison: &Comparison) -> Ended {
         write(file, &json()).map_err(|error| unwritable(file, &error))?;
     }
     let end = if comparison.is_clean() { Exit::Success } else { Exit::Findings };
-    match arguments.output {
-        Form::Text => output::show_styled(&text::text(comparison, page::width()), end),
-        Form::Json => output::show(json(), end),
+    match arguments.form.format {
+        output::Format::Text => output::show_styled(&text::text(comparison, page::width()), end),
+        output::Format::Json => output::show(json(), end),
     }
 }
 

@@ -13,14 +13,18 @@ const LARGEST: usize = 3;
 /// How many hosts of an Ingress are named.
 const MOST_HOSTS: usize = 20;
 
-/// The output, on lines of this width.
-pub fn overview(status: &Value, width: Option<usize>) -> String {
+/// The output, on lines of this width; where it `is_filtered`, without what is about no object.
+pub fn overview(status: &Value, is_filtered: bool, width: Option<usize>) -> String {
     let mut lines = vec![first_line(status, width)];
     let left_out = rows(status, "findings_left_out").iter().filter_map(|row| row["count"].as_u64()).sum();
     section(&mut lines, problems(rows(status, "findings"), left_out, width));
-    section(&mut lines, facts(status, width));
-    section(&mut lines, nodes(status));
-    section(&mut lines, ingresses(status));
+    if !is_filtered {
+        section(&mut lines, facts(status, width));
+        section(&mut lines, nodes(status, width));
+    }
+    let shown = ingresses(status, width);
+    let is_nothing = is_filtered && shown.is_empty();
+    section(&mut lines, if is_nothing { vec!["no Ingress is as it is asked for".to_owned()] } else { shown });
     lines.join("\n") + "\n"
 }
 
@@ -81,10 +85,15 @@ pub fn state(status: &Value, ingress: &Value) -> String {
     }
 }
 
+/// Whether everything is as it should be in this state.
+pub fn is_ok(state: &str) -> bool {
+    state == "ok"
+}
+
 /// The style of a state.
 pub fn style_of(state: &str) -> Option<anstyle::Style> {
     match state {
-        "ok" => Some(GOOD),
+        ok if is_ok(ok) => Some(GOOD),
         "last good" | "waiting" | "not ours" => Some(DOUBTFUL),
         "refused" | "closed (503)" | "absent" | "down" => Some(BAD),
         partly if partly.starts_with("partly") => Some(DOUBTFUL),
@@ -162,7 +171,7 @@ fn estimate(estimate: &Value) -> Option<String> {
 }
 
 /// The nodes that share the work.
-fn nodes(status: &Value) -> Vec<String> {
+fn nodes(status: &Value, width: Option<usize>) -> Vec<String> {
     let members = rows(status, "members");
     let mut table = vec![["NODE", "STATE", "GENERATION", "VERSION", "ADDRESSES"].map(str::to_owned)];
     table.extend(members.iter().map(|member| {
@@ -175,13 +184,20 @@ fn nodes(status: &Value) -> Vec<String> {
         let [node, generation, version] = [&member["node"], &member["generation"], &member["version"]].map(text);
         [node, state, generation, version, list(&member["addresses"], usize::MAX)]
     }));
-    if members.is_empty() { Vec::new() } else { aligned(&table, page::header) }
+    if members.is_empty() { Vec::new() } else { aligned(&table, &["VERSION", "GENERATION"], width, page::header) }
 }
 
-/// The Ingresses of our classes, by name.
-fn ingresses(status: &Value) -> Vec<String> {
+/// The Ingresses of our classes, the worst states first, by name.
+fn ingresses(status: &Value, width: Option<usize>) -> Vec<String> {
     let mut all: Vec<_> = rows(status, "ingresses").iter().chain(rows(status, "not_served")).collect();
-    all.sort_by_key(|ingress| (ingress["namespace"].as_str(), ingress["name"].as_str()));
+    all.sort_by_cached_key(|ingress| {
+        let place = match style_of(&state(status, ingress)) {
+            Some(BAD) => 0,
+            Some(DOUBTFUL) => 1,
+            _ => 2,
+        };
+        (place, ingress["namespace"].as_str(), ingress["name"].as_str())
+    });
     let header = ["NAMESPACE", "INGRESS", "STATE", "ROUTES", "SINCE", "ADDRESSES", "HOSTS"].map(str::to_owned);
     let mut table = vec![header];
     table.extend(all.iter().map(|ingress| {
@@ -203,12 +219,13 @@ fn ingresses(status: &Value) -> Vec<String> {
         (_, 2) => style_of(&table[row][2]),
         _ => None,
     };
-    if all.is_empty() { Vec::new() } else { aligned(&table, style) }
+    if all.is_empty() { Vec::new() } else { aligned(&table, &["SINCE", "ROUTES", "ADDRESSES"], width, style) }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use unicode_width::UnicodeWidthStr as _;
 
     use super::*;
 
@@ -254,19 +271,26 @@ edge-1_ab  alive, drained  7           0.1.0    192.0.2.1
 
 NAMESPACE  INGRESS       STATE              ROUTES  SINCE  ADDRESSES  HOSTS
 shop       bad\\u{1b}[2J  refused            -       -      -          f.example
-shop       cart          ok                 2       2 h    -          a.example,b.example
+shop       typo          closed (503)       0       -      192.0.2.1  c.example
 shop       older         last good          1       -      -          d.example
 shop       some          partly (2 closed)  1       -      -          e.example
-shop       typo          closed (503)       0       -      192.0.2.1  c.example
+shop       cart          ok                 2       2 h    -          a.example,b.example
 ";
-        assert_eq!(plain(&overview(&status, None)), expected);
+        assert_eq!(plain(&overview(&status, false, None)), expected);
+        for width in [40, 60, 80] {
+            let shown = plain(&overview(&status, false, Some(width)));
+            assert!(shown.lines().all(|line| line.width() <= width), "{width}: {shown}");
+        }
+        let filtered = plain(&overview(&status, true, None));
+        assert!(filtered.contains("\nshop       cart ") && !filtered.contains("NODE") && !filtered.contains("nginx  "));
+        assert!(overview(&json!({}), true, None).ends_with("\n\nno Ingress is as it is asked for\n"));
     }
 
     #[test]
     fn an_answer_of_another_version_is_shown_as_far_as_it_goes() {
-        assert!(plain(&overview(&json!({}), Some(80))).starts_with("not serving: nobody says why\n"));
+        assert!(plain(&overview(&json!({}), false, Some(80))).starts_with("not serving: nobody says why\n"));
         let hosts: Vec<_> = (0..50).map(|number| format!("{number}.example")).collect();
         let status = json!({"ingresses": [{"namespace": "shop", "name": "many", "hosts": hosts}]});
-        assert!(overview(&status, None).contains(",19.example and 30 more\n"));
+        assert!(overview(&status, false, None).contains(",19.example and 30 more\n"));
     }
 }

@@ -71,7 +71,7 @@ fn ingress(status: &Value, width: Option<usize>) -> Vec<String> {
     let entries = subject["tls"].as_array().map_or(&[][..], Vec::as_slice);
     entries.iter().for_each(|entry| fact("certificate", certificate(entry)));
     // The table shows the present object, which may differ from what is served.
-    let mut routes = routes(&[subject]);
+    let mut routes = routes(&[subject], width);
     if !routes.is_empty() && matches!(subject["state"].as_str(), Some("last good" | "waiting" | "refused")) {
         routes.insert(0, styled(FAINT, "What its newest version asks for, which is not served:"));
     }
@@ -127,8 +127,8 @@ fn host(status: &Value, width: Option<usize>) -> Vec<String> {
         lines.push(format!("{:12}{}", "owner", wrapped(&words, width, 12, 12)));
     }
     lines.extend(expressions(subject).map(|words| format!("{:12}{}", "expression", wrapped(&words, width, 12, 12))));
-    section(&mut lines, table(status, &ingresses));
-    section(&mut lines, routes(&ingresses));
+    section(&mut lines, table(status, &ingresses, width));
+    section(&mut lines, routes(&ingresses, width));
     lines
 }
 
@@ -165,7 +165,7 @@ fn behind(others: &[Value]) -> String {
 }
 
 /// The Ingresses of the host.
-fn table(status: &Value, ingresses: &[&Value]) -> Vec<String> {
+fn table(status: &Value, ingresses: &[&Value], width: Option<usize>) -> Vec<String> {
     let mut table = vec![["INGRESS", "STATE", "SINCE", "ADDRESSES"].map(str::to_owned)];
     table.extend(ingresses.iter().map(|ingress| {
         let name = format!("{}/{}", text(&ingress["namespace"]), text(&ingress["name"]));
@@ -177,11 +177,11 @@ fn table(status: &Value, ingresses: &[&Value]) -> Vec<String> {
         (_, 1) => style_of(&table[row][1]),
         _ => None,
     };
-    if ingresses.is_empty() { Vec::new() } else { aligned(&table, style) }
+    if ingresses.is_empty() { Vec::new() } else { aligned(&table, &["SINCE"], width, style) }
 }
 
 /// The routes of these Ingresses as written now, and their endpoints.
-fn routes(ingresses: &[&Value]) -> Vec<String> {
+fn routes(ingresses: &[&Value], width: Option<usize>) -> Vec<String> {
     let mut table = vec![["HOST", "PATH", "TYPE", "BEHIND IT", "OF"].map(str::to_owned)];
     for ingress in ingresses {
         let of = format!("{}/{}", text(&ingress["namespace"]), text(&ingress["name"]));
@@ -190,7 +190,7 @@ fn routes(ingresses: &[&Value]) -> Vec<String> {
             [host, path, path_type, behind_it(route), of.clone()]
         }));
     }
-    if table.len() > 1 { aligned(&table, page::header) } else { Vec::new() }
+    if table.len() > 1 { aligned(&table, &["TYPE"], width, page::header) } else { Vec::new() }
 }
 
 fn behind_it(route: &Value) -> String {

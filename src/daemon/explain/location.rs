@@ -14,12 +14,14 @@ pub struct Location<'s> {
     pub adds_slash: bool,
     /// An expression that nginx tries before. Only PCRE can say whether it matches.
     pub unless: Option<&'s str>,
+    /// Another route whose expression matches too, and which nginx would try next.
+    pub next: Option<&'s Route>,
 }
 
 /// What nginx chooses for a path.
 pub fn location<'s>(server: &'s Server, path: &str) -> Location<'s> {
     let places = places(server);
-    let found = |place: &Place<'s>, adds_slash| Location { route: place.route, adds_slash, unless: None };
+    let found = |place: &Place<'s>, adds_slash| Location { route: place.route, adds_slash, unless: None, next: None };
     let of = |modifier: &'static str| places.iter().filter(move |place| place.modifier.as_str() == modifier);
     if let Some(exact) = of("=").find(|place| place.path == path) {
         return found(exact, exact.to_slash.is_some());
@@ -36,17 +38,28 @@ pub fn location<'s>(server: &'s Server, path: &str) -> Location<'s> {
         return found(longest, false);
     }
     let mut unless = None;
-    for place in &places {
-        let is_cased = match place.modifier.as_str() {
-            "~" => true,
-            "~*" => false,
-            _ => continue,
-        };
-        match (matches(&place.path, path, is_cased), &place.route.path) {
-            (Some(true), _) => return Location { unless, ..found(place, place.to_slash.is_some()) },
+    for (number, place) in places.iter().enumerate() {
+        match (is_matched(place, path), &place.route.path) {
+            (Some(true), _) => {
+                let is_one = |next: &Place<'_>, route| std::ptr::eq(next.route, route);
+                let is_other = |next: &&Place<'_>| !is_one(next, place.route) && !is_one(next, &server.fallback);
+                let next =
+                    places[number + 1..].iter().filter(is_other).find(|next| is_matched(next, path) == Some(true));
+                let next = next.map(|next| next.route);
+                return Location { unless, next, ..found(place, place.to_slash.is_some()) };
+            }
             (None, PathMatch::Regex(pattern)) => unless = unless.or(Some(pattern.as_str())),
             (None | Some(false), _) => {}
         }
     }
-    Location { route: &server.fallback, adds_slash: false, unless }
+    Location { route: &server.fallback, adds_slash: false, unless, next: None }
+}
+
+/// Whether the path matches an expression; `None` where only PCRE can say that.
+fn is_matched(place: &Place<'_>, path: &str) -> Option<bool> {
+    match place.modifier.as_str() {
+        "~" => matches(&place.path, path, true),
+        "~*" => matches(&place.path, path, false),
+        _ => Some(false),
+    }
 }
