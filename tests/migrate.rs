@@ -37,7 +37,7 @@ fn report(dump: &str, arguments: &[&str]) -> Output {
 }
 
 fn json(dump: &str) -> Value {
-    let output = report(dump, &["--output", "json"]);
+    let output = report(dump, &["--format", "json"]);
     serde_json::from_str(&output.text).unwrap_or_else(|error| panic!("{error}: {}{}", output.text, output.complaints))
 }
 
@@ -73,7 +73,7 @@ fn the_report_says_what_needs_something_and_ends_by_what_is_refused() {
         "-> ingressd does not change nginx.conf: set `worker_processes 4;` there on each node, outside of every block\n",
         "\nrefused    TCP port http: data/postgres\n",
         "\nIngresses\nrefused    tools/raw  tools.example\n  refused    allowlist-source-range: 10.0.0.0/33\n",
-        "\n\n2 of 3 Ingresses need nothing (--all lists them): 1 equal, 0 stricter, 1 different, 1 refused\n",
+        "\n\n3 Ingresses: 1 equal, 0 stricter, 1 different, 1 refused; 2 need nothing (--all lists them)\n",
         "\n1 Ingress is of other controllers or of no class that is known\n",
     ] {
         assert!(rest.contains(words), "{words}: {rest}");
@@ -185,7 +185,7 @@ fn what_objects_say_steers_no_terminal() {
     let hostile = hostile.replace(image, r#""\x85\u2066/ingress-nginx/controller:v1""#);
     let values = ["\u{1b}[2J\u{9b}2J\u{202e}", "\u{85}\u{2066}/ingress-nginx"];
     for output in ["text", "json", "html"] {
-        let shown = report(&hostile, &["--output", output]).text;
+        let shown = report(&hostile, &["--format", output]).text;
         let is_hostile = |character: &char| character.is_control() || "\u{202e}\u{2066}".contains(*character);
         let found: Vec<_> = shown.chars().filter(is_hostile).filter(|character| *character != '\n').collect();
         assert!(found.is_empty() && shown.contains("allowlist-source-range"), "{found:?}: {shown}");
@@ -319,7 +319,7 @@ fn what_could_not_be_read_counts_as_refused() {
         for words in [words, "\n1 part of what was read could not be understood: "] {
             assert!(ended.text.contains(words), "{words}: {}", ended.text);
         }
-        let page = report(&format!("{clean}{more}"), &["--output", "html"]).text;
+        let page = report(&format!("{clean}{more}"), &["--format", "html"]).text;
         assert!(page.contains("1 of the parts that were read could not be understood"), "{page}");
         assert_eq!(json(&format!("{clean}{more}"))["summary"]["unread"], 1);
     }
@@ -364,7 +364,7 @@ fn flags_that_are_none_and_a_config_map_that_is_away_are_told() {
 
 #[test]
 fn the_page_is_whole() {
-    let output = report(DUMP, &["--output", "html"]);
+    let output = report(DUMP, &["--format", "html"]);
     assert_eq!(output.code, 1);
     assert!(output.text.starts_with("<!DOCTYPE html>") && output.text.ends_with("</html>"), "{}", output.text);
     assert!(output.text.contains("more_set_headers &quot;X-Frame-Options: DENY&quot;;"), "{}", output.text);
@@ -566,7 +566,7 @@ fn other_sites_and_nginx_conf_of_the_host_are_told() {
         format!("apply.root = '{place}/root'\nnginx.binary = '{nginx}'\nnginx.configuration = '{place}/nginx.conf'\n");
     std::fs::write(folder.path().join("ingressd.toml"), settings).unwrap();
     let (dump, config) = (format!("{place}/dump.yaml"), format!("{place}/ingressd.toml"));
-    let report = |form: &str| migrate("report", &["--config", &config, &dump, "--output", form]).text;
+    let report = |form: &str| migrate("report", &["--config", &config, &dump, "--format", form]).text;
     let json = || serde_json::from_str::<Value>(&report("json")).unwrap();
     let found = json();
     let clashes: Vec<_> = found["clashes"].as_array().unwrap().iter().map(|clash| clash.as_str().unwrap()).collect();

@@ -58,7 +58,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l nginx-versio
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -l output -d 'How findings are printed' -r -f -a "text\t'A line each, and a summary'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -d 'The form of the answer' -r -f -a "text\t'A line each, and a summary'
 json\t'An array of objects'
 sarif\t'SARIF 2.1.0, which code hosts show beside the code'
 junit\t'JUnit XML: a test for each object'"
@@ -66,7 +66,9 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l action -d 'W
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l kubernetes -d 'The version of the API server' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l name -d 'What the names of the policies begin with' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Without this option DNS is not asked, and each name is taken to have addresses'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l strict -d 'Fail on warnings too'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l demo -d 'Judge as `ingressd demo` serves: backends may be on loopback addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l origins -d 'Show also where each value in force was written: of the settings, of the ConfigMap of an ingress-nginx and of each Ingress'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l admission -d 'Show also what an API server with the policies of `ingressd admission` would refuse. The flags --action, --kubernetes and --name are those of that command'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -88,15 +90,26 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l resolve -d 
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l class -d 'Name of an IngressClass that is not among the manifests. Ingresses of this class are judged, too. This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l nginx-version -d 'Judge manifests for this version of nginx instead of the installed one' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l format -d 'How the answer is shown' -r -f -a "text\t'For people'
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Without this option DNS is not asked, and each name is taken to have addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l all -d 'Show options too that are as they are built in'
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l host -d 'Show which objects serve which paths of this host. `*` stands for hosts that no object names' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s n -l namespace -d 'Show only what is of this namespace. This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l state -d 'Show only Ingresses in this state; `wrong` stands for each but ok. This option may be repeated' -r -f -a "ok\t''
+partly\t''
+closed\t''
+last-good\t''
+refused\t''
+waiting\t''
+down\t''
+wrong\t''"
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l text -d 'Show only Ingresses with this text in namespace, name, host or address, and findings with it. Capital and small letters are the same' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
@@ -104,6 +117,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d '
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l cluster -d 'Show all nodes of the group, by their Leases, instead of this one'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l watch -d 'Look again every two seconds until Ctrl-C, also while no daemon answers. Output that does not go to a terminal has only what changed'
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
@@ -126,12 +140,13 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo -d 'Put
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l keep-edited -d 'Leave files as they are that somebody changed since setup, and no longer remember what was there before'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo-script -d 'Print a shell script that puts nginx\'s files back when ingressd is no longer installed. Packages keep it when they are removed'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'The form of the report' -r -f -a "text\t'For people'
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l all -d 'Show also what is right'
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
@@ -170,13 +185,14 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fis
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l context -d 'Context of the administrator\'s kubeconfig. The default is its current one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l controller -d 'Deployment or DaemonSet of the controller. It is needed where there are several' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l output -d 'The form of the report' -r -f -a "text\t'What needs a change, and a summary'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l format -d 'The form of the answer' -r -f -a "text\t'What needs a change, and a summary'
 json\t'One JSON object'
 html\t'One page that needs no other files'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l all -d 'Show also what is equal and needs no change'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l admin-kubeconfig -d 'Kubeconfig of an administrator. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
@@ -197,14 +213,15 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l most -d 'How many different requests are sent at most' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l timeout -d 'How many seconds an answer may take' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l most-body -d 'How many bytes of a body are compared' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l output -d 'The form of the result' -r -f -a "text\t'What differs, with what explains it, and a summary'
-json\t'One JSON object'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l report -d 'File to write the result to as JSON, for `ingressd migrate take-over`' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l all-statuses -d 'Send requests again, too, that the controller had refused with 401, 403, 429 or 444'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare -d 'The result of `ingressd migrate compare`, as JSON' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l compare-age -d 'How old that result may be, such as 24h' -r
@@ -217,7 +234,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l undo -d 'Put back what the statuses had before'
-complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l force -d 'Go on although answers differ or were not compared, or although a node is not ready for the take-over. With --undo: go on although the controller has no pod that is ready'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l force -d 'Go on although answers differ or were not compared, or although a node is not ready for the take-over. With --undo: go on although the controller has no pod that is ready, or although it is not known what the statuses had before: then they stay, and only the nodes stop writing'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -l dry-run -d 'Only show what would be done'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from take-over" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report for each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
@@ -225,7 +242,6 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Send the same requests to the controller and to ingressd, and show what differs and which annotation explains it'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "take-over" -d 'Replace the addresses in statuses by those of the nodes, or put back those from before'
 complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch. The default is examples/demo here, or /usr/share/ingressd/demo where that does not exist' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Run without a user: request every URL of a copy of the manifests, change, break and correct one of them, and report the result'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand templates" -s h -l help -d 'Print help'

@@ -12,9 +12,11 @@ const PLACES: [&str; 2] = ["examples/demo", "/usr/share/ingressd/demo"];
 /// Arguments of `ingressd demo`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Folder of manifests to serve and watch. The default is examples/demo here, or
-    /// /usr/share/ingressd/demo where that does not exist.
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder of manifests to serve and watch, such as your own: a Service without EndpointSlices
+    /// gets a backend that answers with what reached it, and a Secret for TLS that is missing gets
+    /// a certificate. The default is examples/demo here, or /usr/share/ingressd/demo where that
+    /// does not exist.
+    #[arg(value_name = "FOLDER")]
     manifests: Option<PathBuf>,
     /// Run without a user: request every URL of a copy of the manifests, change, break and correct
     /// one of them, and report the result.

@@ -204,7 +204,8 @@ impl Judging {
         let findings = &processed.findings;
         let (drop_in, is_this_host) = (&drop_in, host.is_this);
         let (of_node, of_sites) = (&of_node, &of_sites[..]);
-        Ok(judge(&ReportInput { inventory, findings, controller, drop_in, is_this_host, of_node, of_sites }))
+        let servers = &processed.plan.model.servers[..];
+        Ok(judge(&ReportInput { inventory, findings, controller, drop_in, is_this_host, of_node, of_sites, servers }))
     }
 }
 

@@ -136,9 +136,10 @@ impl Manifests {
     }
 
     /// Reads, translates and gates; tells on standard error what keeps it from doing so. To
-    /// `judge` goes on with objects that an API server would refuse.
-    pub fn process(&self, judge: bool) -> Result<Processed, Exit> {
-        self.judging.process(&self.files, self.settings.load([])?, judge)
+    /// `judge` goes on with objects that an API server would refuse; `named` are settings that
+    /// other flags of the command set.
+    pub fn process(&self, judge: bool, named: Vec<(&'static str, String)>) -> Result<Processed, Exit> {
+        self.judging.process(&self.files, self.settings.load(named)?, judge)
     }
 }
 

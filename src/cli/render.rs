@@ -26,7 +26,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let processed = arguments.manifests.process(false)?;
+    let processed = arguments.manifests.process(false, Vec::new())?;
     for finding in &processed.findings {
         complain!("{}: {finding}", finding.severity.name());
     }

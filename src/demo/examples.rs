@@ -1,5 +1,5 @@
-//! What the demo has to know about the manifests: hosts, missing certificates, and requests to
-//! try.
+//! What the demo has to know about the manifests: hosts, what is missing beside them, and requests
+//! to try.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,9 @@ use ingressd_objects::yaml;
 /// The annotation with requests to try.
 const TRY: &str = "demo.ingressd/try";
 
+/// The label of an EndpointSlice with the name of its Service.
+pub const SERVICE: &str = "kubernetes.io/service-name";
+
 /// The manifests of a folder when it was read.
 #[derive(Debug, Default)]
 pub struct Examples {
@@ -22,7 +25,7 @@ pub struct Examples {
 #[derive(Debug, thiserror::Error)]
 pub enum ExamplesError {
     /// A file or folder cannot be read.
-    #[error("cannot read {}: {source}; name a folder of manifests with --manifests", path.display())]
+    #[error("cannot read {}: {source}; name a folder of manifests", path.display())]
     Read {
         path: PathBuf,
         /// The error of the system.
@@ -83,6 +86,38 @@ impl Examples {
         for secret in self.documents.iter().filter(|document| document["kind"] == "Secret") {
             missing.remove(&(namespace(secret), text(&secret["metadata"]["name"])));
         }
+        missing
+    }
+
+    /// Services of pods without EndpointSlices: namespace and name, with the names of their TCP
+    /// ports.
+    pub fn missing_backends(&self) -> BTreeMap<(String, String), Vec<String>> {
+        let of_kind = |kind: &'static str| self.documents.iter().filter(move |document| document["kind"] == kind);
+        let has_pods = |service: &&Value| service["spec"]["type"] != "ExternalName";
+        let mut missing: BTreeMap<_, _> = of_kind("Service")
+            .filter(has_pods)
+            .map(|service| {
+                let is_tcp = |port: &&Value| port["protocol"].as_str().is_none_or(|protocol| protocol == "TCP");
+                let ports = items(&service["spec"]["ports"]).filter(is_tcp).map(|port| text(&port["name"]));
+                ((namespace(service), text(&service["metadata"]["name"])), ports.collect())
+            })
+            .collect();
+        for slice in of_kind("EndpointSlice") {
+            missing.remove(&(namespace(slice), text(&slice["metadata"]["labels"][SERVICE])));
+        }
+        missing
+    }
+
+    /// Classes that Ingresses name and that are in no manifest.
+    pub fn missing_classes(&self) -> Vec<String> {
+        let mut missing: Vec<_> = self
+            .ingresses()
+            .filter_map(|ingress| ingress["spec"]["ingressClassName"].as_str().map(str::to_owned))
+            .collect();
+        missing.sort();
+        missing.dedup();
+        let classes: Vec<_> = self.documents.iter().filter(|document| document["kind"] == "IngressClass").collect();
+        missing.retain(|name| !classes.iter().any(|class| class["metadata"]["name"] == **name));
         missing
     }
 

@@ -1,5 +1,6 @@
 //! A private nginx and example backends, to try ingressd without a cluster.
 
+mod backends;
 mod certificates;
 mod check;
 mod client;
@@ -10,6 +11,7 @@ mod screen;
 mod session;
 mod signals;
 mod status;
+mod supplies;
 mod trial;
 
 pub use session::{DemoError, HTTP_PORT, HTTPS_PORT};
@@ -18,6 +20,15 @@ use std::io::Write;
 use std::path::Path;
 
 use session::Session;
+
+/// The settings by which manifests are judged as the demo serves them.
+pub fn settings_to_judge() -> [(&'static str, String); 3] {
+    [
+        ("upstreams.local", true.to_string()),
+        ("listen.http-port", HTTP_PORT.to_string()),
+        ("listen.https-port", HTTPS_PORT.to_string()),
+    ]
+}
 
 /// Runs the check on a copy of a folder of manifests, and prints a line for each step. Returns
 /// whether everything succeeded; false after a signal.

@@ -31,6 +31,7 @@ pub async fn show(session: &mut Session, output: &mut impl Write, terminal: bool
     loop {
         let status = session.status().await?;
         if status != last {
+            session.supply_again().await?;
             if let Some(status) = &status {
                 let text = match terminal {
                     true => format!("{CLEAR}{introduction}\n{}", table(status)),
@@ -69,10 +70,7 @@ fn introduction(session: &Session) -> Result<String, DemoError> {
 fn how_to_edit(examples: &Path) -> String {
     match examples.starts_with("/usr") {
         false => "Edit them and watch;".to_owned(),
-        true => format!(
-            "To edit and watch them: cp -r {} examples && ingressd demo --manifests examples\n",
-            examples.display()
-        ),
+        true => format!("To edit and watch them: cp -r {} examples && ingressd demo examples\n", examples.display()),
     }
 }
 

@@ -4,31 +4,23 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 
+use super::backends::Backends;
 use super::certificates::Authority;
 use super::client::Client;
 use super::examples::{Examples, ExamplesError};
 use super::nginx::{self, PrivateNginx};
 use super::status::DaemonStatus;
+use super::supplies::{DEFAULT_CERTIFICATE, Supplies};
 use crate::config;
-use ingressd_echo::{Echo, TlsSetupError};
+use ingressd_echo::TlsSetupError;
 
 /// The HTTP port of nginx, on loopback.
 pub const HTTP_PORT: u16 = 8080;
 /// The HTTPS port of nginx, on loopback.
 pub const HTTPS_PORT: u16 = 8443;
-
-/// The backends of the examples: name, last byte of the loopback address, port, whether it uses
-/// TLS.
-const BACKENDS: &[(&str, u8, u16, bool)] =
-    &[("web", 1, 18081, false), ("web", 2, 18081, false), ("api", 1, 18082, false), ("vault", 1, 18443, true)];
-
-/// Namespace and name of the Secret for hosts without a certificate of their own.
-const DEFAULT_CERTIFICATE: (&str, &str) = ("ingressd-demo", "default-certificate");
 
 /// Settings that differ from the defaults. `{...}` are replaced.
 const SETTINGS: &str = r#"
@@ -134,7 +126,7 @@ pub struct Session {
     pub daemon_status: SocketAddr,
     daemon: super::daemon::Running,
     nginx: PrivateNginx,
-    _backends: JoinSet<()>,
+    supplies: Supplies,
     folder: TempDir,
 }
 
@@ -146,11 +138,14 @@ impl Session {
         for port in [HTTP_PORT, HTTPS_PORT] {
             drop(listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?);
         }
-        let backends = start_backends().await?;
+        let backends = Backends::start().await?;
         let folder = tempfile::Builder::new().prefix("ingressd-demo-").tempdir();
         let folder = folder.map_err(|source| DemoError::Write { path: std::env::temp_dir(), source })?;
         let authority = Authority::new()?;
-        let examples = write_manifests(folder.path(), examples, &read, &authority)?;
+        let roots = authority.roots();
+        let examples = link_to(folder.path(), examples)?;
+        let mut supplies = Supplies::new(authority, backends, folder.path().join("manifests/supplied.yaml"));
+        supplies.write(&read).await?;
 
         let (nginx_status, daemon_status) = (free_address().await?, free_address().await?);
         let settings = write_settings(folder.path(), &binary, nginx_status, daemon_status)?;
@@ -158,8 +153,21 @@ impl Session {
         let nginx = PrivateNginx::start(&binary, &nginx_folder, &folder.path().join("generations"))
             .map_err(|source| DemoError::Nginx(source.to_string()))?;
         let daemon = super::daemon::start(settings);
-        let client = Client::new(HTTP_PORT, HTTPS_PORT, authority.roots())?;
-        Ok(Session { examples, client, daemon_status, daemon, nginx, _backends: backends, folder })
+        let client = Client::new(HTTP_PORT, HTTPS_PORT, roots)?;
+        Ok(Session { examples, client, daemon_status, daemon, nginx, supplies, folder })
+    }
+
+    /// Reads the manifests again, and supplies what they lack now. While they cannot be read, the
+    /// daemon says so.
+    ///
+    /// # Errors
+    ///
+    /// When nothing can be supplied.
+    pub async fn supply_again(&mut self) -> Result<(), DemoError> {
+        match Examples::read(&self.examples) {
+            Ok(read) => self.supplies.write(&read).await,
+            Err(_) => Ok(()),
+        }
     }
 
     /// The status of the daemon, if it responds.
@@ -195,7 +203,7 @@ fn link(folder: &Path) -> PathBuf {
     folder.join("manifests/examples")
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, DemoError> {
+pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, DemoError> {
     TcpListener::bind(address).await.map_err(|source| DemoError::Listen { address, source })
 }
 
@@ -206,24 +214,9 @@ async fn free_address() -> Result<SocketAddr, DemoError> {
     listener.local_addr().map_err(|source| DemoError::Listen { address: any, source })
 }
 
-async fn start_backends() -> Result<JoinSet<()>, DemoError> {
-    let mut backends = JoinSet::new();
-    for (name, host, port, tls) in BACKENDS {
-        let listener = listen(SocketAddr::from(([127, 0, 0, *host], *port))).await?;
-        let echo = if *tls { Echo::tls(name)? } else { Echo::plain(name) };
-        backends.spawn(echo.serve(listener));
-    }
-    Ok(backends)
-}
-
-/// Writes the folder that the daemon watches: it contains a link to the examples, which users edit
-/// in their own place, and the certificates.
-fn write_manifests(
-    folder: &Path,
-    examples: &Path,
-    read: &Examples,
-    authority: &Authority,
-) -> Result<PathBuf, DemoError> {
+/// Makes the folder that the daemon watches with a link to the examples, which users edit in their
+/// own place. Returns that place.
+fn link_to(folder: &Path, examples: &Path) -> Result<PathBuf, DemoError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| DemoError::Write { path, source }
@@ -233,17 +226,6 @@ fn write_manifests(
     let examples = examples.canonicalize().map_err(failed(examples))?;
     let link = link(folder);
     std::os::unix::fs::symlink(&examples, &link).map_err(failed(&link))?;
-
-    let mut hosts = read.hosts();
-    hosts.push("localhost".to_owned());
-    let (namespace, name) = DEFAULT_CERTIFICATE;
-    let mut secrets = vec![authority.secret(namespace, name, &hosts)?];
-    for ((namespace, name), hosts) in read.missing_certificates() {
-        secrets.push(authority.secret(&namespace, &name, &hosts)?);
-    }
-    let documents: Vec<_> = secrets.iter().map(Value::to_string).collect();
-    let file = manifests.join("certificates.yaml");
-    std::fs::write(&file, documents.join("\n---\n")).map_err(failed(&file))?;
     Ok(examples)
 }
 

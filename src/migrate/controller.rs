@@ -5,6 +5,9 @@ use ingressd_objects::{Container, Workload};
 
 const PROGRAM: &str = "nginx-ingress-controller";
 
+/// The first version that looks at values of annotations without being told to.
+const VALIDATING: [u32; 3] = [1, 12, 0];
+
 /// The names of its images.
 const IMAGES: &[&str] = &["ingress-nginx/controller", PROGRAM];
 
@@ -67,6 +70,23 @@ impl Controller {
     pub fn value_or_default(&self, name: &str) -> &str {
         let default = || Flag::find(name).map_or("", |flag| flag.default);
         self.value(name).filter(|value| !value.is_empty()).unwrap_or_else(default)
+    }
+
+    /// Its version, as the tag of its image says.
+    pub fn version(&self) -> Option<[u32; 3]> {
+        let (path, tag) = self.image.split('@').next()?.rsplit_once(':')?;
+        let tag = tag.strip_prefix('v').filter(|_| !path.is_empty()).unwrap_or(tag);
+        let mut parts = tag.split(['-', '+']).next()?.split('.').map(str::parse);
+        match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch)), None) => Some([major, minor, patch]),
+            _ => None,
+        }
+    }
+
+    /// Whether it looks at values of annotations before it uses them, as far as is known.
+    pub fn validates(&self) -> bool {
+        let is_usual = || self.version().is_some_and(|version| version >= VALIDATING);
+        self.value("enable-annotation-validation").map_or_else(is_usual, is_true)
     }
 
     /// Whether a switch is on.

@@ -129,7 +129,7 @@ const GEOIP: &str =
 const WEBHOOK: &str = "there is no webhook: `ingressd admission` prints policies for the API server, and `ingressd \
     check` reports mistakes in a pipeline";
 const ELECTION: &str = "nodes have Leases of their own: see `publish.lease`";
-const ALWAYS: &str = "values are always parsed";
+const ALWAYS: &str = "values are always parsed: correct those of which the report says that they have no effect";
 const STOPPED: &str = "nginx goes on serving when the daemon stops, and `ingressd drain` takes a node out";
 const REMOVED: &str = "ingress-nginx itself has removed it";
 
@@ -152,7 +152,7 @@ pub const FLAGS: &[Flag] = &[
         Ok(())
     })
     .default("k8s.io/ingress-nginx"),
-    nothing("deep-inspect", Takes::Switch, ALWAYS),
+    refused("deep-inspect", Takes::Switch, ALWAYS).default("true"),
     settings("default-backend-service", &["default-backend"], |value| named("default-backend", value)),
     nothing("default-server-port", Takes::Value, INTERNAL).default("8181"),
     settings("default-ssl-certificate", &["tls.default-certificate"], |value| named("tls.default-certificate", value)),
@@ -177,7 +177,7 @@ pub const FLAGS: &[Flag] = &[
         "Without the flag a node counts as lost after 15 s, and not after 30 s; the address of a lost node is withdrawn then.",
         "",
     )),
-    nothing("enable-annotation-validation", Takes::Switch, ALWAYS),
+    refused("enable-annotation-validation", Takes::Switch, ALWAYS).default("true"),
     nothing("enable-dynamic-certificates", Takes::Switch, REMOVED),
     nothing("enable-dynamic-configuration", Takes::Switch, REMOVED),
     nothing("enable-metrics", Takes::Switch, METRICS),

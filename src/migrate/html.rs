@@ -59,6 +59,10 @@ pub fn page(report: &Report) -> String {
                     h2 { "TCP and UDP services" }
                     (table(&report.streams))
                 }
+                @if !report.objects.is_empty() {
+                    h2 { "Other objects" }
+                    (table(&report.objects))
+                }
                 (clashes(report))
             }
         }

@@ -105,8 +105,8 @@ pub struct KnownKey {
     pub is_served: bool,
     /// Whether its value asks for what happens anyway.
     pub asks_for_nothing: bool,
-    /// What a value does that is none of the key's, compared with ingress-nginx; `None` where that
-    /// is not known.
+    /// What a value does that is none of the key's, compared with ingress-nginx, which may take
+    /// it; `None` where that is not known.
     pub mistake: Option<Compared>,
 }
 
@@ -164,7 +164,6 @@ impl Item {
             Reason::NoEffectAlone => Verdict::Equal,
             // The object is served without the key, as it may be there.
             Reason::InvalidValue => known.mistake.map_or(Verdict::Refused, Verdict::from),
-            Reason::CrossNamespace if name.ends_with("-secret") => Verdict::Equal,
             // The service is asked, and a part of its answer is lost.
             Reason::MissingCapability if name.ends_with("auth-url") => Verdict::Different,
             Reason::UnsupportedAnnotation | Reason::UnsupportedKey => match known.is_served {

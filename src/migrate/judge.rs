@@ -1,17 +1,19 @@
 //! Assigns the findings of the pipeline to keys and objects. It must not find anything itself.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::certificates::{SiteCertificate, TlsHost, certificate_clashes};
 use super::controller::Controller;
 use super::drop_in::DropIn;
 use super::item::{Item, KnownKey, Verdict};
 use super::report::{Ingress, Report};
+use super::served::Served;
 use crate::config::{self, OfNode};
-use crate::translate::annotation::{Compared, Table, asks_for_nothing, mistakes};
+use crate::translate::annotation::{Compared, Form, Row, Table, asks_for_nothing, mistakes};
 use crate::translate::{ANNOTATIONS, snippet_alternatives};
 use ingressd_model::finding::{Finding, Reason, Severity, on_one_line};
-use ingressd_model::{Field, Kind, ObjectId};
+use ingressd_model::{Field, Kind, ObjectId, Server};
 use ingressd_objects::{IngressTls, Inventory, StringMap};
 
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct ReportInput<'a> {
     pub of_node: &'a BTreeMap<&'static str, OfNode>,
     /// Certificates that other sites of this host serve.
     pub of_sites: &'a [SiteCertificate],
+    /// What the Ingresses become.
+    pub servers: &'a [Arc<Server>],
 }
 
 /// Findings by what they are about.
@@ -42,6 +46,7 @@ pub fn judge(judged: &ReportInput<'_>) -> Report {
     let flag = |name: &str| judged.controller.and_then(|controller| controller.value(name));
     let table = ANNOTATIONS
         .behind(&format!("{}/", flag("annotations-prefix").unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/')));
+    let served = Served::of(judged.servers, &judged.inventory.snapshot, table);
     let (mut ingresses, mut of_tls) = (Vec::new(), Vec::new());
     let (mut others, mut classless) = (0, Vec::new());
     for stored in &judged.inventory.snapshot.ingresses {
@@ -61,7 +66,9 @@ pub fn judge(judged: &ReportInput<'_>) -> Report {
         }
         let name = (stored.id.namespace.to_string(), stored.id.name.to_string());
         let published = judged.inventory.published.get(&name).cloned().unwrap_or_default();
-        let items = items(&object.annotations, findings, table);
+        let is_checked = judged.controller.is_none_or(Controller::validates);
+        let mut items = items(&object.annotations, findings, table, is_checked);
+        served.add(&stored.id, &object.annotations, &mut items);
         ingresses.push(Ingress { namespace: name.0, name: name.1, hosts, published, items });
     }
     Report {
@@ -69,6 +76,7 @@ pub fn judge(judged: &ReportInput<'_>) -> Report {
         flags: judged.drop_in.flags.clone(),
         config_map: flag("configmap").map(|name| (name.to_owned(), config_map(judged, &by_object, name))),
         streams: streams(judged, &by_object, flag),
+        objects: objects(judged.findings, flag),
         ingresses,
         others,
         notes: notes(judged, &classless),
@@ -97,8 +105,9 @@ const SNIPPET: Compared = Compared::Different(
     "",
 );
 
-/// The items of one Ingress: its annotations, then everything else.
-fn items(annotations: &StringMap, findings: &[&Finding], table: &Table) -> Vec<Item> {
+/// The items of one Ingress: its annotations, then everything else. Values may be checked by
+/// ingress-nginx before it uses them.
+fn items(annotations: &StringMap, findings: &[&Finding], table: &Table, is_checked: bool) -> Vec<Item> {
     let mut items = Vec::new();
     for (key, value) in annotations.iter() {
         let Some(name) = key.strip_prefix(table.prefix) else { continue };
@@ -108,7 +117,7 @@ fn items(annotations: &StringMap, findings: &[&Finding], table: &Table) -> Vec<I
                 compared: row.compared,
                 is_served: row.is_served(),
                 asks_for_nothing: asks_for_nothing(row, value),
-                mistake: row.is_served().then(|| mistakes::compared(row)),
+                mistake: row.is_served().then(|| of_mistake(row, is_checked)),
             },
         });
         let known = known.unwrap_or(KnownKey::NOTHING);
@@ -123,6 +132,18 @@ fn items(annotations: &StringMap, findings: &[&Finding], table: &Table) -> Vec<I
     });
     items.extend(rest.filter_map(|finding| Item::of_finding(&place(finding), "", finding, KnownKey::NOTHING)));
     items
+}
+
+/// What a value does that is refused here: where ingress-nginx may take it, never the same.
+fn of_mistake(row: &Row, is_checked: bool) -> Compared {
+    const TAKEN: Compared = Compared::Different("ingress-nginx may use the value, which has no effect here.", "");
+    let is_refused_there = match row.form {
+        Form::Boolean | Form::Integer { .. } | Form::Addresses => true,
+        Form::Word(_) | Form::AnyCase(_) | Form::Words(_) | Form::Size { .. } => is_checked,
+        _ => false,
+    };
+    let compared = mistakes::compared(row);
+    if is_refused_there || Verdict::from(compared) >= Verdict::from(TAKEN) { compared } else { TAKEN }
 }
 
 fn place(finding: &Finding) -> String {
@@ -249,6 +270,22 @@ fn streams<'a>(
     items
 }
 
+/// What is said of objects that have no place elsewhere in the report: Services, Secrets, and the
+/// ConfigMaps that keys and annotations name.
+fn objects<'a>(findings: &[Finding], flag: impl Fn(&str) -> Option<&'a str>) -> Vec<Item> {
+    let named = ["configmap", "tcp-services-configmap", "udp-services-configmap"];
+    let named = named.into_iter().filter_map(flag).map(object).collect::<Vec<_>>();
+    let is_other = |finding: &&Finding| {
+        let id = &*finding.origin.object;
+        !matches!(id.kind, Kind::Ingress | Kind::File | Kind::Host | Kind::Settings) && !named.contains(id)
+    };
+    let item = |finding: &Finding| {
+        let name = finding.origin.to_string();
+        Item::of_finding(&name, "", finding, KnownKey::NOTHING).filter(|item| item.verdict != Verdict::Equal)
+    };
+    findings.iter().filter(is_other).filter_map(item).collect()
+}
+
 /// What is wrong with what was read, or is not known.
 fn notes(judged: &ReportInput<'_>, classless: &[String]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -277,6 +314,14 @@ fn notes(judged: &ReportInput<'_>, classless: &[String]) -> Vec<String> {
                 used"
                 .to_owned(),
         );
+    }
+    if let Some(controller) = judged.controller.filter(|controller| !controller.validates()) {
+        let version = controller.version().map(|[major, minor, patch]| format!(" {major}.{minor}.{patch}"));
+        notes.push(format!(
+            "the controller{} uses values of annotations as they are, because versions before 1.12 and those with \
+                --enable-annotation-validation=false do not check them: it may use values that are refused here",
+            version.unwrap_or_default()
+        ));
     }
     if judged.inventory.is_without_secrets {
         notes.push("only the names of Secrets were read; their contents are assumed to be valid".to_owned());

@@ -12,6 +12,7 @@ mod item;
 mod judge;
 mod report;
 mod secrets;
+mod served;
 pub mod take_over;
 #[cfg(test)]
 mod tests;

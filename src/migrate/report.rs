@@ -16,6 +16,8 @@ pub struct Report {
     pub config_map: Option<(String, Vec<Item>)>,
     /// Its TCP and UDP services.
     pub streams: Vec<Item>,
+    /// Other objects, such as ConfigMaps that keys name.
+    pub objects: Vec<Item>,
     /// Its Ingresses, sorted.
     pub ingresses: Vec<Ingress>,
     /// How many Ingresses belong to other controllers.
@@ -59,7 +61,7 @@ impl Report {
     /// All items that are not about an Ingress.
     pub fn of_controller(&self) -> impl Iterator<Item = &Item> {
         let of_map = self.config_map.iter().flat_map(|(_, items)| items);
-        self.flags.iter().chain(of_map).chain(&self.streams)
+        self.flags.iter().chain(of_map).chain(&self.streams).chain(&self.objects)
     }
 
     /// The worst verdict. Objects that could not be read count as refused.
@@ -80,6 +82,11 @@ impl Report {
         self.ingresses.iter().filter(|ingress| ingress.verdict() == verdict).count()
     }
 
+    /// How many items that are not about an Ingress have this verdict.
+    pub fn count_of_controller(&self, verdict: Verdict) -> usize {
+        self.of_controller().filter(|item| item.verdict == verdict).count()
+    }
+
     /// The report as JSON.
     pub fn json(&self) -> Value {
         let ingresses = self.ingresses.iter().map(|ingress| {
@@ -95,6 +102,10 @@ impl Report {
         });
         let counts: serde_json::Map<_, _> =
             Verdict::ALL.iter().map(|verdict| (verdict.name().to_owned(), json!(self.count(*verdict)))).collect();
+        let of_controller: serde_json::Map<_, _> = Verdict::ALL
+            .iter()
+            .map(|verdict| (verdict.name().to_owned(), json!(self.count_of_controller(*verdict))))
+            .collect();
         let controller = self.controller.as_ref();
         json!({
             "controller": controller.map(|(workload, image)| json!({ "workload": workload, "image": image })),
@@ -104,11 +115,13 @@ impl Report {
                 "others": self.others,
                 "unread": self.unread,
                 "verdicts": counts,
+                "ofController": of_controller,
                 "verdict": self.verdict().name(),
             },
             "flags": items(&self.flags),
             "configMap": self.config_map.as_ref().map(|(name, of)| json!({ "name": name, "keys": items(of) })),
             "services": items(&self.streams),
+            "objects": items(&self.objects),
             "ingresses": ingresses.collect::<Vec<_>>(),
             "clashes": self.clashes,
             "certificates": self.clashes.as_ref().map(|_| self.certificates.iter().map(CertificateClash::json).collect::<Vec<_>>()),

@@ -286,7 +286,7 @@ fn findings_decide_what_a_key_is() {
     }
     let foreign = Finding::new(Reason::CrossNamespace, origin(), "words");
     for (key, expected) in
-        [("auth-secret", Verdict::Equal), ("auth-url", Verdict::Refused), ("mirror-target", Verdict::Refused)]
+        [("auth-secret", Verdict::Refused), ("auth-url", Verdict::Refused), ("mirror-target", Verdict::Refused)]
     {
         let item = Item::of_finding(key, "value", &foreign, of(Compared::Equal, true));
         assert_eq!(item.map(|item| item.verdict), Some(expected), "{key}");
@@ -323,7 +323,8 @@ fn the_page_escapes_everything_and_loads_nothing() {
         controller: Some((hostile.clone(), hostile.clone())),
         flags: vec![item.clone()],
         config_map: Some((hostile.clone(), vec![item.clone()])),
-        streams: vec![item],
+        streams: vec![item.clone()],
+        objects: vec![item],
         ingresses: vec![ingress],
         others: 1,
         notes: vec![hostile.clone()],

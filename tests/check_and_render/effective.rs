@@ -128,3 +128,122 @@ fn explain_says_where_each_value_was_written_that_counts() {
     }
     assert_eq!(ingressd("check", &["--origins", "--format", "json", "."]).code, Some(64));
 }
+
+/// A host with an expression, another path of its namespace, and a canary.
+const EXPRESSIONS: &str = r#"
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: nginx}
+spec: {controller: k8s.io/ingress-nginx}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: item
+  namespace: default
+  annotations: {nginx.ingress.kubernetes.io/use-regex: "true", nginx.ingress.kubernetes.io/proxy-read-timeout: "20"}
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: x.example
+    http: {paths: [{path: "/items?/[0-9]+", pathType: ImplementationSpecific, backend: {service: {name: web, port: {number: 80}}}}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: rest, namespace: default}
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: x.example
+    http: {paths: [{path: /item, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: try
+  namespace: default
+  annotations: {nginx.ingress.kubernetes.io/canary: "true", nginx.ingress.kubernetes.io/canary-weight: "20"}
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: x.example
+    http: {paths: [{path: /item, pathType: Prefix, backend: {service: {name: new, port: {number: 80}}}}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: moved
+  namespace: default
+  annotations: {nginx.ingress.kubernetes.io/permanent-redirect: "https://y.example/", nginx.ingress.kubernetes.io/proxy-read-timeout: "20"}
+spec:
+  ingressClassName: nginx
+  rules:
+  - host: moved.example
+    http: {paths: [{path: /a, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: new, namespace: default}
+spec: {ports: [{port: 80}]}
+"#;
+
+fn slice(service: &str) -> String {
+    format!(
+        "---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: {service}-1, namespace: default, labels: \
+         {{kubernetes.io/service-name: {service}}}}}\naddressType: IPv4\nports: [{{port: 80}}]\nendpoints: [{{addresses: [192.0.2.7]}}]\n"
+    )
+}
+
+#[test]
+fn explain_says_which_path_takes_a_request_and_why() {
+    let manifests = folder(&[("all.yaml", &format!("{EXPRESSIONS}{}{}", slice("web"), slice("new")))]);
+    let explain = |address: &str| {
+        let folder = manifests.path().to_str().unwrap();
+        let output = ingressd("explain", &[address, folder]);
+        (output.code, output.text)
+    };
+    for (address, code, expected, absent) in [
+        (
+            "x.example/ITEM/7",
+            0,
+            &[
+                "its path is /items?/[0-9]+ (ImplementationSpecific) and counts as an expression, without regard to case, because of \
+                 Ingress default/item: metadata.annotations[nginx.ingress.kubernetes.io/use-regex]\n",
+                "comes before Ingress default/rest: spec.rules[0].http.paths[0] (",
+                "), whose path /item matches too: of expressions nginx tries the longest text first\n",
+                "proxy-read-timeout: 20\n",
+            ][..],
+            "no path",
+        ),
+        (
+            "x.example/item/x",
+            0,
+            &[
+                "its path is /item (Prefix) and counts for all that begins with it, without regard to case, because of Ingress default/item: \
+                 metadata.annotations[nginx.ingress.kubernetes.io/use-regex]\n",
+                "goes to Service default/web, port 80; Ingress default/try takes a part of the requests to Service default/new, port 80\n",
+            ],
+            "comes before",
+        ),
+        ("x.example/other", 1, &["no path of this host matches\nis answered 404\n"], "is taken by"),
+        // Without a backend nothing counts of the way to one.
+        (
+            "moved.example/a",
+            0,
+            &["its path is /a (Exact)\n", "is answered 301, to https://y.example/\n"],
+            "proxy-read-timeout",
+        ),
+    ] {
+        let (ended, text) = explain(address);
+        assert_eq!(ended, Some(code), "{text}");
+        for expected in expected {
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+        }
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
+}

@@ -364,7 +364,7 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
 fn check_writes_sarif() {
     let folder = folder(&[("a b.yaml", &mistaken()), ("broken.yaml", "kind: [\n")]);
     let output = Command::new(env!("CARGO_BIN_EXE_ingressd"))
-        .args(["check", "--admission", "--output", "sarif", "--nginx-version", "1.22.1", "--config", "/dev/null", "."])
+        .args(["check", "--admission", "--format", "sarif", "--nginx-version", "1.22.1", "--config", "/dev/null", "."])
         .current_dir(folder.path())
         .output()
         .unwrap();

@@ -13,6 +13,7 @@ mod commands;
 mod coverage;
 mod identity;
 mod project;
+mod reporting;
 
 use std::fs;
 
@@ -57,6 +58,7 @@ fn every_project_is_served_as_its_manifests_say() {
         rig.manifests.write("cluster.yaml", &cluster.objects);
         let mut complaints = commands::check(rig, &projects);
         complaints.extend(commands::render(rig, &projects));
+        complaints.extend(reporting::report(rig, &projects));
         complaints.extend(projects.iter().flat_map(coverage::missing));
         rig.start().await;
         for project in &projects {

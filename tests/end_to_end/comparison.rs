@@ -160,7 +160,7 @@ fn command(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Command {
 }
 
 fn compare(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Compared {
-    let output = run(folder, objects, &[&["--output", "json"], more].concat());
+    let output = run(folder, objects, &[&["--format", "json"], more].concat());
     let said = || String::from_utf8_lossy(&output.stderr);
     let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said()));
     let report =
@@ -257,7 +257,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         let text = String::from_utf8(text.stdout).unwrap();
         expect_harmless(text.as_bytes());
         expect_harmless(&run_on_terminal(rig.folder(), std::slice::from_ref(&folder), &[]));
-        expect_harmless(&run(rig.folder(), std::slice::from_ref(&folder), &["--output", "json"]).stdout);
+        expect_harmless(&run(rig.folder(), std::slice::from_ref(&folder), &["--format", "json"]).stdout);
         expect_harmless(&std::fs::read(rig.folder().join("report.json")).unwrap());
         for words in [
             "\ndefault/raw  status  1 request\n  GET http://raw.test/\n  controller 200\n  ingressd   404\n  refused    annotation configuration-snippet: ",

@@ -11,6 +11,32 @@ use nix::unistd::Pid;
 use rig::client::get;
 use rig::wait;
 
+/// Manifests of somebody who has a cluster.
+const OWN: &str = r#"
+apiVersion: v1
+kind: Service
+metadata: {name: own, namespace: team}
+spec: {selector: {app: own}, ports: [{port: 80, targetPort: http}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: own, namespace: team}
+spec:
+  ingressClassName: public
+  rules:
+  - host: own.localhost
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: own, port: {number: 80}}}}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: safe, namespace: team, annotations: {nginx.ingress.kubernetes.io/backend-protocol: HTTPS}}
+spec:
+  ingressClassName: public
+  rules:
+  - host: own.localhost
+    http: {paths: [{path: /safe, pathType: Prefix, backend: {service: {name: own, port: {number: 80}}}}]}
+"#;
+
 /// Processes whose command line names this folder.
 fn processes_of(folder: &Path) -> usize {
     let folder = folder.to_str().unwrap();
@@ -34,7 +60,7 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
             fs::copy(file.path(), manifests.join(file.file_name())).unwrap();
         }
         let mut demo = Command::new(env!("CARGO_BIN_EXE_ingressd"))
-            .args(["demo", "--manifests", "mine"])
+            .args(["demo", "mine"])
             .current_dir(rig.folder())
             .env("TMPDIR", &temporary)
             .stdin(Stdio::null())
@@ -53,6 +79,15 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         fs::write(&wrong, "kind: [\n").unwrap();
         let told = wait::until_right("what is wrong", told, |text| text.contains("wrong.yaml")).await;
         assert!(told.contains(wrong.to_str().unwrap()) && !told.contains(temporary.to_str().unwrap()), "{told}");
+
+        // The user's own Services need no EndpointSlices, with TLS and without, and their class need
+        // not be there.
+        fs::remove_file(&wrong).unwrap();
+        fs::write(manifests.join("own.yaml"), OWN).unwrap();
+        let own = get("http://own.localhost:8080/").send_until("an own Service", |reply| reply.status == 200).await;
+        assert_eq!((own.echo().name.as_str(), own.echo().tls.is_some()), ("own", false));
+        let safe = get("http://own.localhost:8080/safe").send_until("one with TLS", |reply| reply.status == 200).await;
+        assert!(safe.echo().tls.is_some());
 
         kill(Pid::from_raw(demo.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
         let status = wait::until("the end of the demo", async || demo.try_wait().unwrap()).await;

@@ -86,7 +86,7 @@ fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
         cluster.objects.set_status("Ingress", "shop", status).await;
 
         let (code, text) =
-            migrate(cluster, "report", &["--output=json", "--nginx-version=1.22.1", "--config=/dev/null"]);
+            migrate(cluster, "report", &["--format=json", "--nginx-version=1.22.1", "--config=/dev/null"]);
         assert_eq!(code, 1, "the snippet of the ConfigMap is refused: {text}");
         let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(report["controller"]["image"], "registry.k8s.io/ingress-nginx/controller:v1.12.1");

@@ -31,12 +31,17 @@ use service::Connection;
 pub struct Echo {
     name: Arc<str>,
     tls: Option<TlsAcceptor>,
+    /// Whether clients of a backend with TLS may also come without.
+    is_both: bool,
 }
+
+/// How a connection with TLS begins.
+const HANDSHAKE: u8 = 0x16;
 
 impl Echo {
     /// A backend without TLS: HTTP/1.1 and HTTP/2 with prior knowledge.
     pub fn plain(name: &str) -> Self {
-        Echo { name: name.into(), tls: None }
+        Echo { name: name.into(), tls: None, is_both: false }
     }
 
     /// A backend with TLS and a new certificate: HTTP/1.1 or HTTP/2, selected by ALPN.
@@ -45,7 +50,16 @@ impl Echo {
     ///
     /// When the certificate cannot be made.
     pub fn tls(name: &str) -> Result<Self, TlsSetupError> {
-        Ok(Echo { name: name.into(), tls: Some(tls::acceptor(name)?) })
+        Ok(Echo { name: name.into(), tls: Some(tls::acceptor(name)?), is_both: false })
+    }
+
+    /// A backend that speaks TLS to clients who begin with it, and otherwise does without.
+    ///
+    /// # Errors
+    ///
+    /// As [`Echo::tls`].
+    pub fn with_and_without_tls(name: &str) -> Result<Self, TlsSetupError> {
+        Ok(Echo { is_both: true, ..Echo::tls(name)? })
     }
 
     /// Serves until the future is dropped, which also closes its connections.
@@ -68,7 +82,9 @@ impl Echo {
         let (Ok(address), Ok(client)) = (stream.local_addr(), stream.peer_addr()) else { return };
         let [address, client] = [address, client].map(canonical);
         let mut connection = Connection { name: self.name, address, client, tls: None };
-        match self.tls {
+        let mut first = [0];
+        let is_plain = self.is_both && stream.peek(&mut first).await.is_ok_and(|_| first != [HANDSHAKE]);
+        match self.tls.filter(|_| !is_plain) {
             None => serve_requests(stream, connection).await,
             Some(acceptor) => {
                 let Ok(stream) = acceptor.accept(stream).await else { return };

@@ -286,8 +286,9 @@ impl BothSides {
             let site = sites.site(&request.host);
             let ingress = site.and_then(|site| site.route(request.path())).map(|route| route.ingress.clone());
             let others = site.map_or(&[][..], |site| &site.ingresses);
+            let seen: Vec<_> = different.iter().map(|(part, ..)| part.clone()).collect();
             let parts = different.into_iter().map(|(part, controller, ingressd)| {
-                let because = explain(&part, [&controller, &ingressd], ingress.as_deref(), others, report);
+                let because = explain(&part, [&controller, &ingressd], &seen, ingress.as_deref(), others, report);
                 DifferentPart { part, controller, ingressd, because }
             });
             comparison.different.push(Difference { parts: parts.collect(), request: request.clone(), ingress });

@@ -27,6 +27,7 @@ pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
         text += &section(&format!("ConfigMap {}", on_one_line(name)), items, all, width);
     }
     text += &section("TCP and UDP services", &report.streams, all, width);
+    text += &section("Other objects", &report.objects, all, width);
     let mut ingresses: Vec<_> = report.ingresses.iter().filter(|one| all || !one.needs_nothing()).collect();
     ingresses.sort_by_key(|ingress| std::cmp::Reverse(ingress.verdict()));
     if !ingresses.is_empty() {
@@ -115,14 +116,26 @@ fn certificates(report: &Report, width: Option<usize>) -> String {
 
 fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    let ready = format!(
-        "{} of {}{}",
-        report.ready(),
-        count(number(report.ingresses.len()), "Ingress needs nothing", "Ingresses need nothing"),
-        if all || report.ready() == 0 { "" } else { " (--all lists them)" }
-    );
-    let counts = Verdict::ALL.map(|verdict| format!("{} {}", report.count(verdict), verdict.name())).join(", ");
-    let mut lines = vec![wrapped(&format!("{ready}: {counts}"), width, 0, 0)];
+    let counts = |of: &dyn Fn(Verdict) -> usize| {
+        Verdict::ALL.map(|verdict| format!("{} {}", of(verdict), verdict.name())).join(", ")
+    };
+    let ready = match report.ready() {
+        0 => "none needs nothing".to_owned(),
+        ready => format!(
+            "{}{}",
+            count(number(ready), "needs nothing", "need nothing"),
+            if all { "" } else { " (--all lists them)" }
+        ),
+    };
+    let ingresses = count(number(report.ingresses.len()), "Ingress", "Ingresses");
+    let mut lines =
+        vec![wrapped(&format!("{ingresses}: {}; {ready}", counts(&|verdict| report.count(verdict))), width, 0, 0)];
+    let others = report.of_controller().count();
+    if others > 0 {
+        let what = count(number(others), "flag, key or service", "flags, keys and services");
+        let words = format!("{what}: {}", counts(&|verdict| report.count_of_controller(verdict)));
+        lines.push(wrapped(&words, width, 0, 0));
+    }
     if report.others > 0 {
         let words = "of other controllers or of no class that is known";
         lines.push(format!("{} {words}", count(number(report.others), "Ingress is", "Ingresses are")));

@@ -182,8 +182,12 @@ impl Topic {
         known.unwrap_or(unknown)
     }
 
-    /// Whether a difference in this part may come from the topic.
-    fn may_cause(self, part: &Part, values: [&str; 2]) -> bool {
+    /// Whether a difference in this part may come from the topic, given all parts that differ in
+    /// the same answer: a body that is compressed on one side, or an error on one side, shows in
+    /// another part too.
+    fn may_cause(self, part: &Part, values: [&str; 2], seen: &[Part]) -> bool {
+        let is_seen = |name: &str| seen.iter().any(|part| matches!(part, Part::Header(seen) if seen == name));
+        let is_other_end = || seen.contains(&Part::Status) || seen.contains(&Part::Answer);
         let header = match part {
             Part::Header(name) => name.as_str(),
             _ => "",
@@ -194,7 +198,8 @@ impl Topic {
             Topic::Nothing => false,
             Topic::Access => match part {
                 Part::Status => values.iter().any(|value| OF_ACCESS.contains(value)),
-                Part::Answer | Part::Location | Part::Body => true,
+                Part::Answer | Part::Location => true,
+                Part::Body => is_other_end(),
                 _ => ["www-authenticate", "retry-after"].contains(&header),
             },
             Topic::Backend => !matches!(part, Part::Certificate) && !is_cors && header != "strict-transport-security",
@@ -205,18 +210,25 @@ impl Topic {
             Topic::Cors => is_cors || matches!(part, Part::Status),
             Topic::Hsts => header == "strict-transport-security",
             Topic::Headers => matches!(part, Part::Header(_)),
-            Topic::Errors => matches!(part, Part::Status | Part::Body) || header == "content-type",
-            Topic::Compression => ["content-encoding", "vary", "etag"].contains(&header) || matches!(part, Part::Body),
+            Topic::Errors => match part {
+                Part::Body => is_other_end() || is_seen("content-type"),
+                part => matches!(part, Part::Status) || header == "content-type",
+            },
+            Topic::Compression => match part {
+                Part::Body => is_seen("content-encoding"),
+                _ => ["content-encoding", "vary", "etag"].contains(&header),
+            },
         }
     }
 }
 
-/// The explanations of a difference in a part, given both values: items that are not equal, first
+/// The explanations of a difference in a part, given both values and all parts that differ: items that are not equal, first
 /// of the Ingress whose route matched, then of other Ingresses of the host, then of the ConfigMap
 /// and the flags; without any, items that are related to the part.
 pub fn explain(
     part: &Part,
     values: [&str; 2],
+    seen: &[Part],
     ingress: Option<&str>,
     others: &[String],
     report: &Report,
@@ -228,7 +240,7 @@ pub fn explain(
     let keys = report.config_map.iter().flat_map(|(_, items)| items).map(of(Kind::Key));
     let of_all = keys.chain(report.flags.iter().map(of(Kind::Flag)));
     let groups: [Vec<Because>; 3] = [own.collect(), others.collect(), of_all.collect()];
-    let concerns = |because: &&Because| Topic::of(because).may_cause(part, values);
+    let concerns = |because: &&Because| Topic::of(because).may_cause(part, values, seen);
     let groups = groups.map(|group| group.iter().filter(concerns).cloned().collect::<Vec<_>>());
     let foreseen = groups.iter().map(|group| group.iter().filter(|because| because.is_foreseen).cloned());
     let foreseen = foreseen.map(Vec::from_iter).find(|found| !found.is_empty());

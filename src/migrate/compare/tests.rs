@@ -419,7 +419,7 @@ fn a_difference_is_explained_by_what_can_cause_it() {
         (Part::Status, ["200", "401"], &others, &["annotation auth-secret !"]),
         (Part::Status, ["200", "404"], &others, &["annotation configuration-snippet !"]),
     ] {
-        let found = explain(&part, values, Some("shop/web"), others, &report());
+        let found = explain(&part, values, std::slice::from_ref(&part), Some("shop/web"), others, &report());
         let found: Vec<_> = found
             .iter()
             .map(|one| format!("{} {}{}", one.kind.name(), one.item.name, if one.is_foreseen { " !" } else { "" }))
@@ -432,12 +432,12 @@ fn a_difference_is_explained_by_what_can_cause_it() {
     }
     // When the report has no such item, related ones are listed.
     let bare = Report { config_map: None, flags: Vec::new(), ..report() };
-    let found = explain(&header("access-control-allow-origin"), ["*", ""], Some("shop/web"), &[], &bare);
+    let found = explain(&header("access-control-allow-origin"), ["*", ""], &[], Some("shop/web"), &[], &bare);
     assert_eq!(
         found.iter().map(|one| (&*one.item.name, one.is_foreseen)).collect::<Vec<_>>(),
         [("enable-cors", false)]
     );
-    assert_eq!(explain(&header("x-a"), ["b", ""], None, &[], &bare), []);
+    assert_eq!(explain(&header("x-a"), ["b", ""], &[], None, &[], &bare), []);
 }
 
 #[test]
@@ -454,7 +454,7 @@ fn the_result_says_whether_it_is_clean() {
     assert_eq!(json["ingressd"], json!({"address": "192.0.2.1", "httpPort": 8080, "httpsPort": 8444}));
     assert!(!Comparison { unanswered: 3, ..clean.clone() }.is_clean(), "nobody answered");
     let request = Request::new(Method::Get, Scheme::Http, "a.test", "/").unwrap();
-    let because = explain(&Part::Status, ["200", "404"], None, &["shop/other".to_owned()], &report());
+    let because = explain(&Part::Status, ["200", "404"], &[Part::Status], None, &["shop/other".to_owned()], &report());
     let part = DifferentPart { part: Part::Status, controller: "200".to_owned(), ingressd: "404".to_owned(), because };
     let difference = Difference { request, ingress: None, parts: vec![part] };
     let json = Comparison { different: vec![difference], ..clean }.json();

@@ -35,9 +35,10 @@ pub async fn run(arguments: &Arguments, looked: &ClusterState) -> Ended {
         return Err(Exit::NoInput);
     }
     let before = |entry: &Entry| record.as_ref().and_then(|record| known(record, entry)).cloned();
+    let unknown = if record.is_some() { "was not there before" } else { "had before nobody knows what" };
     let tell = |entry: &Entry| match before(entry) {
         Some(before) => say!("{}", change(entry, &before.addresses())),
-        None => say!("{} was not there before: it keeps {}", entry.id(), list(entry.addresses().into_iter())),
+        None => say!("{} {unknown}: it keeps {}", entry.id(), list(entry.addresses().into_iter())),
     };
     present.iter().for_each(tell);
     if arguments.dry_run {
@@ -48,6 +49,9 @@ pub async fn run(arguments: &Arguments, looked: &ClusterState) -> Ended {
     // Until the nodes held, they went on with a take-over that was broken off.
     let of_nodes = of_nodes(looked).await?;
     of_nodes.iter().filter(|entry| present.iter().all(|known| known.uid != entry.uid)).for_each(tell);
+    if record.is_none() && !of_nodes.is_empty() {
+        return Ok(remains(arguments, looked, of_nodes.len()));
+    }
     let mut left = 0;
     for entry in of_nodes {
         let Some(before) = before(&entry) else { continue };
@@ -70,6 +74,28 @@ pub async fn run(arguments: &Arguments, looked: &ClusterState) -> Ended {
         say!("the controller has to write them again: take --update-status=false out of its arguments");
     }
     Ok(Exit::Success)
+}
+
+/// Says what is left to do where nothing is known of what was there before.
+fn remains(arguments: &Arguments, looked: &ClusterState, number: usize) -> Exit {
+    let number = count(u64::try_from(number).unwrap_or(u64::MAX), "Ingress keeps", "Ingresses keep");
+    let path = arguments.record.display();
+    complain!(
+        "ingressd: no status was put back, because {path} does not exist: {number} the addresses of the nodes, which write none any more"
+    );
+    match looked.running().is_some_and(|running| running.silence().is_ok()) {
+        true => complain!(
+            "ingressd: what remains to do: take --update-status=false out of the arguments of the controller, which then writes its own addresses"
+        ),
+        false => complain!(
+            "ingressd: what remains to do: let the controller write its own addresses, for example by a restart, and look at them with \
+             `kubectl get ingresses -A`"
+        ),
+    }
+    complain!(
+        "ingressd: DNS and load balancers that follow the statuses lead to the nodes until then: leave the nodes running"
+    );
+    Exit::Findings
 }
 
 /// The Ingresses with a status that the nodes wrote.

@@ -1,0 +1,82 @@
+//! What `ingressd migrate report` says about the manifests, held against what was found and what
+//! is answered: nothing that changes is called equal.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::project::{Project, list};
+use rig::Rig;
+
+/// Reasons of findings about what ingress-nginx does as well: it does not know the key either, or
+/// takes the path as text.
+const SAME_THERE: &[&str] = &["UnknownAnnotation", "NoEffectAlone", "LiteralPath", "UnresolvedName"];
+
+/// Statuses by which something is not served.
+const NOT_SERVED: &[u16] = &[400, 404, 503];
+
+/// An Ingress of the report.
+struct Reported {
+    name: String,
+    hosts: Vec<String>,
+    /// Names and verdicts.
+    items: Vec<(String, String)>,
+}
+
+impl Reported {
+    fn read(ingress: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let items = list(&ingress["items"]).iter().map(|item| (text(&item["name"]), text(&item["verdict"]))).collect();
+        Reported { name: text(&ingress["name"]), hosts: list(&ingress["hosts"]).iter().map(text).collect(), items }
+    }
+
+    fn is_equal(&self) -> bool {
+        self.items.iter().all(|(_, verdict)| verdict == "equal")
+    }
+}
+
+fn reported(rig: &Rig) -> Vec<Reported> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
+    command.args(["migrate", "report", "--format", "json", "--config"]);
+    command.arg(rig.daemon.folder().join("ingressd.toml")).arg(rig.manifests.folder());
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let report: Value = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)));
+    list(&report["ingresses"]).iter().map(Reported::read).collect()
+}
+
+/// Findings and answers that change something, and beside which the report says "equal".
+pub fn report(rig: &Rig, projects: &[Project]) -> Vec<String> {
+    let reported = reported(rig);
+    let mut complaints = Vec::new();
+    for project in projects {
+        let own: Vec<_> =
+            project.of_kind("Ingress").filter_map(|ingress| ingress["metadata"]["name"].as_str()).collect();
+        let own: Vec<_> = reported.iter().filter(|one| own.contains(&one.name.as_str())).collect();
+        for finding in &project.expected.findings {
+            let mut parts = finding.splitn(3, ": ");
+            let [name, field, reason] = [(); 3].map(|()| parts.next().unwrap_or_default());
+            let Some(ingress) = own.iter().find(|one| one.name == name).filter(|_| !SAME_THERE.contains(&reason))
+            else {
+                continue;
+            };
+            let field = if field.is_empty() { "the object" } else { field };
+            let verdict = ingress.items.iter().find(|(item, _)| item == field).map(|(_, verdict)| verdict.as_str());
+            if verdict.is_none_or(|verdict| verdict == "equal") {
+                complaints.push(format!("{}: {finding}: the report says {verdict:?}", project.name));
+            }
+        }
+        for row in &project.expected.requests {
+            let host = url::Url::parse(&row.ask).unwrap().host_str().unwrap_or_default().to_owned();
+            let of_host = || own.iter().filter(|one| one.hosts.contains(&host));
+            let is_unserved = row.by.is_none() && row.status.is_some_and(|status| NOT_SERVED.contains(&status));
+            let is_root = row.ask.ends_with('/');
+            if is_unserved && is_root && of_host().next().is_some() && of_host().all(|one| one.is_equal()) {
+                complaints
+                    .push(format!("{}: {} is {:?}, and the report says equal", project.name, row.ask, row.status));
+            }
+        }
+    }
+    complaints
+}
