@@ -55,6 +55,9 @@ _ingressd() {
             ingressd,render)
                 cmd="ingressd__subcmd__render"
                 ;;
+            ingressd,resume)
+                cmd="ingressd__subcmd__resume"
+                ;;
             ingressd,rollback)
                 cmd="ingressd__subcmd__rollback"
                 ;;
@@ -111,6 +114,9 @@ _ingressd() {
                 ;;
             ingressd__subcmd__help,render)
                 cmd="ingressd__subcmd__help__subcmd__render"
+                ;;
+            ingressd__subcmd__help,resume)
+                cmd="ingressd__subcmd__help__subcmd__resume"
                 ;;
             ingressd__subcmd__help,rollback)
                 cmd="ingressd__subcmd__help__subcmd__rollback"
@@ -179,7 +185,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo templates completions help"
+            opts="-h -V --help --version run check admission render explain status reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -339,7 +345,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__doctor)
-            opts="-h --all --format --json --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits nginx-conf shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects tenants routes endpoints leases certificates"
+            opts="-h --all --format --json --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits room nginx-conf shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects tenants routes endpoints leases certificates"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -441,7 +447,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo templates completions help"
+            opts="run check admission render explain status reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -692,6 +698,20 @@ _ingressd() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ingressd__subcmd__help__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ingressd__subcmd__help__subcmd__rollback)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -777,7 +797,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__kubeconfig)
-            opts="-h --print --without-namespace --admin-kubeconfig --context --output --force --account --duration --server --instance --config --set --help"
+            opts="-h --print --without-namespace --admin-kubeconfig --context --output --force --account --remove-rights --duration --server --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1204,8 +1224,34 @@ _ingressd() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ingressd__subcmd__resume)
+            opts="-h --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ingressd__subcmd__rollback)
-            opts="-h --resume --instance --config --set --help"
+            opts="-h --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

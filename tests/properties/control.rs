@@ -49,7 +49,7 @@ fn written(request: &ControlRequest) -> String {
 
 /// A response is text from a daemon of any version, whose findings quote what users wrote.
 fn shown(response: &Value) {
-    for text in [overview(response, None), overview(response, Some(40)), subject(response, Some(80))] {
+    for text in [overview(response, false, None), overview(response, true, Some(40)), subject(response, Some(80))] {
         // The only control characters are newlines and those of our styles.
         for (number, part) in text.split('\u{1b}').enumerate() {
             let plain = match part.strip_prefix('[').and_then(|style| style.split_once('m')) {
