@@ -132,7 +132,7 @@ fn mistakes_and_what_is_missing_are_told() {
         "refused    worker-processes: many\n",
         "-> \"many\" is refused: it is neither auto nor a whole number from 1 to 10000\n",
         // It counts, and so nothing says that it has no effect.
-        "           Only the headers of trusted proxies are used, also those about host and scheme.\n           -> nginx trusts every client about its address",
+        "           clients can write any address, and so pass lists of addresses\n           -> nginx trusts every client about its address",
     ] {
         assert!(output.text.contains(words), "{words}: {}", output.text);
     }
@@ -172,7 +172,7 @@ fn what_a_namespace_has_of_another_is_listed() {
     assert!(found.contains(&"spec.tls[0] different".to_owned()), "{second:#}");
     assert!(found.contains(&"spec.rules[0].http.paths[0] refused".to_owned()), "{second:#}");
     let text = second.to_string();
-    for words in ["asked first for shared.example, and", "`hosts.challenges`", "`cross-namespace`"] {
+    for words in ["asked first for shared.example, and", "`hosts.challenges`", "`access.shared-services`"] {
         assert!(text.contains(words), "{words}: {second:#}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use config::Value;
 
 use super::table::Row;
-use super::value::{Form, Setting, put, text};
+use super::value::{Form, Setting, on_off_or_dialect, put, text};
 use crate::translate::Scope;
 use crate::translate::value::{byte_size, is_harmless};
 use ingressd_model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
@@ -198,6 +198,17 @@ pub const ROWS: &[Row] = &[
         default: "[]",
         doc: "Responders that nginx may ask for `tls.ocsp`, each as `name=address`: the host in the certificates, and the IP address where nginx asks it, each with a port where that is not 80, such as `ocsp.example.com=192.0.2.7`. The author of a certificate chooses the rest of the URL, of http only. nginx would look up a name whenever it starts, and wait for DNS. It sends the address as `Host`: where a responder needs its name there, list the address of a proxy that sends it (docs/security-review.md).",
         set: |settings, value| put(&mut settings.gate.everywhere.ocsp_responders, value),
+    },
+    Row {
+        key: "upstreams.app-protocol",
+        scope: Scope::Upstream,
+        form: Form::Text,
+        default: r#""dialect""#,
+        doc: "Whether `appProtocol` of a Service's port says how nginx speaks to the backend where no annotation does: `grpc` and `kubernetes.io/h2c` by HTTP/2, with which no WebSockets pass, `https` and `kubernetes.io/wss` by TLS. `on`, `off`, or `dialect` for what the dialect of the object's class does (ingress-nginx ignores it, the specification does not).",
+        set: |settings, value| {
+            settings.translate.app_protocol = on_off_or_dialect(value)?;
+            Ok(())
+        },
     },
     Row {
         key: "upstreams.keepalive-requests",

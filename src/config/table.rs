@@ -261,17 +261,6 @@ const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.reachable, value),
     },
     Row {
-        key: "upstreams.app-protocol",
-        scope: Scope::Upstream,
-        form: Form::Text,
-        default: r#""dialect""#,
-        doc: "Whether `appProtocol` of a Service's port says how nginx speaks to the backend where no annotation does: `grpc` and `kubernetes.io/h2c` by HTTP/2, with which no WebSockets pass, `https` and `kubernetes.io/wss` by TLS. `on`, `off`, or `dialect` for what the dialect of the object's class does (ingress-nginx ignores it, the specification does not).",
-        set: |settings, value| {
-            settings.translate.app_protocol = on_off_or_dialect(value)?;
-            Ok(())
-        },
-    },
-    Row {
         key: "upstreams.external-names",
         scope: Scope::Upstream,
         form: Form::Boolean,

@@ -342,7 +342,7 @@ impl<'a> Backends<'a> {
                     format!("Service {name:?} is of type ExternalName, which the administrator has switched off");
                 return Err((Reason::ExternalNameDisabled, note));
             }
-            // A Service without ports accepts any port number, in ingress-nginx also one with ports.
+            // A Service without ports accepts any port number, in ingress-nginx every one does.
             let accepts_any = service.object.ports.is_empty() || reference.dialect == Dialect::IngressNginx;
             let numbers = match (port, &reference.port) {
                 (Some(port), _) => port::outside(port).map(|outside| (port.number, outside)),
@@ -383,8 +383,8 @@ impl<'a> Backends<'a> {
         self.endpoints(&located, &reference, transport, notes)
     }
 
-    /// The Service with endpoints of its own that an `externalName` is the name of, if it is one of
-    /// this cluster; DNS need not be asked. An error where the name may not be used.
+    /// The Service with endpoints of its own that an `externalName` is the name of, if it is one
+    /// of this cluster; DNS need not be asked. An error where the name may not be used.
     fn named_service(
         &mut self,
         service: &'a Stored<Service>,

@@ -102,8 +102,8 @@ impl Wanted {
         wanted
     }
 
-    /// The same, where those that are referred to are the names that are served: a snippet refers to
-    /// Services, too.
+    /// The same, where those that are referred to are the names that are served: a snippet refers
+    /// to Services, too.
     pub fn of_served(mut self, served: &BTreeMap<HostName, Namespaces>) -> Self {
         let (referred, others) = (std::mem::take(&mut self.referred), std::mem::take(&mut self.others));
         for (name, namespaces) in referred.into_iter().chain(others) {

@@ -1,4 +1,5 @@
-//! Finds entries of `spec.tls` without effect, most of them for hosts of which the object has no path.
+//! Finds entries of `spec.tls` without effect, most of them for hosts of which the object has no
+//! path.
 
 use std::collections::{HashMap, HashSet};
 

@@ -93,8 +93,8 @@ pub fn tell(
     }
 }
 
-/// Adds a finding for each annotation of a canary that counts on its main object alone, unless there
-/// is one about it.
+/// Adds a finding for each annotation of a canary that counts on its main object alone, unless
+/// there is one about it.
 pub fn tell_of_canary(context: &Context<'_>, annotations: &StringMap, draft: &mut Draft) {
     for (key, value) in annotations.iter() {
         let row = key.strip_prefix(context.table.prefix).and_then(|name| context.table.find(name));

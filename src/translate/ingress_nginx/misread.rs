@@ -1,5 +1,5 @@
-//! Keys that manifests have and that neither ingress-nginx nor ingressd reads: prefixes that are not
-//! the right one, and names that somebody invented. It must not know what any value means.
+//! Keys that manifests have and that neither ingress-nginx nor ingressd reads: prefixes that are
+//! not the right one, and names that somebody invented. It must not know what any value means.
 
 /// Prefixes behind which keys of ingress-nginx are written that are not read there. The first one
 /// was right until 2017.

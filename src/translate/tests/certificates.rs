@@ -422,8 +422,8 @@ fn an_entry_that_has_no_effect_at_all_is_told_and_so_is_its_missing_secret() {
     let (chain, key) = made(&["x.example"], "x.example", &rcgen::PKCS_ECDSA_P256_SHA256);
     let secret = tls_secret("cert", &chain, &key);
     let x = rule("x.example");
-    // The class, the entries, the rest, the entry without effect, what is said, and whether a Secret
-    // is missing.
+    // The class, the entries, the rest, the entry without effect, what is said, and whether a
+    // Secret is missing.
     for (class, tls, rest, number, note, is_missing) in [
         // A dash too many.
         ("nginx", "{hosts: [x.example]}, {secretName: cert}", &*x, 1, "Secret \"cert\" is used for no host", false),
