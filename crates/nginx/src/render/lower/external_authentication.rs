@@ -214,6 +214,8 @@ const FIRST_COOKIE: &str = r#""~^(.*?), [!#$%&'*+.^_`|~0-9A-Za-z-]+=""#;
 const OTHER_COOKIES: &str = r#""~^.*?, ([!#$%&'*+.^_`|~0-9A-Za-z-]+=.*)$""#;
 
 fn split_cookies(tables: &mut Tables) -> Result<(), Refused> {
+    // Locations set it, if there are any.
+    tables.block(Block::map("1", cookies(0)?).row("default", r#""""#));
     for number in 0..COOKIES {
         let all = cookies(number)?;
         let first = Block::map(all.clone(), cookie(number)?).row("default", all.clone());
