@@ -24,7 +24,7 @@ const ROWS: &[(&[&str], i32, &str)] = &[
         "bad.toml:2: listen.http-prot: there is no such key; did you mean listen.http-port?",
     ),
     (&["run", "--set", "log.level=a=b=c"], 78, "log.level"),
-    (&["run", "--config", "DIR/good.toml"], 78, "nothing to serve"),
+    (&["run", "--config", "DIR/good.toml"], 78, "make a kubeconfig with `ingressd kubeconfig`"),
     (
         &["run", "--config", "DIR/good.toml", "--kubeconfig", "DIR/none"],
         78,

@@ -97,6 +97,8 @@ pub struct Memory {
     renderer: Renderer,
     /// The instance and the digest of the templates that the renderer has.
     templates: (Instance, Option<Digest>),
+    /// What is known of nginx, for as long as its configuration cannot be read.
+    survey: Option<Survey>,
 }
 
 impl Memory {
@@ -105,11 +107,14 @@ impl Memory {
         let templates = (settings.instance.clone(), settings.templates.digest());
         let renderer = || Renderer::of(&settings.instance, &settings.templates);
         match earlier {
-            Some(Memory { mut translator, renderer: known, templates: before }) => {
+            Some(Memory { mut translator, renderer: known, templates: before, .. }) => {
                 translator.set_options(options.clone());
-                Memory { translator, renderer: if before == templates { known } else { renderer() }, templates }
+                let renderer = if before == templates { known } else { renderer() };
+                Memory { translator, renderer, templates, survey: None }
             }
-            None => Memory { translator: Translator::new(options.clone()), renderer: renderer(), templates },
+            None => {
+                Memory { translator: Translator::new(options.clone()), renderer: renderer(), templates, survey: None }
+            }
         }
     }
 }
@@ -118,7 +123,7 @@ impl Pipeline {
     /// Ends the pipeline and returns what the next one can remember.
     pub fn into_memory(self) -> Memory {
         let templates = (self.settings.instance.clone(), self.settings.templates.digest());
-        Memory { translator: self.translator, renderer: self.renderer, templates }
+        Memory { translator: self.translator, renderer: self.renderer, templates, survey: Some(self.survey) }
     }
 
     /// Surveys the host's nginx and opens the folders; nginx itself is not touched.
@@ -144,7 +149,16 @@ impl Pipeline {
             ..SystemOptions::usual()
         });
         let running = system.version();
-        let survey = look(settings)?.run_by(running);
+        let known = memory.as_ref().and_then(|memory| memory.survey.clone());
+        let known = known.filter(|known| known.configuration.ends_with(&settings.nginx.configuration));
+        let survey = match (look(settings), known) {
+            // A mistake in nginx.conf must not end a daemon that reads its settings again.
+            (Err(error @ ApplyError::Configuration { .. }), Some(known)) => {
+                tracing::warn!("{}", uninspected(&error));
+                known
+            }
+            (survey, _) => survey?.run_by(running),
+        };
         let applier = Applier::open(
             Options {
                 root: settings.apply.root.clone(),
@@ -274,7 +288,7 @@ impl Pipeline {
                 differs
             }
             Err(error) => {
-                tracing::warn!("this host's nginx cannot be inspected, and is taken to be as before: {error}");
+                tracing::warn!("{}", uninspected(&error));
                 false
             }
         }
@@ -526,6 +540,10 @@ impl Stages for Pipeline {
     }
 }
 
+fn uninspected(error: &ApplyError) -> String {
+    format!("this host's nginx cannot be inspected, and is taken to be as before: {error}")
+}
+
 fn look(settings: &Settings) -> Result<Survey, ApplyError> {
     let nginx = &settings.nginx;
     Survey::of(
@@ -544,7 +562,8 @@ fn not_restarted(installed: catalogue::Version, survey: &Survey) -> Finding {
     let running = survey.capabilities.version;
     let note = format!(
         "nginx {installed} is installed, and {running} still runs: files are made for {running}, which cannot load \
-         modules of {installed} and then takes no change; restart nginx: `systemctl restart nginx`"
+         modules of {installed} and then takes no change; when few clients are connected, restart nginx: `nginx -t && systemctl \
+         restart nginx`"
     );
     Finding::new(Reason::MissingCapability, origin, note)
 }

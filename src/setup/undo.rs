@@ -52,16 +52,13 @@ impl Setup<'_> {
         let (folders, contents): (Vec<_>, Vec<_>) = Group::all(&changes).into_iter().partition(Group::made_folder);
         let mut taken = Vec::new();
         let done = self.take_back(&contents, step.is_none(), &mut taken);
-        let refused = match done {
-            Ok(()) => self.host.test(None)?,
-            Err(error) => {
-                put_again(&taken)?;
-                return Err(error);
-            }
-        };
-        if accepted && !refused.accepted {
+        let tested = done.and_then(|()| Ok(self.host.test(None)?)).or_else(|error| {
             put_again(&taken)?;
-            return Err(Error::kept(step, &contents, refused.words));
+            Err(error)
+        })?;
+        if accepted && !tested.accepted {
+            put_again(&taken)?;
+            return Err(Error::kept(step, &contents, tested.words));
         }
         for place in taken.iter().filter(|place| place.in_force) {
             tell(&Undone::OutOfForce(place.path.clone()));

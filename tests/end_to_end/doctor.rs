@@ -284,6 +284,10 @@ fn a_syntax_error_of_nginx_conf_is_one_error_with_its_line_until_it_is_corrected
         let reply = rig.daemon.get("/readyz").await.unwrap();
         assert!(reply.status == 200 && reply.text().contains("could not be started again"), "{}", reply.text());
         assert!(rig.daemon.log().contains("could not be started again"), "{}", rig.daemon.log());
+        // A daemon that reads its settings again goes on.
+        let output = rig.daemon.command("reload").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        rig.daemon.status_when("nginx's refusal, again", |status| status["ready"] == true && refused(status)).await;
         // A daemon that starts now says the same.
         assert!(rig.daemon.stop().await.success());
         rig.daemon.start();
