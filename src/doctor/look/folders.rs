@@ -41,8 +41,8 @@ fn free(path: &Path) -> Result<Free, String> {
     let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     let found = statvfs(there).map_err(|error| error.desc().to_owned())?;
     Ok(Free {
-        bytes: u64::from(found.blocks_available()) * u64::from(found.fragment_size()),
-        inodes: (found.files() > 0).then(|| u64::from(found.files_available())),
+        bytes: found.blocks_available() * found.fragment_size(),
+        inodes: (found.files() > 0).then(|| found.files_available()),
         read_only: found.flags().contains(FsFlags::ST_RDONLY),
     })
 }
