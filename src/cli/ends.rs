@@ -329,6 +329,24 @@ mod tests {
     }
 
     #[test]
+    fn every_command_with_forms_has_them_by_one_name_and_json_by_its_own() {
+        fn look(command: &Command, found: &mut usize) {
+            let has = |name: &str| command.get_arguments().any(|argument| argument.get_long() == Some(name));
+            let has_forms =
+                |argument: &clap::Arg| argument.get_possible_values().iter().any(|value| value.matches("json", false));
+            for argument in command.get_arguments().filter(|argument| has_forms(argument)) {
+                assert_eq!(argument.get_long(), Some("format"), "{}", command.get_name());
+            }
+            assert_eq!(has("format"), has("json"), "{}", command.get_name());
+            *found += usize::from(has("json"));
+            command.get_subcommands().for_each(|step| look(step, found));
+        }
+        let mut found = 0;
+        look(&Cli::command(), &mut found);
+        assert!(found >= 6, "{found}");
+    }
+
+    #[test]
     fn help_ends_with_them() {
         let mut command = told_in_help(Cli::command());
         command.build();

@@ -22,8 +22,9 @@ use std::path::Path;
 use session::Session;
 
 /// The settings by which manifests are judged as the demo serves them.
-pub fn settings_to_judge() -> [(&'static str, String); 3] {
+pub fn settings_to_judge() -> [(&'static str, String); 4] {
     [
+        ("classes", session::classes()),
         ("upstreams.local", true.to_string()),
         ("listen.http-port", HTTP_PORT.to_string()),
         ("listen.https-port", HTTPS_PORT.to_string()),

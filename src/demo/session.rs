@@ -22,17 +22,19 @@ pub const HTTP_PORT: u16 = 8080;
 /// The HTTPS port of nginx, on loopback.
 pub const HTTPS_PORT: u16 = 8443;
 
+/// Controllers of classes, with their dialects.
+const CLASSES: [(&str, &str); 2] = [("ingressd/nginx", "specification"), ("k8s.io/ingress-nginx", "ingress-nginx")];
+
+/// The setting `classes`.
+pub fn classes() -> String {
+    let class = |(controller, dialect): (&str, &str)| format!("{{controller = {controller:?}, dialect = {dialect:?}}}");
+    format!("[{}]", CLASSES.map(class).join(", "))
+}
+
 /// Settings that differ from the defaults. `{...}` are replaced.
 const SETTINGS: &str = r#"
 manifests = "{folder}/manifests"
-
-[[classes]]
-controller = "ingressd/nginx"
-dialect = "specification"
-
-[[classes]]
-controller = "k8s.io/ingress-nginx"
-dialect = "ingress-nginx"
+classes = {classes}
 
 [listen]
 addresses = ["127.0.0.1"]
@@ -240,6 +242,7 @@ fn write_settings(
     let (namespace, name) = DEFAULT_CERTIFICATE;
     let text = [
         ("{folder}", path(folder)),
+        ("{classes}", classes()),
         ("{binary}", path(binary)),
         ("{configuration}", path(&nginx::configuration(&nginx_folder))),
         ("{pid_file}", path(&nginx::pid_file(&nginx_folder))),

@@ -99,6 +99,8 @@ impl From<Compared> for Verdict {
 /// What is known about a key with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownKey {
+    /// Whether it is a key, whose value may be empty, and not another field.
+    pub is_key: bool,
     /// Its effect compared with ingress-nginx.
     pub compared: Compared,
     /// Whether it has an effect of its own.
@@ -113,7 +115,7 @@ pub struct KnownKey {
 impl KnownKey {
     /// For a field that is not a key.
     pub const NOTHING: KnownKey =
-        KnownKey { compared: Compared::Equal, is_served: true, asks_for_nothing: false, mistake: None };
+        KnownKey { is_key: false, compared: Compared::Equal, is_served: true, asks_for_nothing: false, mistake: None };
 
     /// The comparison when there is no finding: then a key without effect asks for what happens
     /// anyway.
@@ -159,7 +161,8 @@ impl Item {
     pub fn of_finding(name: &str, value: &str, finding: &Finding, known: KnownKey) -> Option<Self> {
         let verdict = match finding.reason {
             // A value without effect changes nothing.
-            Reason::InvalidValue if finding.severity == Severity::Info || value.trim().is_empty() => Verdict::Equal,
+            Reason::InvalidValue if finding.severity == Severity::Info => Verdict::Equal,
+            Reason::InvalidValue if known.is_key && value.trim().is_empty() => Verdict::Equal,
             // ingress-nginx does the same.
             Reason::NoEffectAlone => Verdict::Equal,
             // The object is served without the key, as it may be there.

@@ -112,8 +112,9 @@ fn items(annotations: &StringMap, findings: &[&Finding], table: &Table, is_check
     for (key, value) in annotations.iter() {
         let Some(name) = key.strip_prefix(table.prefix) else { continue };
         let known = table.find(name).map(|row| match row.snippet {
-            Some(_) => KnownKey { compared: SNIPPET, ..KnownKey::NOTHING },
+            Some(_) => KnownKey { is_key: true, compared: SNIPPET, ..KnownKey::NOTHING },
             None => KnownKey {
+                is_key: true,
                 compared: row.compared,
                 is_served: row.is_served(),
                 asks_for_nothing: asks_for_nothing(row, value),
@@ -191,6 +192,7 @@ fn config_map(judged: &ReportInput<'_>, by_object: &ByObject<'_>, name: &str) ->
     for (key, value) in data(judged, &id) {
         let facts = known.get(key.as_str());
         let known = facts.map(|facts| KnownKey {
+            is_key: true,
             compared: facts.compared,
             is_served: facts.is_served,
             asks_for_nothing: facts.asks_for_nothing(value),

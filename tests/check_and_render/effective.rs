@@ -204,7 +204,8 @@ fn explain_says_which_path_takes_a_request_and_why() {
     let manifests = folder(&[("all.yaml", &format!("{EXPRESSIONS}{}{}", slice("web"), slice("new")))]);
     let explain = |address: &str| {
         let folder = manifests.path().to_str().unwrap();
-        let output = ingressd("explain", &[address, folder]);
+        let classes = "classes=[{controller = 'k8s.io/ingress-nginx', dialect = 'ingress-nginx'}]";
+        let output = ingressd("explain", &["--set", classes, address, folder]);
         (output.code, output.text)
     };
     for (address, code, expected, absent) in [

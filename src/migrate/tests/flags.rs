@@ -54,7 +54,7 @@ const NOT_SET: &[(&str, &str, Verdict)] = &[
         Verdict::Equal,
     ),
     ("apiserver-host=https://a certificate-authority=/x kubeconfig=/x", "`ingressd kubeconfig`", Verdict::Equal),
-    ("deep-inspect=false enable-annotation-validation=false", "always parsed", Verdict::Equal),
+    ("deep-inspect=false enable-annotation-validation=false", "always parsed", Verdict::Refused),
     (
         "default-server-port=1 dynamic-configuration-retries=1 internal-logger-address=a profiler-port=1 profiling=false \
          stream-port=1",
