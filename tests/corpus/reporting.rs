@@ -8,12 +8,22 @@ use serde_json::Value;
 use crate::project::{Project, list};
 use rig::Rig;
 
-/// Reasons of findings about what ingress-nginx does as well: it does not know the key either, or
-/// takes the path as text.
-const SAME_THERE: &[&str] = &["UnknownAnnotation", "NoEffectAlone", "LiteralPath", "UnresolvedName"];
+/// Reasons of findings about what ingress-nginx does as well, and the field; all fields where none
+/// is named. It does not know the key either, takes the path as text, has removed the key, or reads
+/// the value as no number or as none.
+const SAME_THERE: &[(&str, &str)] = &[
+    ("UnknownAnnotation", ""),
+    ("NoEffectAlone", ""),
+    ("LiteralPath", ""),
+    ("UnresolvedName", ""),
+    ("UnsupportedAnnotation", "secure-backends"),
+    ("UnsupportedAnnotation", "session-cookie-hash"),
+    ("InvalidValue", "proxy-read-timeout"),
+    ("InvalidValue", "custom-http-errors"),
+];
 
-/// Statuses by which something is not served.
-const NOT_SERVED: &[u16] = &[400, 404, 503];
+/// Statuses by which a path that is there is not served.
+const NOT_SERVED: &[u16] = &[400, 503];
 
 /// An Ingress of the report.
 struct Reported {
@@ -57,22 +67,21 @@ pub fn report(rig: &Rig, projects: &[Project]) -> Vec<String> {
         for finding in &project.expected.findings {
             let mut parts = finding.splitn(3, ": ");
             let [name, field, reason] = [(); 3].map(|()| parts.next().unwrap_or_default());
-            let Some(ingress) = own.iter().find(|one| one.name == name).filter(|_| !SAME_THERE.contains(&reason))
-            else {
-                continue;
-            };
+            let is_same = |(same, of): &(&str, &str)| *same == reason && (of.is_empty() || *of == field);
             let field = if field.is_empty() { "the object" } else { field };
-            let verdict = ingress.items.iter().find(|(item, _)| item == field).map(|(_, verdict)| verdict.as_str());
-            if verdict.is_none_or(|verdict| verdict == "equal") {
-                complaints.push(format!("{}: {finding}: the report says {verdict:?}", project.name));
+            let verdicts = own.iter().filter(|one| one.name == name).flat_map(|one| &one.items);
+            let mut verdicts = verdicts.filter(|(item, _)| item == field).map(|(_, verdict)| verdict.as_str());
+            let is_told = own.iter().all(|one| one.name != name) || verdicts.any(|verdict| verdict != "equal");
+            if !is_told && !SAME_THERE.iter().any(is_same) {
+                complaints.push(format!("{}: {finding}: the report has nothing, or equal", project.name));
             }
         }
         for row in &project.expected.requests {
             let host = url::Url::parse(&row.ask).unwrap().host_str().unwrap_or_default().to_owned();
             let of_host = || own.iter().filter(|one| one.hosts.contains(&host));
-            let is_unserved = row.by.is_none() && row.status.is_some_and(|status| NOT_SERVED.contains(&status));
-            let is_root = row.ask.ends_with('/');
-            if is_unserved && is_root && of_host().next().is_some() && of_host().all(|one| one.is_equal()) {
+            let is_refused = row.by.is_none() && row.status.is_some_and(|status| NOT_SERVED.contains(&status));
+            let is_unserved = is_refused || project.expected.unreached.contains(&host);
+            if is_unserved && of_host().next().is_some() && of_host().all(|one| one.is_equal()) {
                 complaints
                     .push(format!("{}: {} is {:?}, and the report says equal", project.name, row.ask, row.status));
             }
