@@ -176,7 +176,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""auto""#,
-        doc: "Base of the links in Events, for readers without access to a node: the URL below which the pages of this documentation are, such as `https://docs.example/ingressd/`. The page and its anchor are appended: `findings.md#missingservice`. `auto` is the folder of this version in the repository that ingressd was built from, or the path `docs/` where the build names no repository. With an empty value Events have no link.",
+        doc: "Base of the links in Events, for readers without access to a node: the URL below which the pages of this documentation are, such as `https://docs.example/ingressd/`. The page and its anchor are appended: `findings.md#missingservice`. `auto` is the folder of this version in the repository that ingressd was built from. With an empty value, or where the build names no repository, Events have no link. Each has its remedy without one.",
         set: |settings, value| put(&mut settings.publish.documentation, value),
     },
 ];

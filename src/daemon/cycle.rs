@@ -20,6 +20,7 @@ use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
 use super::standing::{self, Judgement};
+use super::status::start_nginx;
 use crate::translate::{Accepted, Claims, Namespaces};
 use ingressd_apply::{Complaint, Outcome};
 use ingressd_model::cost::Cost;
@@ -515,10 +516,7 @@ fn findings_of(outcome: &Outcome) -> Vec<Finding> {
             )
         }
         Outcome::RolledBack { why, .. } => tell(Reason::ReloadFailed, why.clone()),
-        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => tell(
-            Reason::NginxDown,
-            format!("{why}; start nginx: `systemctl status nginx` and `ingressd doctor` tell what keeps it from that"),
-        ),
+        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => tell(Reason::NginxDown, start_nginx(why)),
         Outcome::Failed { why } => tell(Reason::WriteFailed, why.clone()),
     }
 }

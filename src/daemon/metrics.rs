@@ -16,6 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use super::standing::Standing;
 use super::status::Status;
 use crate::publish::{Counts, Life, Outlook, Peer, View};
 use ingressd_apply::Outcome;
@@ -222,11 +223,11 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
         open,
     );
     gauge(registry, "ready", "Whether nginx serves the confirmed generation", i64::from(status.ready().is_ok()));
-    if let Some(age) = status.data_age(now) {
+    if let Some(age) = status.served_age(now) {
         let age = ConstGauge::new(age.as_secs_f64());
         registry.register_with_unit(
             "data_age",
-            "Time since the source was last known to be complete",
+            "Time since the source was last known to be complete; before it was read, since the served generation was made",
             Unit::Seconds,
             age,
         );
@@ -274,12 +275,19 @@ fn register_objects(registry: &mut Registry, status: &Status) {
     }
     if status.is_known() {
         objects.get_or_create(&ObjectLabels { kind: "Ingress", state: "accepted" }).set(whole(status.accepted.len()));
+        // All states are there, so that rules see one go back to 0.
+        for state in Standing::ALL {
+            objects.get_or_create(&ObjectLabels { kind: "Ingress", state: state.name() });
+        }
+        for standing in status.standings() {
+            objects.get_or_create(&ObjectLabels { kind: "Ingress", state: standing.name() }).inc();
+        }
     }
     for finding in status.findings.iter().filter(|finding| finding.reason == Reason::Quarantined) {
         let kind = finding.origin.object.kind.name();
         objects.get_or_create(&ObjectLabels { kind, state: "quarantined" }).inc();
     }
-    registry.register("objects", "Objects by kind: read, served by ingressd, in quarantine", objects);
+    registry.register("objects", "Objects by kind: read, accepted by ingressd, in quarantine; Ingresses also by their state in `ingressd status`", objects);
 
     let findings = Family::<FindingLabels, Gauge>::default();
     for finding in status.all_findings() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::certificate;
 use super::changes::Changes;
@@ -205,6 +205,11 @@ impl Pipeline {
     /// it was not recorded.
     pub fn earlier(&self) -> Option<&Contents> {
         self.changes.earlier().map(|contents| &**contents)
+    }
+
+    /// The same, with the time when it was made.
+    pub fn earlier_made(&self) -> Option<SystemTime> {
+        self.earlier().and_then(|_| self.applier.contents_made())
     }
 
     /// Why the generation in place was made; `None` when an earlier run made it.
@@ -600,13 +605,16 @@ fn served_object(accepted: &Accepted) -> ServedObject {
 }
 
 /// Adjusts the number of served routes: routes that the gate left out are not served, and an
-/// object without any route is not served either.
+/// object without any route is not served either. Whether a route has a backend that answers is
+/// known of the whole model only.
 fn count_served(accepted: &mut [Accepted], model: &Model) {
     let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
+    let unanswered = model.unanswered_by_object();
     for accepted in accepted {
         let count = served.get(&*accepted.id).copied().unwrap_or_default();
         accepted.served = count.open + accepted.parts;
         accepted.closed = accepted.closed.max(count.closed);
+        accepted.unanswered = unanswered.get(&*accepted.id).copied().unwrap_or_default().min(accepted.served);
     }
 }
 

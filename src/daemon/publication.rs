@@ -211,7 +211,7 @@ impl Publication {
     pub fn found(&mut self, contents: &Contents, now: Instant) {
         let objects = contents.objects.iter().filter(|object| object.routes > 0);
         let objects: Vec<_> = objects.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
-        self.earlier = Some(confirmed(objects.iter().map(|(id, version)| (*id, version, 0)), None, now));
+        self.earlier = Some(confirmed(objects.iter().map(|(id, version)| (*id, version, (0, 0))), None, now));
     }
 
     fn confirmed_before(&mut self) -> Option<Arc<[Confirmed]>> {
@@ -274,7 +274,10 @@ impl Publication {
             // On other nodes a host or path may have another owner, so they may serve what is
             // refused here.
             let (objects, lacking): (Vec<&Accepted>, Vec<_>) = report.accepted.iter().partition(is_served);
-            let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version, accepted.closed));
+            let objects = objects.iter().map(|accepted| {
+                let routes = accepted.served.saturating_add(accepted.closed);
+                (&accepted.id, &accepted.version, (routes, accepted.answering_503()))
+            });
             self.served.confirmed = Some(confirmed(objects, before, now));
             // An object that closes its own routes is closed on every node.
             let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
@@ -306,7 +309,7 @@ impl Publication {
         let versions = contents.objects.iter().filter(|object| object.routes > 0);
         let versions: Vec<_> = versions.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
         let before = self.confirmed_before();
-        let confirmed = confirmed(versions.iter().map(|(id, version)| (*id, version, 0)), before, now);
+        let confirmed = confirmed(versions.iter().map(|(id, version)| (*id, version, (0, 0))), before, now);
         let is_confirmed = |id: &Arc<ObjectId>| confirmed.binary_search_by(|confirmed| confirmed.id.cmp(id)).is_ok();
         let is_closed = |id: &Arc<ObjectId>| self.served.closed.binary_search(id).is_ok();
         let unserved = self.served.accepted.iter().filter(|id| !is_confirmed(id) && !is_closed(id));
@@ -384,20 +387,21 @@ fn known_history(link: &Link) -> Option<History> {
     Some(link.clients().history()).filter(|history| history.server.is_some())
 }
 
-/// What is served now, with the time since when. When it is not known what was served before, all
+/// What is served now, with the time since when, the number of routes, and of those that answer
+/// 503. When it is not known what was served before, all
 /// of it may have been.
 fn confirmed<'a>(
-    objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version, u32)>,
+    objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version, (u32, u32))>,
     before: Option<Arc<[Confirmed]>>,
     now: Instant,
 ) -> Arc<[Confirmed]> {
     let mut earlier = before.as_deref().unwrap_or_default().iter().peekable();
-    let confirmed = objects.map(|(id, version, closed)| {
+    let confirmed = objects.map(|(id, version, (routes, closed))| {
         while earlier.next_if(|earlier| earlier.id < *id).is_some() {}
         let same = earlier.next_if(|earlier| earlier.id == *id && earlier.version == *version);
         let since = same.map_or(now, |same| same.since);
         let earlier = same.map_or(before.is_none(), |same| same.earlier);
-        Confirmed { id: Arc::clone(id), version: version.clone(), since, earlier, closed }
+        Confirmed { id: Arc::clone(id), version: version.clone(), since, earlier, routes, closed }
     });
     confirmed.collect()
 }

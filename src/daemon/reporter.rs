@@ -1,7 +1,7 @@
 //! Reports events to status, metrics, log and systemd. It must not decide what happens next.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::watch;
 
@@ -16,7 +16,7 @@ use super::status::{Phase, ReadFrom, Status, refused_by_nginx};
 use super::work::Nginx;
 use crate::publish::Outlook;
 use crate::translate::{Accepted, Limits};
-use ingressd_apply::{self as apply, Outcome};
+use ingressd_apply::{self as apply, Contents, Outcome};
 use ingressd_model::finding::count;
 use ingressd_objects::{Row, Snapshot, Version};
 
@@ -51,6 +51,19 @@ impl Reporter {
     /// The metrics since the start.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
+    }
+
+    /// Reports what an earlier run recorded of the generation that nginx runs, and when it was
+    /// made: until the source is read, nothing else is known.
+    pub fn left(&self, contents: &Contents, made: Option<SystemTime>) {
+        let age = made.and_then(|made| made.elapsed().ok());
+        self.change(|status| {
+            // Settings that are read again have no part in this.
+            if !status.concluded {
+                set_contents(status, contents);
+                status.left = age.map(|age| (age, Instant::now()));
+            }
+        });
     }
 
     /// Reports the version of nginx's binary.
@@ -107,6 +120,16 @@ impl Reporter {
             // What nginx serves does not depend on whether the source can be read.
             if let (Phase::Starting, Some(generation)) = (status.phase, left_by_earlier_run) {
                 (status.phase, status.generation) = (Phase::Serving, Some(generation));
+            }
+            // Before a cycle has told, only the look at nginx does.
+            match (&nginx.status.master, status.phase, status.concluded) {
+                (Err(why), Phase::Serving, false) => {
+                    (status.phase, status.why) = (Phase::NginxDown, Some(why.as_str().into()));
+                }
+                (Ok(_), Phase::NginxDown, false) if left_by_earlier_run.is_some() => {
+                    (status.phase, status.why) = (Phase::Serving, None);
+                }
+                _ => {}
             }
         });
     }
@@ -269,6 +292,11 @@ fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
 /// A pinned generation serves what it did when it was made.
 fn set_pinned_contents(status: &mut Status, nginx: &Nginx) {
     let Some(contents) = nginx.pinned.as_ref().and_then(|pinned| pinned.contents.as_ref()) else { return };
+    set_contents(status, contents);
+    status.concluded = true;
+}
+
+fn set_contents(status: &mut Status, contents: &Contents) {
     let accepted = contents.objects.iter().map(|object| Accepted {
         parts: 0,
         id: Arc::clone(&object.id),
@@ -277,10 +305,10 @@ fn set_pinned_contents(status: &mut Status, nginx: &Nginx) {
         routes: object.routes,
         closed: 0,
         served: object.routes,
+        unanswered: 0,
     });
     status.accepted = accepted.collect();
     status.certificates = contents.certificates.clone().into();
-    status.concluded = true;
 }
 
 fn set_outcome(status: &mut Status, outcome: &Outcome) {

@@ -144,6 +144,7 @@ impl Daemon {
             Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
         if let Some(contents) = work.earlier() {
             publication.found(contents, began);
+            reporter.left(contents, work.earlier_made());
         }
         reporter.connected(feed::read_from(settings, publication.link()), publication.link(), publication.outlook());
         let (drained, heartbeat) = (listeners.drained(), listeners.heartbeat());

@@ -35,9 +35,10 @@ pub struct Judgement {
 pub enum Standing {
     /// Its newest version is served.
     Served,
-    /// Its newest version is served but for some routes.
+    /// Its newest version is served but for some routes, which answer 503 or are left out.
     Partly,
-    /// All its routes answer 503, because a fault of the object closes them.
+    /// All its routes answer 503, because a fault of the object closes them, or because a Service,
+    /// its port or its endpoints are missing.
     Closed,
     /// An earlier version is served, because the newest cannot be.
     LastGood,
@@ -49,6 +50,16 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// All of them.
+    pub const ALL: [Standing; 6] = [
+        Standing::Served,
+        Standing::Partly,
+        Standing::Closed,
+        Standing::LastGood,
+        Standing::Refused,
+        Standing::Waiting,
+    ];
+
     /// The words for people and machines.
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +86,8 @@ impl Standing {
             Judged::Earlier | Judged::Refused => Standing::LastGood,
             Judged::Good if accepted.is_closed() => Standing::Closed,
             Judged::Good if accepted.served == 0 => Standing::Refused,
-            Judged::Good if accepted.closed > 0 || accepted.served < accepted.routes => Standing::Partly,
+            Judged::Good if accepted.answering() == 0 => Standing::Closed,
+            Judged::Good if accepted.answering_503() > 0 || accepted.served < accepted.routes => Standing::Partly,
             Judged::Good => Standing::Served,
         }
     }
@@ -128,7 +140,7 @@ mod tests {
 
     fn accepted(name: &str, version: &str, served: u32, closed: u32) -> Accepted {
         let version = Version(version.into());
-        Accepted { id: id(name), version, hosts: Vec::new(), routes: 2, parts: 0, closed, served }
+        Accepted { id: id(name), version, hosts: Vec::new(), routes: 2, parts: 0, closed, served, unanswered: 0 }
     }
 
     #[test]
@@ -139,12 +151,16 @@ mod tests {
             judged,
         };
         let closed = Accepted { routes: 0, ..accepted("a", "2", 0, 1) };
+        let unanswered = |unanswered, closed| Accepted { unanswered, ..accepted("a", "2", 2, closed) };
         let good = judgement(Some("2"), Judged::Good);
         for (served, judgement, expected) in [
             (Some(accepted("a", "2", 2, 0)), Some(good.clone()), Standing::Served),
             (Some(accepted("a", "2", 2, 1)), Some(good.clone()), Standing::Partly),
             (Some(accepted("a", "2", 1, 0)), Some(good.clone()), Standing::Partly),
             (Some(closed), Some(good.clone()), Standing::Closed),
+            (Some(unanswered(1, 0)), Some(good.clone()), Standing::Partly),
+            (Some(unanswered(2, 0)), Some(good.clone()), Standing::Closed),
+            (Some(unanswered(2, 1)), Some(good.clone()), Standing::Closed),
             (Some(accepted("a", "2", 0, 0)), Some(good.clone()), Standing::Refused),
             // nginx did not take it, or a generation is pinned.
             (Some(accepted("a", "1", 2, 0)), Some(good.clone()), Standing::Waiting),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::explain::InForce;
 use super::link::Link;
-use super::standing::Judgement;
+use super::standing::{self, Judgement, Standing};
 use super::withdrawal::Withdrawal;
 use crate::publish::{Outlook, Served, View, published_addresses};
 use crate::source::cluster::{Requests, Scope, WatchHealth};
@@ -114,6 +114,8 @@ pub struct Status {
     pub costs: Arc<[(Arc<str>, Cost)]>,
     /// When the data of the source was last known to be complete.
     pub data_read: Option<Instant>,
+    /// The age of what an earlier run recorded, at a moment.
+    pub left: Option<(Duration, Instant)>,
     /// Whether the data is current: the source would have reported any change.
     pub data_current: bool,
     /// Why the source cannot be read.
@@ -153,6 +155,7 @@ impl Status {
             // report that the last change is missing.
             (_, Some(confirmed), Some(served)) if served == confirmed => Ok(()),
             (_, _, Some(served)) => Err(format!("nginx serves generation {served}, which is not the confirmed one")),
+            (_, _, None) if self.master.is_none() => Err("nginx does not run: `systemctl start nginx`".to_owned()),
             (_, _, None) => {
                 Err("nginx does not tell which generation it serves; does nginx.conf still include ours?".to_owned())
             }
@@ -200,7 +203,7 @@ impl Status {
 
     /// The findings of the daemon and of nginx that no cycle makes.
     fn findings_of_itself(&self) -> impl Iterator<Item = Finding> {
-        [self.settings_finding(), self.refusal_finding(), self.crowd_finding()].into_iter().flatten()
+        [self.settings_finding(), self.refusal_finding(), self.crowd_finding(), self.down_finding()].into_iter().flatten()
     }
 
     /// The finding that nginx could not be started again. A change that failed because of it has
@@ -217,6 +220,14 @@ impl Status {
         let settings = Arc::new(ObjectId::new(Kind::Settings, "", "ingressd.toml"));
         let note = format!("{why}; the earlier settings are in force, and the next start will fail");
         Some(Finding::new(Reason::SettingsRefused, Origin::object(&settings), note))
+    }
+
+    /// The finding that nginx does not run, where no cycle has told it yet.
+    fn down_finding(&self) -> Option<Finding> {
+        let is_told = || self.findings.iter().any(|finding| finding.reason == Reason::NginxDown);
+        let why = self.why.as_ref().filter(|_| self.phase == Phase::NginxDown && !is_told())?;
+        let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+        Some(Finding::new(Reason::NginxDown, Origin::object(&nginx), start_nginx(why)))
     }
 
     /// The finding that old workers come close to their limit.
@@ -244,15 +255,21 @@ impl Status {
         hosts.len()
     }
 
-    /// How many routes are served.
+    /// How many routes are served; those that answer 503 are not.
     pub fn routes(&self) -> u64 {
-        self.accepted.iter().map(|accepted| u64::from(accepted.served)).sum()
+        self.accepted.iter().map(|accepted| u64::from(accepted.answering())).sum()
     }
 
     /// The age of the data of the source; `None` before it was read.
     pub fn data_age(&self, now: Instant) -> Option<Duration> {
         let read = self.data_read?;
         Some(if self.data_current { Duration::ZERO } else { now - read })
+    }
+
+    /// The age of what is served: that of the data, or of what an earlier run recorded.
+    pub fn served_age(&self, now: Instant) -> Option<Duration> {
+        let of_record = || self.left.map(|(age, at)| age + now.saturating_duration_since(at));
+        self.data_age(now).or_else(of_record)
     }
 
     /// The status line of `systemctl status`.
@@ -326,6 +343,14 @@ impl Status {
         Some(&self.judgements[index])
     }
 
+    /// The state of each Ingress of our class.
+    pub fn standings(&self) -> impl Iterator<Item = Standing> {
+        let of_accepted = |accepted: &Accepted| Standing::of(Some(accepted), self.judgement(&accepted.id));
+        let others = self.judgements.iter().filter(|one| standing::find(&self.accepted, &one.id).is_none());
+        let others = others.map(|judgement| Standing::of(None, Some(judgement)));
+        self.accepted.iter().map(of_accepted).chain(others)
+    }
+
     /// Since when nginx serves this version of the object.
     fn served_since(&self, id: &ObjectId) -> Option<Instant> {
         let confirmed = self.told.confirmed.as_deref()?;
@@ -340,6 +365,11 @@ impl Status {
         let addresses = published_addresses(published).0;
         addresses.iter().map(ToString::to_string).collect()
     }
+}
+
+/// Why nginx does not run, and what to do.
+pub fn start_nginx(why: &str) -> String {
+    format!("{why}; start nginx: `systemctl status nginx` and `ingressd doctor` tell what keeps it from that")
 }
 
 /// The pinned generation, and what is not applied because of it.
@@ -368,10 +398,10 @@ mod tests {
         assert_eq!(serving.ready(), Ok(()));
         let rows = [
             (Phase::Serving, Some(7), Some(6), Err("nginx serves generation 6")),
-            (Phase::Serving, Some(7), None, Err("does not tell")),
+            (Phase::Serving, Some(7), None, Err("does not run")),
             (Phase::Failed, Some(7), Some(7), Ok(())),
             (Phase::Failed, Some(7), Some(8), Err("nginx serves generation 8")),
-            (Phase::Failed, Some(7), None, Err("does not tell")),
+            (Phase::Failed, Some(7), None, Err("does not run")),
             (Phase::Failed, None, None, Err("failed: disk full")),
             (Phase::NginxDown, Some(7), Some(7), Err("nginx-down: disk full")),
             (Phase::Starting, Some(7), Some(7), Err("starting")),
@@ -397,6 +427,7 @@ mod tests {
             hosts: hosts.iter().map(|host| Arc::from(*host)).collect(),
             routes: 2,
             closed: 0,
+            unanswered: 0,
             served: 2,
         };
         let status = Status {
@@ -435,7 +466,11 @@ mod tests {
             let drained = Status { told, connections, ..status.clone() };
             assert!(drained.line(later).ends_with(words), "{}", drained.line(later));
         }
-        let failed = Status { data_current: false, ..status };
+        let record = Some((Duration::from_secs(90), now));
+        let left = Status { data_read: None, left: record, ..status.clone() };
+        assert_eq!((left.data_age(later), left.served_age(later)), (None, Some(Duration::from_secs(93))));
+        let failed = Status { data_current: false, left: record, ..status };
+        assert_eq!(failed.served_age(later), Some(Duration::from_secs(3)));
         assert_eq!(
             failed.line(later),
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"

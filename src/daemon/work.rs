@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -98,6 +99,11 @@ impl Work {
     /// it was not recorded.
     pub fn earlier(&self) -> Option<&Contents> {
         self.pipeline.earlier()
+    }
+
+    /// When that generation was made.
+    pub fn earlier_made(&self) -> Option<SystemTime> {
+        self.pipeline.earlier_made()
     }
 
     /// The version of nginx's binary.

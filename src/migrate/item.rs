@@ -177,7 +177,7 @@ impl Item {
         };
         let (why, remedy) = match verdict {
             Verdict::Equal => (finding.printable_note(), String::new()),
-            _ => (finding.reason.row().effect.to_owned(), finding.printable_note()),
+            _ => (finding.effect().to_owned(), finding.printable_note()),
         };
         Some(Item { name: name.to_owned(), value: value.to_owned(), verdict, why, remedy, ..Item::default() })
     }

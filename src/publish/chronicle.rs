@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::bucket::Bucket;
-use super::notice::Notice;
+use super::notice::{Notice, place_and_note};
 use super::queue::{Priority, Queue};
 use super::served::{Confirmed, Served};
 use super::status::published_addresses;
@@ -47,16 +47,23 @@ pub struct Chronicle {
     others: Vec<Finding>,
     /// Namespaces with a warning that did not fit into the queue.
     crowded_out_warnings: HashSet<Arc<str>>,
-    /// The version of each object that was last reported as served (`None` where the first report
-    /// did not fit into the queue), and what was served then.
-    synced: HashMap<Arc<ObjectId>, Option<Version>>,
+    /// What was last reported as served of each object (`None` where the first report did not fit
+    /// into the queue), and what was served then.
+    synced: HashMap<Arc<ObjectId>, Option<Synced>>,
     /// What this node reported when it led before.
-    synced_before: HashMap<Arc<ObjectId>, Option<Version>>,
+    synced_before: HashMap<Arc<ObjectId>, Option<Synced>>,
     confirmed: Option<Arc<[Confirmed]>>,
     /// Namespaces with a report of a served version that did not fit into the queue.
     crowded_out_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
     queue: Queue,
+}
+
+/// A version that was reported as served, and whether all its routes were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Synced {
+    version: Version,
+    whole: bool,
 }
 
 impl Chronicle {
@@ -141,15 +148,17 @@ impl Chronicle {
         self.confirmed = Some(Arc::clone(confirmed));
         self.crowded_out_synced.clear();
         let mut synced = HashMap::with_capacity(confirmed.len());
+        let mut causes = None;
         for confirmed in confirmed.iter() {
             let id = &confirmed.id;
             let Some(version) = served.snapshot.version(id) else { continue };
             let published = served.snapshot.published_in(id);
             let before = self.synced.remove(id);
             let before = before.or_else(|| {
-                let was_reported =
-                    self.synced_before.get(id).and_then(Option::as_ref).is_some_and(|told| *told == confirmed.version);
-                (was_reported || self.is_old(confirmed, published, now)).then(|| Some(confirmed.version.clone()))
+                let reported = self.synced_before.get(id).and_then(Option::as_ref);
+                let reported = reported.filter(|told| told.version == confirmed.version).cloned();
+                let is_old = || self.is_old(confirmed, published, now);
+                reported.or_else(|| is_old().then(|| Synced::of(confirmed))).map(Some)
             });
             // Skipped: an earlier version is served in its place, or a newer one was read
             // meanwhile.
@@ -157,20 +166,25 @@ impl Chronicle {
                 synced.extend(before.map(|before| (Arc::clone(id), before)));
                 continue;
             }
-            let is_news = before.as_ref().and_then(Option::as_ref) != Some(version);
-            let mut told = Some(version.clone());
+            let now_served = Synced::of(confirmed);
+            // What goes wrong later has its own Event; that all is well again is told here.
+            let is_news = match before.as_ref().and_then(Option::as_ref) {
+                Some(told) => told.version != *version || (now_served.whole && !told.whole),
+                None => true,
+            };
+            let mut told = match (is_news, &before) {
+                (false, Some(before)) => before.clone(),
+                _ => Some(now_served),
+            };
             if is_news && !self.queue.has_room(Priority::Good, &id.namespace) {
                 self.crowded_out_synced.insert(Arc::clone(&id.namespace));
                 told = before.flatten();
             } else if is_news {
-                let note = match confirmed.closed {
-                    0 => "nginx serves it".to_owned(),
-                    closed => {
-                        format!("nginx serves it, except {closed} of its paths, which answer 503; see the other Events")
-                    }
-                };
+                let causes = causes.get_or_insert_with(|| causes_of_503(&served.findings));
+                let note = served_note(confirmed, causes.get(&**id).copied());
                 let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();
-                if let Some(notice) = Notice::synced(id, &served.snapshot, &version.0, revision, &note) {
+                let told = [&*version.0, revision, if confirmed.closed > 0 { "503" } else { "" }];
+                if let Some(notice) = Notice::synced(id, &served.snapshot, &told, &note) {
                     suppressed += self.wait(id, notice, now);
                 }
             }
@@ -237,6 +251,29 @@ impl Chronicle {
             ..Chronicle::new(self.leaderless)
         };
     }
+}
+
+impl Synced {
+    fn of(confirmed: &Confirmed) -> Self {
+        Synced { version: confirmed.version.clone(), whole: confirmed.closed == 0 }
+    }
+}
+
+/// What nginx serves of an object, and the first cause where some of it answers 503.
+fn served_note(confirmed: &Confirmed, cause: Option<&Finding>) -> String {
+    let Confirmed { routes, closed, .. } = confirmed;
+    match (closed, cause) {
+        (0, _) => "nginx serves it".to_owned(),
+        (_, None) => format!("nginx answers 503 on {closed} of {routes} routes; see the other Events"),
+        (_, Some(cause)) => format!("nginx answers 503 on {closed} of {routes} routes: {}", place_and_note(cause)),
+    }
+}
+
+/// The first finding of each object whose routes answer 503 because of it.
+fn causes_of_503(findings: &[Finding]) -> HashMap<&ObjectId, &Finding> {
+    let closes = |finding: &&Finding| finding.severity > Severity::Info && finding.effect().contains("503");
+    // The first one of an object remains.
+    findings.iter().rev().filter(closes).map(|finding| (&*finding.origin.object, finding)).collect()
 }
 
 #[cfg(test)]
@@ -392,6 +429,7 @@ mod tests {
                 version: Version(confirmed.into()),
                 since: std::time::Instant::now(),
                 earlier: false,
+                routes: 2,
                 closed: 0,
             },
         )
@@ -450,16 +488,33 @@ mod tests {
 
     #[test]
     fn what_is_closed_is_not_told_to_be_served() {
-        for (closed, expected) in
-            [(0, "nginx serves it"), (2, "nginx serves it, except 2 of its paths, which answer 503")]
-        {
+        let cause = "nginx answers 503 on 1 of 2 routes: spec.rules[0]: there is none";
+        let now = Instant::now();
+        for (closed, findings, expected) in [
+            (0, vec![finding("a", "there is none")], "nginx serves it"),
+            (2, Vec::new(), "nginx answers 503 on 2 of 2 routes; see the other Events"),
+            (1, vec![finding("b", "x"), finding("a", "there is none")], cause),
+        ] {
             let mut served = serving("1", "1", false);
             let confirmed = served.confirmed.iter().flat_map(|confirmed| confirmed.iter());
             served.confirmed = Some(confirmed.map(|confirmed| Confirmed { closed, ..confirmed.clone() }).collect());
             let mut chronicle = Chronicle::default();
-            chronicle.update(&served, &[], Instant::now());
-            let told = chronicle.take(Instant::now()).unwrap().note;
-            assert_eq!(told.split(';').next(), Some(expected), "{told}");
+            served.findings = findings.into();
+            chronicle.update(&served, &[], now);
+            let mut told = || std::iter::from_fn(|| chronicle.take(now)).find(|notice| notice.reason == "Synced");
+            let first = told().unwrap();
+            assert_eq!(first.note, expected);
+            // Once all its routes answer, that is told; what fails again has its own Event.
+            let mut again = |closed| {
+                let confirmed = served.confirmed.iter().flat_map(|confirmed| confirmed.iter());
+                served.confirmed = Some(confirmed.map(|confirmed| Confirmed { closed, ..confirmed.clone() }).collect());
+                chronicle.update(&served, &[], now);
+                std::iter::from_fn(|| chronicle.take(now)).find(|notice| notice.reason == "Synced")
+            };
+            let whole = again(0);
+            assert_eq!(whole.as_ref().map(|notice| &*notice.note), (closed > 0).then_some("nginx serves it"));
+            assert!(whole.is_none_or(|notice| notice.name != first.name));
+            assert_eq!((again(1), again(0)), (None, None));
         }
     }
 

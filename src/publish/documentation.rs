@@ -25,7 +25,8 @@ const LONGEST: usize = 256;
 /// node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Documentation {
-    /// In the repository: by its URL, or as a path in it where the build names none.
+    /// In the repository, where the build names one: a path on the node leads readers of Events
+    /// nowhere.
     #[default]
     Repository,
     /// Below this URL, which ends with a slash.
@@ -49,17 +50,15 @@ impl Documentation {
         match self {
             Documentation::Nowhere => None,
             Documentation::At(base) => Some(format!("{base}{place}")),
-            Documentation::Repository => Some(format!("{}{place}", in_repository(REPOSITORY))),
+            Documentation::Repository => in_repository(REPOSITORY).map(|folder| format!("{folder}{place}")),
         }
     }
 }
 
 /// The folder of the documentation of this version.
-fn in_repository(repository: &str) -> String {
-    match repository.trim_end_matches('/') {
-        "" => FOLDER.to_owned(),
-        repository => format!("{repository}/blob/v{}/{FOLDER}", env!("CARGO_PKG_VERSION")),
-    }
+fn in_repository(repository: &str) -> Option<String> {
+    let repository = Some(repository.trim_end_matches('/')).filter(|repository| !repository.is_empty())?;
+    Some(format!("{repository}/blob/v{}/{FOLDER}", env!("CARGO_PKG_VERSION")))
 }
 
 impl FromStr for Documentation {
@@ -130,10 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn the_repository_is_an_address_or_a_path_in_it() {
+    fn the_repository_is_an_address_or_there_is_no_link() {
         let version = env!("CARGO_PKG_VERSION");
-        assert_eq!(in_repository("https://git.example/a/"), format!("https://git.example/a/blob/v{version}/docs/"));
-        assert_eq!(in_repository(""), "docs/");
+        let folder = format!("https://git.example/a/blob/v{version}/docs/");
+        assert_eq!([in_repository("https://git.example/a/"), in_repository("")], [Some(folder), None]);
         assert_eq!("auto".parse(), Ok(Documentation::Repository));
         // A repository that the build names has to be a valid URL.
         let is_address = matches!(REPOSITORY.parse(), Ok(Documentation::At(_)));

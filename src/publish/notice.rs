@@ -61,21 +61,23 @@ impl Notice {
             warns: finding.severity > Severity::Info,
             reason: finding.reason.row().name,
             action: cut(&field, LONGEST_WORD),
-            note: note(finding),
+            note: place_and_note(finding),
             explained: Some(finding.reason),
             ..Notice::about(&finding.origin.object, snapshot, &told)?
         })
     }
 
-    /// The notice that nginx serves this version of the object, which the cluster has had since
-    /// this revision at most: a version that comes back is another change.
-    pub fn synced(id: &ObjectId, snapshot: &Snapshot, version: &str, revision: &str, note: &str) -> Option<Self> {
+    /// The notice that nginx serves this version of the object. `told` tells it from others: the
+    /// version, the revision that the cluster has had since then at most, because a version that
+    /// comes back is another change, and whether all routes are served.
+    pub fn synced(id: &ObjectId, snapshot: &Snapshot, told: &[&str], note: &str) -> Option<Self> {
+        let told: Vec<_> = std::iter::once("Synced").chain(told.iter().copied()).collect();
         Some(Notice {
             warns: false,
             reason: "Synced",
             action: "Sync".to_owned(),
             note: note.to_owned(),
-            ..Notice::about(id, snapshot, &["Synced", version, revision])?
+            ..Notice::about(id, snapshot, &told)?
         })
     }
 
@@ -119,11 +121,15 @@ impl Notice {
 
     /// The Event object, reported by the node of this name.
     pub fn event(&self, node: &str, documentation: &Documentation, now: Timestamp) -> Event {
-        let link = self.explained.and_then(|reason| documentation.link(reason));
-        let note = match link.map(|link| format!(". See {link}")) {
-            // A note that is too long is cut, but its link is not.
-            Some(end) => cut(self.note.trim_end_matches('.'), LONGEST_NOTE.saturating_sub(end.len())) + &end,
-            None => cut(&self.note, LONGEST_NOTE),
+        let remedy = self.explained.and_then(|reason| reason.row().remedy()).map(|remedy| format!(" {remedy}"));
+        let link = self.explained.and_then(|reason| documentation.link(reason)).map(|link| format!(" See {link}"));
+        // A note that is too long is cut, but what to do and the link are not.
+        let note = match remedy.into_iter().chain(link).collect::<String>() {
+            end if end.is_empty() => cut(&self.note, LONGEST_NOTE),
+            end => {
+                let note = cut(self.note.trim_end_matches('.'), LONGEST_NOTE.saturating_sub(end.len() + 1));
+                format!("{note}.{end}")
+            }
         };
         Event {
             metadata: ObjectMeta {
@@ -145,7 +151,7 @@ impl Notice {
 }
 
 /// The problem, and its place in the object.
-fn note(finding: &Finding) -> String {
+pub fn place_and_note(finding: &Finding) -> String {
     let note = finding.printable_note();
     match finding.origin.field {
         Field::Object => note,
@@ -184,6 +190,8 @@ mod tests {
     use ingressd_model::finding::Reason;
     use ingressd_model::{Field, Kind, Origin};
 
+    const REMEDY: &str = "Create the Service, or correct its name.";
+
     fn finding(kind: Kind, name: &str, note: &str) -> Finding {
         let namespace = if kind == Kind::IngressClass { "" } else { "shop" };
         let id = Arc::new(ObjectId::new(kind, namespace, name));
@@ -201,9 +209,9 @@ mod tests {
         let far = format!("https://docs.example/{}/", "a".repeat(200));
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         for (documentation, end) in [
-            (&*far, format!("... See {far}findings.md#missingservice")),
-            ("https://docs.example", "... See https://docs.example/findings.md#missingservice".to_owned()),
-            ("", "...".to_owned()),
+            (&*far, format!("... {REMEDY} See {far}findings.md#missingservice")),
+            ("https://docs.example", format!("... {REMEDY} See https://docs.example/findings.md#missingservice")),
+            ("", format!("... {REMEDY}")),
         ] {
             let event = event(&long, documentation);
             assert!((1000..=1024).contains(&length(&event.note)), "{}", length(&event.note));
@@ -221,14 +229,20 @@ mod tests {
         assert_eq!(event.reason.as_deref(), Some("MissingService"));
         assert_eq!(event.type_.as_deref(), Some("Warning"));
         assert_eq!(event.action.as_deref(), Some("spec.rules[0].http.paths[1].backend.service.name"));
-        let words = "spec.rules[0].http.paths[1].backend.service.name: there is no Service \"cart\"; create it. \
-                     See https://docs.example/ingressd/findings.md#missingservice";
-        assert_eq!(event.note.as_deref(), Some(words));
+        let words = format!(
+            "spec.rules[0].http.paths[1].backend.service.name: there is no Service \"cart\"; create it. \
+             {REMEDY} See https://docs.example/ingressd/findings.md#missingservice"
+        );
+        assert_eq!(event.note, Some(words));
         assert_eq!(event.metadata.namespace.as_deref(), Some("shop"));
         let of_object = Finding::new(Reason::HostOwned, Origin::object(&told.origin.object), "it is another's.");
         let note = |documentation| super::tests::event(&of_object, documentation).note.unwrap();
-        assert_eq!(note(""), "it is another's.");
-        assert_eq!(note("https://docs.example"), "it is another's. See https://docs.example/findings.md#hostowned");
+        let remedy = "Use another host, or ask the administrator.";
+        assert_eq!(note(""), format!("it is another's. {remedy}"));
+        assert_eq!(
+            note("https://docs.example"),
+            format!("it is another's. {remedy} See https://docs.example/findings.md#hostowned")
+        );
     }
 
     #[test]

@@ -57,7 +57,9 @@ pub struct Confirmed {
     pub since: Instant,
     /// Whether an earlier run served this version already, as far as is known.
     pub earlier: bool,
-    /// How many of its routes are closed because of a fault of the object.
+    /// How many routes it has in that generation, where this is known.
+    pub routes: u32,
+    /// How many of them answer 503.
     pub closed: u32,
 }
 

@@ -162,12 +162,24 @@ pub struct Accepted {
     pub closed: u32,
     /// How many routes this nginx serves, which only the gate knows; before that all of them.
     pub served: u32,
+    /// How many of those answer 503, because a Service, its port or its endpoints are missing.
+    pub unanswered: u32,
 }
 
 impl Accepted {
     /// Whether nothing of it is served because a fault of the object closes all its routes.
     pub const fn is_closed(&self) -> bool {
         self.routes == 0 && self.closed > 0
+    }
+
+    /// How many of its routes pass requests on.
+    pub const fn answering(&self) -> u32 {
+        self.served.saturating_sub(self.unanswered)
+    }
+
+    /// How many of its routes answer 503, for whatever reason.
+    pub const fn answering_503(&self) -> u32 {
+        self.closed.saturating_add(self.unanswered)
     }
 }
 
@@ -473,7 +485,7 @@ fn accept(
     let (id, version) = (Arc::clone(subject.id()), subject.stored.version.clone());
     let RouteCount { open, closed } = routes.get(&*id).copied().unwrap_or_default();
     let parts = parts.get(&*id).copied().unwrap_or_default();
-    Accepted { routes: open + parts, parts, closed, served: open + parts, id, version, hosts }
+    Accepted { routes: open + parts, parts, closed, served: open + parts, unanswered: 0, id, version, hosts }
 }
 
 fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {

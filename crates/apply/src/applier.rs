@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::blame::{GenerationFolders, Scope, complaint};
 use super::cause::{Cause, Change};
@@ -141,6 +141,12 @@ impl<H: Host> Applier<H> {
     /// recorded.
     pub fn contents(&self) -> Option<Arc<Contents>> {
         self.generations.confirmed().and_then(|generation| self.generations.contents(generation))
+    }
+
+    /// When the generation that nginx was last seen to run was made.
+    pub fn contents_made(&self) -> Option<SystemTime> {
+        let folder = self.generations.folder(self.generations.confirmed()?);
+        std::fs::metadata(folder).and_then(|metadata| metadata.modified()).ok()
     }
 
     /// Sets what the next files serve; it is recorded with their generation.

@@ -14,7 +14,7 @@ pub use printable::{on_one_line, printable, printable_json};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Origin;
+use crate::{Field, Kind, Origin};
 
 /// The longest note, in bytes. Notes quote what users wrote, and they reach the journal, the
 /// status and the cluster.
@@ -88,6 +88,34 @@ impl Finding {
         Finding { origin, severity: reason.row().severity, reason, note }
     }
 
+    /// What follows for requests in this case, of those that its reason has.
+    pub fn effect(&self) -> &'static str {
+        let whole = self.reason.row().effect;
+        let is_of_routes = matches!(self.origin.object.kind, Kind::Ingress | Kind::Settings);
+        match self.reason {
+            Reason::MissingSecret => match self.origin.field {
+                Field::Tls(_) => "the host is served with the default certificate",
+                _ if self.severity == Severity::Error => "the routes of the object answer 503",
+                _ => whole,
+            },
+            Reason::MissingService
+            | Reason::MissingPort
+            | Reason::NoEndpoints
+            | Reason::UnreachableMode
+            | Reason::ExternalNameDisabled => {
+                let of_annotation = matches!(self.origin.field, Field::Annotation(_));
+                match whole.split_once("; ") {
+                    // What protects routes closes them, which is an error.
+                    Some(_) if of_annotation && self.severity < Severity::Error => "the key has no effect",
+                    Some((of_routes, _)) if is_of_routes => of_routes,
+                    Some((_, of_streams)) => of_streams,
+                    None => whole,
+                }
+            }
+            _ => whole,
+        }
+    }
+
     /// The note as it may be shown: it may quote what a user wrote, so characters that could forge
     /// a line in a log are escaped.
     pub fn printable_note(&self) -> String {
@@ -115,6 +143,14 @@ pub struct ReasonRow {
     pub effect: &'static str,
     /// One sentence for the documentation: what it means and what to do.
     pub meaning: &'static str,
+}
+
+impl ReasonRow {
+    /// What to do: the last sentence of the meaning, unless that refers to the note.
+    pub fn remedy(&self) -> Option<&'static str> {
+        let (_, last) = self.meaning.rsplit_once(". ")?;
+        (!last.contains("note ")).then_some(last)
+    }
 }
 
 macro_rules! reasons {
@@ -146,7 +182,7 @@ reasons! {
     ForeignClass, Info, Author, "the object is not served here", "The object belongs to another controller, names a class that does not exist, or has `spec.defaultBackend` while `hosts.disable-catch-all` is set. If ingressd is to serve it, name a class of ingressd in `spec.ingressClassName`.";
     InvalidHost, Error, Author, "the host is not served", "A host is not a DNS name, and its rule is left out. Correct the host.";
     InvalidPath, Error, Author, "the path is not served as it is written", "A path cannot be served as it is written. Either this version of the object is not served, or only this path answers 503, when it is a regular expression that cannot be used; the note says which. Correct the path.";
-    LiteralPath, Warning, Author, "the path takes only requests with exactly these characters", "A path contains a character of regular expressions (`*`, `|`, `[` or `^`), but ingressd reads it as text. Where other objects of its namespace make paths of the host expressions, the note says why this one stays text. To make it a regular expression, in which `.*` matches anything, set `use-regex: \"true\"` and the type `ImplementationSpecific`. To match all paths that begin with the text, remove the character. Or it contains `//`, `/./`, `/../` or an escape such as `%20`, which nginx resolves before it compares paths, so that no request matches: write the path as it is then.";
+    LiteralPath, Warning, Author, "the path takes only requests with exactly these characters", "A path contains a character of regular expressions (`*`, `|`, `[` or `^`), but ingressd reads it as text. Where other objects of its namespace make paths of the host expressions, the note says why this one stays text. Or it contains `//`, `/./`, `/../` or an escape such as `%20`, which nginx resolves before it compares paths, so that no request matches: write the path as it is then. To make it a regular expression, in which `.*` matches anything, set `use-regex: \"true\"` and the type `ImplementationSpecific`; to match all paths that begin with the text, remove the character.";
     HostOwned, Error, Author, "the object is not served on the host", "Another namespace owns the host, because it asked for it first (`hosts.ownership`) or had it until a moment ago (`hosts.grace`), or the host is reserved for the administrator (`hosts.catch-all`). Use another host, or ask the administrator.";
     HostNotAllowed, Error, Author, "the object is not served on the host", "The administrator does not allow the host to this namespace (`hosts.allowed`), or does not allow a regular expression for hosts (`server-alias`), or the namespace has too many of these. Use another host, or ask the administrator.";
     PathConflict, Warning, Author, "requests for the path go to the backend of the other object", "Another object has the path: an older one of the same namespace, or one of another namespace that asked for it first, or that protects a path above it. That object keeps the path. A default backend of the host's owner counts as the path `/`. Use another path.";
@@ -180,11 +216,11 @@ reasons! {
     CertificateExpired, Warning, Author, "clients refuse the certificate", "The validity of the certificate has ended. It is still served, but clients refuse it. Renew the certificate.";
     CertificateEnding, Warning, Author, "nothing yet: clients refuse the certificate after its end", "The certificate ends soon and was not renewed. The finding comes 30, 14 and 3 days before the end, but not before two thirds of the validity are over, when cert-manager and other programs renew it. For a certificate that is valid for only some days it comes when a sixth is left. Renew the certificate.";
     NotStapled, Warning, Operator, "the certificate is served without an answer about its revocation", "The certificate names a responder for questions about its revocation (OCSP), and nginx does not ask it; the note says why. Clients that insist on the answer refuse the certificate. Add the responder to `tls.ocsp-responders`, or correct the Secret as the note says.";
-    CertificateNotYetValid, Warning, Author, "clients refuse the certificate", "The validity of the certificate has not begun. It is served, but clients refuse it. If it was issued just now, the clock of this node or of the issuer is wrong by more than five minutes.";
+    CertificateNotYetValid, Warning, Author, "clients refuse the certificate", "The validity of the certificate has not begun. It is served, but clients refuse it. If it was issued just now, the clock of this node or of the issuer is wrong by more than five minutes. Correct the clock, or wait.";
     CrossNamespace, Error, Author, "the reference is not followed", "The object refers to an object of another namespace, which the setting `cross-namespace` does not allow. Refer to an object of the same namespace, or ask the administrator, who can allow single Services to all namespaces (`access.shared-services`).";
     InvalidValue, Warning, Author, "the key has no effect", "The value does not have the form that the key needs, so the key has no effect. Correct the value as the note says.";
     AboveCeiling, Warning, Author, "the ceiling is used instead of the value", "The value is above the ceiling that the administrator has set, and the ceiling is used instead. The note names the setting. Write a lower value, or ask the administrator.";
-    InvalidSecurityValue, Error, Author, "the routes of the object answer 503", "A value that protects routes is wrong, and these routes answer 503 until it is corrected.";
+    InvalidSecurityValue, Error, Author, "the routes of the object answer 503", "A value that protects routes is wrong, and these routes answer 503 until it is corrected. Correct the value as the note says.";
     RefusedValue, Error, Author, "this version of the object is not served", "The object cannot be served with this value, so this version of it is not served. Its last good version stays in use; without one, paths that it protects answer 503 where other objects would take their requests. Correct the value as the note says.";
     UnknownField, Warning, Author, "the field has no effect", "The object has no field of this name at this place; often the line is indented too far or too little. The field has no effect. Only `ingressd check` reports it, with the nearest known field, because an API server drops such a field or refuses the object.";
     UnknownAnnotation, Warning, Author, "the key has no effect", "The annotation is not known. The note names the nearest known one. Correct the key, or remove it.";
@@ -195,8 +231,8 @@ reasons! {
     UnsupportedKey, Warning, Author, "the key has no effect", "The key of the ConfigMap is known and has no effect here. The note says what to use instead.";
     EveryClientTrusted, Warning, Operator, "clients can write any address, and so pass lists of addresses", "The ConfigMap has headers of proxies or the PROXY protocol trusted and lists no proxies, so nginx trusts every client about its address, as ingress-nginx does. List the proxies in `proxy-real-ip-cidr`, or in the setting `access.trusted-proxies`.";
     NotAdmitted, Error, Author, "an API server with the policies of `ingressd admission` refuses the object", "A policy of `ingressd admission` refuses the object. Only `ingressd check --admission` reports this; other findings of the object say what is wrong. Correct the object, or have the administrator choose another action for the policy.";
-    ClosedRoute, Error, Author, "the route answers 503", "The route answers 503 because its protection cannot be set up; the note says why. It does not count as served. An object with only such routes keeps the addresses in its status and gets no new ones.";
-    Quarantined, Error, Author, "this version of the object is not served", "nginx refused this version of the object, or could not load the configuration with it for lack of memory or time. The last good version, if there is one, goes on being served. The note has nginx's message, and says where nginx accepts the version alone and refuses it only together with other objects: then it is tried again after each change. Correct the object. After a change that ingressd cannot see, such as a library of the host, `ingressd reload` tries all versions in quarantine again.";
+    ClosedRoute, Error, Author, "the route answers 503", "The route answers 503 because its protection cannot be set up; the note says why. It does not count as served. An object with only such routes keeps the addresses in its status and gets no new ones. Correct what the note names.";
+    Quarantined, Error, Author, "this version of the object is not served", "nginx refused this version of the object, or could not load the configuration with it for lack of memory or time. The last good version, if there is one, goes on being served. The note has nginx's message, and says where nginx accepts the version alone and refuses it only together with other objects: then it is tried again after each change. After a change that ingressd cannot see, such as a library of the host, `ingressd reload` tries all versions in quarantine again. Correct the object, or ask the administrator.";
     MoreFindings, Warning, Author, "some findings of the object are not shown", "The object has more findings than `limits.findings-of-object`, and only the severest are shown. Correct these, and the others will be shown.";
     StatusContention, Warning, Operator, "the addresses in the status of the object may be wrong", "Another controller keeps changing the status of the object, so ingressd writes it less and less often. Stop the other controller from writing it, or give the object a class that only one of them serves.";
     PublishingFailed, Warning, Operator, "requests are served; statuses, Events or Leases are out of date", "ingressd cannot write a status, an Event or a Lease, or cannot read the Leases of other nodes; the note has the answer of the API server. nginx goes on serving. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";
@@ -264,4 +300,55 @@ pub fn document() -> String {
         text.push_str(&format!("\n## {}\n\n{}\n", row.name, row.meaning));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ObjectId;
+
+    #[test]
+    fn each_case_of_a_reason_has_its_effect() {
+        let annotation = || Field::Annotation("default-backend".into());
+        for (reason, kind, field, severity, expected) in [
+            (Reason::MissingService, Kind::Ingress, Field::Path(0, 0, ""), Severity::Warning, "the route answers 503"),
+            (Reason::MissingService, Kind::Ingress, annotation(), Severity::Warning, "the key has no effect"),
+            (Reason::MissingService, Kind::Ingress, annotation(), Severity::Error, "the route answers 503"),
+            (
+                Reason::MissingPort,
+                Kind::ConfigMap,
+                Field::Object,
+                Severity::Warning,
+                "nothing is served on the port of a TCP or UDP service",
+            ),
+            (Reason::NoEndpoints, Kind::Settings, Field::Object, Severity::Warning, "the route answers 503"),
+            (
+                Reason::MissingSecret,
+                Kind::Ingress,
+                Field::Tls(0),
+                Severity::Warning,
+                "the host is served with the default certificate",
+            ),
+            (
+                Reason::MissingSecret,
+                Kind::Ingress,
+                annotation(),
+                Severity::Error,
+                "the routes of the object answer 503",
+            ),
+        ] {
+            let origin = Origin::field(&Arc::new(ObjectId::new(kind, "shop", "cart")), field);
+            let finding = Finding { severity, ..Finding::new(reason, origin, "x") };
+            assert_eq!(finding.effect(), expected, "{finding}");
+        }
+    }
+
+    #[test]
+    fn what_an_author_can_correct_has_a_remedy_beside_its_note_or_in_it() {
+        let of_authors = Reason::ALL.iter().filter(|row| matches!(row.audience, Audience::Author));
+        let without = of_authors.filter(|row| row.remedy().is_none() && !row.meaning.contains("note"));
+        assert_eq!(without.map(|row| row.name).collect::<Vec<_>>(), [""; 0]);
+        assert_eq!(Reason::MissingService.row().remedy(), Some("Create the Service, or correct its name."));
+        assert_eq!(Reason::UnsupportedKey.row().remedy(), None);
+    }
 }

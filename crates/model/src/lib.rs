@@ -92,7 +92,7 @@ pub use value::{
 pub use variable_class::VariableClass;
 pub use variables::Variables;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The complete configuration of traffic: the product of `translate` and the input of the nginx
@@ -142,6 +142,23 @@ impl Model {
     /// The upstreams of routes that answer 503, because nothing was found that could answer.
     pub fn without_endpoints(&self) -> impl Iterator<Item = &Arc<Upstream>> {
         self.upstreams.iter().filter(|upstream| upstream.endpoints.is_empty())
+    }
+
+    /// How many routes of each object answer 503 without a fault that closes them: their Service,
+    /// its port or its endpoints are missing, and no other backend stands in.
+    pub fn unanswered_by_object(&self) -> HashMap<&ObjectId, u32> {
+        let empty: HashSet<_> = self.without_endpoints().map(|upstream| &upstream.id).collect();
+        let mut unanswered = HashMap::new();
+        for route in self.servers.iter().flat_map(|server| server.all_routes()) {
+            let lacks = match &route.action {
+                Action::Proxy { upstream, .. } => empty.contains(upstream) && !route.has_stand_in(),
+                action => *action == Action::Respond { status: 503 },
+            };
+            if lacks {
+                *unanswered.entry(&*route.origin.object).or_default() += 1;
+            }
+        }
+        unanswered
     }
 
     /// Whether clients of hosts use the PROXY protocol.

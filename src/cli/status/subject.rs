@@ -84,9 +84,9 @@ fn meaning(state: &Value) -> &'static str {
     match state.as_str() {
         Some("last good") => ": an earlier version is served, because the newest cannot be",
         Some("refused") => ": nothing of it is served",
-        Some("closed") => ": something that protects it cannot be set up",
+        Some("closed") => ": all its routes answer 503",
         Some("waiting") => ": what it says now is not in force yet",
-        Some("partly") => ": some of its routes are not served",
+        Some("partly") => ": some of its routes answer 503 or are not served",
         _ => "",
     }
 }

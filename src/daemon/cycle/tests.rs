@@ -112,6 +112,7 @@ impl Stages for Rules {
             hosts: Vec::new(),
             routes: 1,
             closed: u32::from(self.closing.contains(format!("{}@{}", id.name, version.0).as_str())),
+            unanswered: 0,
             served: 1,
         };
         let ingresses = snapshot.ingresses.iter().map(|stored| accepted(&stored.id, &stored.version));

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
+use crate::daemon::standing::{Judged, Judgement};
 use crate::publish::{EventResult, Member, Mode, StatusWrite, Writes};
 use crate::source::cluster::{Need, Requests, WatchHealth};
+use crate::translate::Accepted;
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId, Origin};
+use ingressd_objects::Version;
 
 #[test]
 fn stub_status_is_read() {
@@ -37,6 +40,22 @@ fn example() -> String {
     let secret = Arc::new(ObjectId::new(Kind::Secret, "shop", "cert"));
     let now = Instant::now();
     let requests = Arc::<Requests>::default();
+    let version = Some(Version("1".into()));
+    let judged = |name: &str, judged, version| Judgement {
+        id: Arc::new(ObjectId::new(Kind::Ingress, "shop", name)),
+        version,
+        judged,
+    };
+    let unanswered = Accepted {
+        id: Arc::new(ObjectId::new(Kind::Ingress, "shop", "down")),
+        version: Version("1".into()),
+        hosts: Vec::new(),
+        routes: 1,
+        parts: 0,
+        closed: 0,
+        served: 1,
+        unanswered: 1,
+    };
     requests.count("list", Some(hyper::StatusCode::FORBIDDEN));
     let status = Status {
         generation: Some(3),
@@ -47,6 +66,9 @@ fn example() -> String {
         certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),
         findings: [Finding::new(Reason::Quarantined, Origin::object(&secret), "it is an example")].into(),
         objects: vec![("Service", 4)],
+        concluded: true,
+        accepted: [unanswered].into(),
+        judgements: [judged("down", Judged::Good, version), judged("none", Judged::Refused, None)].into(),
         watches: [WatchHealth {
             synced: true,
             heard: Some(now),
@@ -74,6 +96,10 @@ fn names_and_units_are_those_that_are_documented() {
         "ingressd_nginx_draining_workers_most 16",
         "ingressd_nginx_draining_workers_ended_total 4",
         "ingressd_objects{kind=\"Service\",state=\"read\"} 4",
+        "ingressd_objects{kind=\"Ingress\",state=\"accepted\"} 1",
+        "ingressd_objects{kind=\"Ingress\",state=\"closed\"} 1",
+        "ingressd_objects{kind=\"Ingress\",state=\"refused\"} 1",
+        "ingressd_objects{kind=\"Ingress\",state=\"ok\"} 0",
         "ingressd_nginx_requests_total 0",
         "ingressd_watch_state{kind=\"Secret\",namespace=\"\",state=\"current\"} 1",
         "ingressd_watch_age_seconds{kind=\"Secret\",namespace=\"\"} 0.0",

@@ -6,7 +6,16 @@ use ingressd_model::Kind;
 
 fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
     let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-    Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes, parts: 0, closed: 0, served: routes }
+    Accepted {
+        id,
+        version: Version(version.into()),
+        hosts: Vec::new(),
+        routes,
+        parts: 0,
+        closed: 0,
+        served: routes,
+        unanswered: 0,
+    }
 }
 
 fn observed(revision: u64) -> Observed {
@@ -184,7 +193,7 @@ fn each_version_is_served_since_it_was_first_confirmed() {
     let at = |seconds| began + Duration::from_secs(seconds);
     let confirmed = |objects: &[(&str, &str)], before, now| {
         let accepted: Vec<_> = objects.iter().map(|(name, version)| accepted(name, version, 1)).collect();
-        confirmed(accepted.iter().map(|accepted| (&accepted.id, &accepted.version, 0)), before, now)
+        confirmed(accepted.iter().map(|accepted| (&accepted.id, &accepted.version, (0, 0))), before, now)
     };
     let first = confirmed(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
     let second = confirmed(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));

@@ -91,8 +91,8 @@ impl Status {
             "version": &*accepted.version.0,
             "state": Standing::of(Some(accepted), self.judgement(&accepted.id)).name(),
             "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
-            "routes": accepted.served,
-            "closed": accepted.closed,
+            "routes": accepted.answering(),
+            "closed": accepted.answering_503(),
             "served_seconds": self.served_since(&accepted.id).map(|since| (now - since).as_secs()),
             "addresses": self.published(&accepted.id),
         })
@@ -158,7 +158,7 @@ pub(super) fn finding(finding: &Finding) -> Value {
         "field": finding.origin.field.to_string(),
         "severity": finding.severity.name(),
         "reason": finding.reason.row().name,
-        "effect": finding.reason.row().effect,
+        "effect": finding.effect(),
         "note": &*finding.note,
     })
 }

@@ -193,8 +193,8 @@ impl Status {
             ("name", (&*id.name).into()),
             ("state", state.into()),
             ("hosts", hosts.into_iter().take(MOST_ROWS).collect()),
-            ("routes", accepted.map_or(0, |accepted| accepted.served).into()),
-            ("closed", accepted.map_or(0, |accepted| accepted.closed).into()),
+            ("routes", accepted.map_or(0, Accepted::answering).into()),
+            ("closed", accepted.map_or(0, Accepted::answering_503).into()),
             ("served_seconds", self.served_since(id).map(|since| (now - since).as_secs()).into()),
             ("addresses", self.published(id).into()),
         ])

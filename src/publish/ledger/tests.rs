@@ -42,6 +42,7 @@ fn served(ingresses: Vec<Stored<Ingress>>, observed: u128) -> Served {
         version: stored.version.clone(),
         since,
         earlier: false,
+        routes: 2,
         closed: 0,
     });
     Served {

@@ -83,6 +83,7 @@ impl Node {
             version: version.clone(),
             since,
             earlier: false,
+            routes: 2,
             closed: 0,
         });
         Served {

@@ -1,10 +1,11 @@
 //! Which hosts of the cluster the host's other sites have already.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::SitesBeside;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Model, ServerName};
+use ingressd_model::{Field, Kind, Model, Origin, Server, ServerName};
 
 /// Drops hosts whose names other sites have. nginx would give such a host to us: if both have the
 /// same name, the server that it reads first wins, and a name always wins over a wildcard or an
@@ -19,20 +20,24 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
     }
     model.servers.retain(|server| {
         let holder = taken.holder(&server.name);
+        let mut tell = |words: &str| {
+            let told = places(server).map(|place| Finding::new(Reason::HostConflict, place, words));
+            findings.extend(told);
+        };
         if let Some(site) = holder {
             let words = format!(
                 "the site at {} has the name {}, so the host is not served for the cluster; remove the name from that \
                  site, or use another host",
                 site.place, site.name
             );
-            findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
+            tell(&words);
         } else if let Some(place) = taken.rest().filter(|_| matches!(server.name, ServerName::Expression(_))) {
             let words = format!(
                 "the site at {place} takes the requests for unknown hosts, so the regular expression is not served \
                     for the cluster; remove the default server or the expression from that site, or use names and \
                     wildcards"
             );
-            findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
+            tell(&words);
             return false;
         } else if let Some(site) = taken.perhaps(&server.name) {
             // nginx tries expressions in the order in which it reads them, and our wildcards are
@@ -47,7 +52,7 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
                 "the site at {} has the regular expression {}, which may match this host, too; {wins}",
                 site.place, site.name
             );
-            findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
+            tell(&words);
         }
         holder.is_none()
     });
@@ -57,6 +62,17 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
             Arc::make_mut(server).reserved.clear();
         }
     }
+}
+
+/// The rule of each object that has a route of the host: whoever loses it is told.
+fn places(server: &Server) -> impl Iterator<Item = Origin> {
+    let mut told = HashSet::from([&server.origin.object]);
+    let of_routes = server.all_routes().map(|route| &route.origin).filter(|origin| origin.object.kind == Kind::Ingress);
+    let others = of_routes.filter(move |origin| told.insert(&origin.object)).map(|origin| match origin.field {
+        Field::Path(rule, ..) => Origin::field(&origin.object, Field::Rule(rule)),
+        _ => origin.clone(),
+    });
+    std::iter::once(server.origin.clone()).chain(others)
 }
 
 #[cfg(test)]
@@ -144,6 +160,22 @@ mod tests {
                 ),
             }
         }
+    }
+
+    #[test]
+    fn each_object_that_loses_a_host_is_told() {
+        let mut taken = server(ServerName::Exact(HostName::new("same.example").unwrap()));
+        for (name, path) in [("a", 0), ("b", 0), ("b", 1)] {
+            let object = Arc::new(ObjectId::new(Kind::Ingress, "default", name));
+            let origin = Origin::field(&object, Field::Path(2, path, ""));
+            taken.routes.push(Route { origin, ..taken.fallback.clone() });
+        }
+        let mut model = Model { servers: vec![Arc::new(taken)], ..Model::default() };
+        let sites = OtherSites { server_names: vec![site_with("same.example", 80)], ..OtherSites::default() };
+        let mut findings = Vec::new();
+        drop_taken_hosts(&mut model, &SitesBeside::of(&sites, &[listen(80, true)]), &mut findings);
+        let told: Vec<_> = findings.iter().map(|finding| finding.origin.to_string()).collect();
+        assert_eq!(told, ["Ingress default/a", "Ingress default/b: spec.rules[2]"]);
     }
 
     fn listen(port: u16, default_server: bool) -> Listen {

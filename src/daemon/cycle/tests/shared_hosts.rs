@@ -67,6 +67,7 @@ impl Stages for Hosts {
             hosts: self.hosts(&stored.id.name),
             routes: 1,
             closed: 0,
+            unanswered: 0,
             served: 1,
         });
         self.accepted = accepted.collect();
