@@ -288,8 +288,8 @@ pub fn document() -> String {
          ingressd reports every mistake in an object, a setting or this node as a finding: in `ingressd check`, in\n\
          the journal (`REASON=`), in `ingressd status` and as the label `reason` of the metric `ingressd_findings`. Each finding\n\
          has the object, the field, a note with the remedy, and one of these reasons. Events have the same reasons. A line of the\n\
-         journal ends with the path of this page on the node and the anchor of the reason; an Event ends with a link to it\n\
-         (`publish.documentation`). By symptom: [troubleshooting.md](troubleshooting.md).\n\n\
+         journal ends with the path of this page on the node and the anchor of the reason; an Event has the remedy, and a link\n\
+         to this page where there is one (`publish.documentation`). By symptom: [troubleshooting.md](troubleshooting.md).\n\n\
          | reason | severity | effect | who can correct it |\n| --- | --- | --- | --- |\n",
     );
     for row in Reason::ALL {

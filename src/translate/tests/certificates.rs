@@ -24,7 +24,12 @@ fn certificates() {
     assert_eq!(hosts, expected);
     assert_eq!(
         findings(&translation),
-        ["missing MissingSecret", "several CertificateHostMismatch", "mismatched-tls InvalidCertificate"]
+        [
+            "mismatched InvalidCertificate",
+            "missing MissingSecret",
+            "several CertificateHostMismatch",
+            "mismatched-tls InvalidCertificate",
+        ]
     );
     let refused: Vec<_> = translation.refused.iter().map(|(id, _)| &*id.name).collect();
     assert_eq!(refused, ["mismatched-tls"]);
