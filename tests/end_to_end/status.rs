@@ -30,6 +30,7 @@ async fn serve_all_sorts(rig: &mut Rig) {
     let good = [
         ingress("good").path("good.example", "Exact", "/exact", "web").host("lame.example", "none").build(),
         older.clone().build(),
+        ingress("lame").host("lame-too.example", "none").build(),
         ingress("protected").class("nginx").host("closed.example", "web").annotation("auth-type", "digest").build(),
         ingress("foreign").class("theirs").host("foreign.example", "web").build(),
         foreign,
@@ -74,7 +75,8 @@ fn state_comes_first_then_problems_then_objects_with_states_of_their_own() {
         let table: Vec<_> = text.lines().skip(line("NAMESPACE ")).map(words).collect();
         for row in [
             "NAMESPACE INGRESS STATE ROUTES SINCE ADDRESSES HOSTS",
-            "default good ok 2 ",
+            "default good partly (1 closed) 1 ",
+            "default lame closed (503) 0 ",
             "default never refused - - - never.example",
             "default older last good 1 ",
             "default protected closed (503) 0 ",
@@ -95,7 +97,7 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
                 &["default/good"],
                 1,
                 &[
-                    "Ingress default/good  ok",
+                    "Ingress default/good  partly (1 closed): some of its routes answer 503",
                     "Service web:80, 1 endpoint",
                     "/exact",
                     "Exact",
@@ -105,7 +107,7 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
             ),
             (&["default/older"], 1, &["last good: an earlier version is served", "canary  this version", &refused]),
             (&["default/never"], 1, &["refused: nothing of it is served", &refused]),
-            (&["default/protected"], 1, &["closed (503): something that protects it", "0 served, 1 closed (503)"]),
+            (&["default/protected"], 1, &["closed (503): all its routes answer 503", "0 served, 1 closed (503)"]),
             (&["default/foreign"], 1, &["not ours", "belongs to the controller \"example.com/theirs\""]),
             (
                 &["other/good"],
@@ -114,10 +116,10 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
             ),
             (
                 &["--host", "good.example"],
-                0,
-                &["good.example was first asked for by namespace default", "default/good  ok"],
+                1,
+                &["good.example was first asked for by namespace default", "default/good  partly"],
             ),
-            (&["--host", "LAME.example"], 1, &["default/good  ok", "(MissingService)"]),
+            (&["--host", "LAME.example"], 1, &["default/good  partly", "(MissingService)"]),
             (&["--host", "foreign.example"], 1, &["default/foreign  not ours"]),
             (&["--host", "nobody.example"], 1, &["no Ingress that was read has a rule for it"]),
         ];
