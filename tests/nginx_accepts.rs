@@ -267,7 +267,7 @@ fn model() -> Model {
                     prefix("/moved"),
                     Action::Redirect {
                         status: 301,
-                        location: RedirectUrl::new("https://example.org/x?y=z").expect("a target"),
+                        location: (&RedirectUrl::new("https://example.org/x?y=z").expect("a target")).into(),
                     },
                     Behaviour::default(),
                 ),

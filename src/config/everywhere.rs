@@ -8,8 +8,8 @@ use config::Value;
 use super::table::Row;
 use super::value::{Form, Setting, on_off_or_dialect, put, text};
 use crate::translate::Scope;
-use crate::translate::value::{byte_size, is_harmless};
-use ingressd_model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
+use crate::translate::value::byte_size;
+use ingressd_model::{ByteSize, HeaderName, LogLine, LogPart, Refused, VariableClass};
 use ingressd_nginx::render::headers::{HEADERS, Value as Told};
 use ingressd_nginx::{HeaderTest, OcspResponder, SetHeader};
 
@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::List,
         default: "[]",
-        doc: "Headers of all responses, each as `Name: value`; they replace those of backends. A value may contain variables about the request, such as `$host`. With `$uri` or `$document_uri` in one, paths with control characters, such as `%0A`, get 400.",
+        doc: "Headers of all responses, each as `Name: value`; they replace those of backends. A value may contain the variables that docs/configmap.md lists, such as `$host`. With `$uri` or `$document_uri` in one, paths with control characters, such as `%0A`, get 400.",
         set: |settings, value| {
             put(&mut settings.gate.everywhere.answer_headers, value)?;
             answer_headers(&settings.gate.everywhere.answer_headers)
@@ -307,13 +307,9 @@ pub(super) fn header_name(text: &str) -> Result<HeaderName, Refused> {
 /// A header of this name and value.
 pub(super) fn header(name: &str, value: &str) -> Result<SetHeader, Refused> {
     let (name, value) = (header_name(name.trim())?, LogLine::new(value)?);
-    let told = value.parts().iter().find(|part| match part {
-        LogPart::Text(_) | LogPart::Geo(_) => false,
-        LogPart::Nginx(name) => !is_harmless(name),
-        LogPart::Route(_) => true,
-    });
-    match told {
-        Some(variable) => Err(Refused(format!("{variable} is not a variable that may be told").into())),
+    let is_secret = |part: &&LogPart| matches!(part, LogPart::Nginx(name) if VariableClass::is_secret(name));
+    match value.parts().iter().find(is_secret) {
+        Some(variable) => Err(Refused(format!("{variable} is a secret of the client, and may not be told").into())),
         None => Ok(SetHeader { name, value }),
     }
 }
@@ -374,9 +370,12 @@ mod tests {
         for (key, text, why) in [
             ("headers.answers", "X-Frame-Options: DENY, X-Host: $host", ""),
             ("headers.answers", "Server: x", "nginx makes it"),
-            ("headers.answers", "X-A: $http_authorization", "may be told"),
-            ("headers.answers", "X-A: $ssl_session_id", "may be told"),
-            ("headers.answers", "X-A: $namespace", "may be told"),
+            ("headers.answers", "X-A: $http_authorization", "may not be told"),
+            ("headers.answers", "X-A: $ssl_session_id", "may not be told"),
+            ("headers.answers", "X-A: $http_cookie", "may not be told"),
+            ("headers.answers", "X-A: $namespace/$ingress_name/$service_name/$proxy_upstream_name", ""),
+            ("headers.requests", "X-A: t=${msec} $ssl_protocol $ssl_client_escaped_cert $req_id", ""),
+            ("headers.requests", "X-A: $nonsense", "no variable of nginx"),
             ("headers.answers", "X-A", "Name: value"),
             ("headers.answers", "X A: b", "letters, digits"),
             ("headers.answers", "X-A: ", "empty"),

@@ -10,7 +10,7 @@ use config::{Map, Value, ValueKind};
 use super::settings::{LogFormat, Resolver};
 use crate::publish::{self, Announced};
 use crate::translate::annotation::{Table, Trust};
-use crate::translate::value::{boolean, byte_size, network, seconds};
+use crate::translate::value::{boolean, byte_size, entries, network, seconds};
 use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwnership};
 use ingressd_model::finding::hint;
 use ingressd_model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
@@ -65,8 +65,9 @@ impl Form {
     pub(super) fn read_text(self, text: &str) -> Result<ValueKind, String> {
         match self {
             Form::Text | Form::Duration | Form::Size => Ok(text.into()),
+            Form::List if text.trim().is_empty() => Ok(Vec::<String>::new().into()),
             Form::List if !text.trim_start().starts_with('[') => {
-                Ok(Vec::from_iter(text.split(',').map(str::trim).filter(|part| !part.is_empty())).into())
+                entries(text).map(ValueKind::from).map_err(|refused| format!("{text:?} is refused: {refused}"))
             }
             Form::Boolean | Form::Number | Form::List | Form::Tables(_) => {
                 let value = text.trim().parse().ok().as_ref().and_then(untyped);

@@ -68,6 +68,7 @@ impl Verdict {
             Reason::CertificateEnding
             | Reason::CertificateExpired
             | Reason::CertificateHostMismatch
+            | Reason::DoubtfulCertificate
             | Reason::CertificateNotYetValid
             | Reason::ExternalNameDisabled
             | Reason::InvalidCertificate

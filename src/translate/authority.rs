@@ -7,7 +7,7 @@ use rustls_pki_types::CertificateRevocationListDer;
 use rustls_pki_types::pem::PemObject as _;
 use x509_parser::prelude::{CertificateRevocationList, FromDer as _, X509Certificate};
 
-use super::certificate::{Fault, certificates, write_block};
+use super::certificate::{Fault, certificates, doubt_of, write_block};
 use super::pem::tidy;
 use ingressd_model::{Authority, Origin};
 use ingressd_objects::Stored;
@@ -25,11 +25,13 @@ const LONGEST_CERTIFICATES: usize = 64 << 10;
 /// once for each host.
 const LONGEST_REVOKED: usize = 256 << 10;
 
-/// The CA in a Secret; `None` when it has none. Text outside of the PEM blocks is dropped.
-pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<Authority>, Fault> {
+/// The CA in a Secret; `None` when it has none. Text outside of the PEM blocks is dropped. With it
+/// comes why certificates may be refused in spite of it, one clause each.
+pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<(Authority, Vec<String>)>, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
     let Some(bundle) = value(CERTIFICATES) else { return Ok(None) };
+    let unread = doubt_of(CERTIFICATES, bundle);
     let certificates = certificates(bundle).map_err(|_| "ca.crt is not PEM")?;
     let length = certificates.iter().map(|certificate| certificate.len()).sum::<usize>();
     if certificates.is_empty() {
@@ -43,11 +45,18 @@ pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<Authority>, Fault> {
         _ => Err("ca.crt holds something that is not a certificate"),
     });
     let parsed = parsed.collect::<Result<Vec<_>, _>>()?;
+    let has_root = parsed.iter().any(|authority| authority.subject().as_raw() == authority.issuer().as_raw());
+    let rootless = (!has_root).then(|| {
+        "ca.crt holds no self-signed authority, at which a chain ends, so that every certificate is refused; add the \
+         root to it"
+            .to_owned()
+    });
     let revoked = value(REVOKED).map(|lists| revoked(lists, &parsed)).transpose()?;
     let mut text = String::new();
     certificates.iter().for_each(|certificate| write_block(&mut text, "CERTIFICATE", certificate));
     let (id, origin) = (Arc::clone(&secret.id), Origin::object(&secret.id));
-    Ok(Some(Authority { id, origin, certificates: text.into_bytes().into(), revoked }))
+    let authority = Authority { id, origin, certificates: text.into_bytes().into(), revoked };
+    Ok(Some((authority, unread.into_iter().chain(rootless).collect())))
 }
 
 /// The revocation lists. If there is any list, TLS libraries accept no certificate whose CA has

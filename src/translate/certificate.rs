@@ -12,7 +12,8 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::oid_registry::OID_PKIX_ACCESS_DESCRIPTOR_OCSP;
 use x509_parser::prelude::{FromDer as _, GeneralName, ParsedExtension, X509Certificate};
 
-use super::pem::tidy;
+use super::pem::{tidy, unread};
+use super::value::excerpt;
 use super::{host, key};
 use ingressd_model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName, Validity};
 use ingressd_objects::{Stored, Version};
@@ -37,6 +38,8 @@ const MOST_CERTIFICATES: usize = 10;
 pub struct Checked {
     pub certificate: Arc<Certificate>,
     names: Vec<String>,
+    /// Why some clients may refuse it; one clause each.
+    pub doubts: Vec<String>,
 }
 
 impl Checked {
@@ -95,12 +98,20 @@ pub fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Er
     CertificateDer::pem_slice_iter(&tidy(text)).map(|certificate| certificate.map(whole)).collect()
 }
 
+/// What of certificates in PEM under a key of a Secret is not read.
+pub fn doubt_of(key: &str, text: &[u8]) -> Option<String> {
+    let label = unread(&tidy(text))?;
+    let label = excerpt(&label);
+    Some(format!("{key} has a block {label}, which is not read; remove it, or write certificates as CERTIFICATE"))
+}
+
 /// Checks a Secret. Text outside of its PEM blocks is dropped.
 pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
     let chain = value(CHAIN).ok_or("it has no tls.crt")?;
     let private = value(KEY).ok_or("it has no tls.key")?;
+    let unread = doubt_of(CHAIN, chain);
     let chain = certificates(chain).map_err(|_| "tls.crt is not PEM")?;
     let private = PrivateKeyDer::from_pem_slice(&tidy(private))
         .map_err(|_| "tls.key holds no private key, or an encrypted one")?;
@@ -118,6 +129,11 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let parsed = parsed.collect::<Result<Vec<_>, _>>()?;
     let leaf = parsed.first().ok_or("tls.crt holds no certificate")?;
     let names = names(leaf);
+    let has_alternative = leaf.subject_alternative_name().is_ok_and(|names| names.is_some());
+    let unnamed = (!has_alternative).then(|| {
+        "it names its hosts only as its common name, which browsers do not read; request one with alternative names"
+            .to_owned()
+    });
     let validity = leaf.validity();
     let validity = Validity { begins: validity.not_before.timestamp(), ends: validity.not_after.timestamp() };
     let responder = responder(leaf);
@@ -146,7 +162,7 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
         responder,
         has_issuer,
     };
-    Ok(Checked { certificate: Arc::new(certificate), names })
+    Ok(Checked { certificate: Arc::new(certificate), names, doubts: unread.into_iter().chain(unnamed).collect() })
 }
 
 /// The alternative names; or the common name when there are none, as in old certificates.

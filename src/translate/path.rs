@@ -185,9 +185,11 @@ fn rewrite(
         (Dialect::Specification, _) => RewritePattern::Whole,
     };
     // nginx before 1.30.2 reserves too little memory for them (CVE-2026-9256).
-    if target.is_url() && target.captures().len() > 1 && expression::captures_twice(path.as_str()) {
+    let is_encoded = target.is_url() || !target.query().is_empty();
+    if is_encoded && target.captures().len() > 1 && expression::captures_twice(path.as_str()) {
         return Err(Refused::because(
-            "it redirects to a URL with several groups that may capture the same part of the path; use one of them",
+            "its target is a URL or has a query, with several groups that may capture the same part of the path; use \
+             one of them",
         ));
     }
     Ok(Some(Rewrite { pattern, target: target.clone() }))

@@ -19,6 +19,14 @@ pub fn tidy(text: &[u8]) -> Vec<u8> {
     tidied.into_bytes()
 }
 
+/// What a text of certificates has besides these and is not read; parameters of keys hold none.
+pub fn unread(tidied: &[u8]) -> Option<String> {
+    const READ: [&str; 3] = ["CERTIFICATE", "DH PARAMETERS", "EC PARAMETERS"];
+    let text = String::from_utf8_lossy(tidied);
+    let mut labels = text.lines().filter_map(|line| line.strip_prefix(BEGIN)?.strip_suffix(DASHES));
+    labels.find(|label| !READ.contains(label)).map(str::to_owned)
+}
+
 /// Appends a line, with line ends around each boundary in it.
 fn boundaries(mut line: &str, tidied: &mut String) {
     while let Some((at, boundary)) = [BEGIN, END].into_iter().filter_map(|mark| Some((line.find(mark)?, mark))).min() {
@@ -58,6 +66,8 @@ mod tests {
         assert_eq!(lines(glued.as_bytes()), block.repeat(2));
         let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
         assert_eq!(lines(key.as_bytes()), key);
+        assert_eq!(unread(&tidy([block, key].concat().as_bytes())).as_deref(), Some("PRIVATE KEY"));
+        assert_eq!(unread(&tidy(block.as_bytes())), None);
         assert_eq!(lines(b"-----BEGIN \xff\n"), "-----BEGIN \u{fffd}\n", "no boundary");
     }
 }

@@ -137,7 +137,7 @@ pub struct Reading {
     /// The protocol of backends; `None` follows the Service's `appProtocol`, then HTTP.
     pub protocol: Option<Protocol>,
     /// The redirect of all requests, instead of a backend.
-    pub redirect: Option<(u16, RedirectUrl)>,
+    pub redirect: Option<(u16, RewriteTarget)>,
     /// How an endpoint is selected; `None` leaves it to nginx's usual way.
     pub balance: Option<Arc<Balance>>,
     /// The session cookie; its `path` is set when the object sets it.
@@ -173,6 +173,15 @@ pub struct Reading {
     pub refused: bool,
     /// The findings about the values.
     pub findings: Vec<Finding>,
+}
+
+impl Reading {
+    /// Whether any of its texts holds groups of the path.
+    pub fn has_captures(&self) -> bool {
+        let redirect = self.redirect.as_ref().map(|(_, location)| location);
+        let texts = self.behaviour.texts().chain(&self.rewrite_target).chain(redirect);
+        texts.into_iter().any(RewriteTarget::has_captures)
+    }
 }
 
 /// The administrator's settings for routes that no object defines.

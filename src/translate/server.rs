@@ -189,7 +189,7 @@ impl<'a> Servers<'a> {
             self.findings.push(Finding::new(Reason::HostRuleConflict, root.origin.clone(), note));
             return;
         }
-        let action = Action::Redirect { status: 302, location: root.target.clone() };
+        let action = Action::Redirect { status: 302, location: (&root.target).into() };
         let row = &catalogue::ABSOLUTE_REDIRECT;
         // A relative redirect stays on the same host, whatever is in front of nginx.
         let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };

@@ -9,7 +9,7 @@ use super::path::PathType;
 use super::rule::{Backend, Rule, RulePath};
 use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Behaviour, Field, HostName, ObjectId, Origin, RewriteTarget, ServerName};
+use ingressd_model::{Behaviour, Field, HostName, ObjectId, Origin, ServerName};
 use ingressd_objects::{Ingress, IngressPath, IngressRule, Stored};
 
 /// An Ingress of our classes.
@@ -149,9 +149,12 @@ impl<'a> Subject<'a> {
             let note = format!("{:?} is not one of Exact, Prefix, ImplementationSpecific", entry.path_type);
             return Some(("pathType", Reason::InvalidPath, note));
         };
-        let captures = self.reading.rewrite_target.as_ref().is_some_and(RewriteTarget::has_captures);
-        if captures && self.rule.dialect == Dialect::Specification && !self.is_regex(kind) {
-            let note = "rewrite-target refers to captures, but this path is not a regular expression; \
+        let has_groups = match self.rule.dialect {
+            Dialect::Specification => self.is_regex(kind),
+            Dialect::IngressNginx => self.reading.use_regex || self.reading.rewrite_target.is_some(),
+        };
+        if self.reading.has_captures() && !has_groups {
+            let note = "an annotation refers to captures such as $1, but this path is not a regular expression; \
                 set use-regex and the type ImplementationSpecific";
             return Some(("path", Reason::RefusedValue, note.to_owned()));
         }

@@ -214,6 +214,11 @@ impl<'a> Tls<'a> {
             Ok(checked) => {
                 let now = self.options.now;
                 self.findings.extend(told_of_validity(name, checked.certificate.validity, now, origin));
+                let doubts = checked.doubts.iter().map(|doubt| {
+                    let note = format!("the certificate in Secret {name:?} is served, but {doubt}");
+                    Finding::new(Reason::DoubtfulCertificate, origin.clone(), note)
+                });
+                self.findings.extend(doubts);
                 self.due = [self.due, checked.certificate.validity.changes(now)].into_iter().flatten().min();
                 Some(checked)
             }

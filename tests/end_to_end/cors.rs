@@ -49,14 +49,26 @@ fn preflights_are_answered_without_the_backend() {
     rig::run(async |rig| {
         rig.manifests.write(
             "cors.yaml",
-            &[open("api")
-                .annotation("cors-allow-origin", "https://app.example.com")
-                .annotation("cors-allow-methods", "GET, PUT")
-                .annotation("cors-allow-headers", "X-One, X-Two")
-                .annotation("cors-max-age", "600")
-                .build()],
+            &[
+                open("api")
+                    .annotation("cors-allow-origin", "https://app.example.com")
+                    .annotation("cors-allow-methods", "GET, PUT")
+                    .annotation("cors-allow-headers", "X-One, X-Two")
+                    .annotation("cors-max-age", "600")
+                    .build(),
+                open("stars")
+                    .annotation("cors-allow-origin", "https://app.example.com,")
+                    .annotation("cors-allow-methods", "*")
+                    .annotation("cors-allow-headers", "Authorization, *")
+                    .annotation("cors-expose-headers", "*, X-CustomResponseHeader")
+                    .build(),
+            ],
         );
         rig.start().await;
+        let reply = get("http://stars.test/").header("Origin", "https://app.example.com").send().await;
+        assert_eq!(reply.header("access-control-expose-headers"), Some("*, X-CustomResponseHeader"));
+        assert_eq!(reply.header("access-control-allow-methods"), Some("GET, PUT, POST, DELETE, PATCH, OPTIONS"));
+        assert!(reply.header("access-control-allow-headers").is_some_and(|list| list.starts_with("DNT,Keep-Alive,")));
         let preflight = Request::new(Method::OPTIONS, "http://api.test/")
             .header("Origin", "https://app.example.com")
             .header("Access-Control-Request-Method", "PUT");

@@ -32,10 +32,27 @@ fn headers_of_config_maps_reach_clients_and_backends() {
             // These locations have headers of their own.
             host("cors", "nginx").annotation("enable-cors", "true").build(),
             host("mesh", "nginx").annotation("upstream-vhost", "internal.test").build(),
+            // What asks for the service is a request of its own, of another upstream.
+            host("asking", "nginx").annotation("auth-url", "http://web.default.svc.cluster.local/").build(),
         ];
-        let answers = [("X-Frame-Options", "DENY"), ("X-Asked", "$host"), ("Server", "mine"), ("X-Bad", "a\nb")];
+        let answers = [
+            ("X-Frame-Options", "DENY"),
+            ("X-Asked", "$host"),
+            ("Server", "mine"),
+            ("X-Bad", "a\nb"),
+            ("X-Id", "$req_id"),
+        ];
         rig.manifests.write("answers.yaml", &[headers("answers", &answers)]);
-        let requests = [("X-Site", "edge"), ("X-Real-IP", "forged"), ("X-Told", "$http_x_given")];
+        let requests = [
+            ("X-Site", "edge"),
+            ("X-Real-IP", "forged"),
+            ("X-Told", "$http_x_given"),
+            ("X-Request-Start", "t=${msec}"),
+            ("X-Ingress-Name", "$namespace/$ingress_name/$service_name"),
+            ("X-SSL-Protocol", "$ssl_protocol"),
+            ("X-Secret", "$http_cookie"),
+            ("X-Upstream", "$proxy_upstream_name $req_id"),
+        ];
         rig.manifests.write("requests.yaml", &[headers("requests", &requests)]);
         let data = [
             ("add-headers", "default/answers"),
@@ -44,11 +61,12 @@ fn headers_of_config_maps_reach_clients_and_backends() {
             ("proxy-add-original-uri-header", "true"),
         ];
         start(rig, &objects, &data).await;
-        for name in ["plain", "own", "cors", "mesh"] {
+        for name in ["plain", "own", "cors", "mesh", "asking"] {
             let url = format!(
                 "http://{name}.test/a?header=X-Powered-By:php&header=X-Frame-Options:ALLOW&header=Set-Cookie:a%3Db"
             );
-            let reply = get(&url).header("Origin", "http://other.test").header("X-Given", "yes").send().await;
+            let reply = get(&url).header("Origin", "http://other.test").header("X-Given", "yes");
+            let reply = reply.header("X-Request-ID", "7").send().await;
             assert_eq!((reply.status, reply.header("x-powered-by")), (200, None), "{name}");
             assert_eq!(
                 (reply.header("x-frame-options"), reply.header("set-cookie")),
@@ -60,6 +78,12 @@ fn headers_of_config_maps_reach_clients_and_backends() {
             let echo = reply.echo();
             assert_eq!((echo.header("x-site"), echo.header("x-told")), (Some("edge"), Some("yes")), "{name}");
             assert_eq!(echo.header("x-real-ip"), Some("127.0.0.1"), "{name}");
+            let start = echo.header("x-request-start").and_then(|start| start.strip_prefix("t=")?.parse::<f64>().ok());
+            assert!(start.is_some_and(|start| start > 1e9), "{name}");
+            assert_eq!(echo.header("x-ingress-name"), Some(&*format!("default/{name}/web")), "{name}");
+            assert_eq!((echo.header("x-secret"), echo.header("x-ssl-protocol")), (None, None), "{name}");
+            assert_eq!(echo.header("x-upstream"), Some("default-web-80 7"), "{name}");
+            assert_eq!(reply.header("x-id"), Some("7"), "{name}");
             assert!(echo.header("x-original-uri").is_some_and(|uri| uri.starts_with("/a?header=")), "{name}");
         }
         // The ConfigMap that names them does not change.

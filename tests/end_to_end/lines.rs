@@ -24,7 +24,17 @@ const VARIABLES: [&str; 7] =
 /// A path whose decoded form holds lines of its own.
 const FORGED: &str = "/api/x%0d%0aX-Forged:%20yes%0d%0aA:%20b%1b/y?q=%0d%0aX-Forged:%20yes";
 /// The keys of annotations with which such a path is refused.
-const REFUSED: [&str; 4] = ["enable-rewrite-log", "rewrite-target", "upstream-vhost", "x-forwarded-prefix"];
+const REFUSED: [&str; 9] = [
+    "enable-rewrite-log",
+    "permanent-redirect",
+    "proxy-cookie-path",
+    "proxy-redirect-from",
+    "proxy-redirect-to",
+    "rewrite-target",
+    "temporal-redirect",
+    "upstream-vhost",
+    "x-forwarded-prefix",
+];
 
 /// A backend that reports the first bytes of each connection.
 async fn serve(listener: TcpListener, seen: UnboundedSender<String>) {
@@ -79,8 +89,8 @@ impl Case {
 
 /// Whether values are more than words, numbers and addresses.
 fn is_text(form: &Form) -> bool {
-    use Form::{List, NotJudged, Partly, Some, Text, WordOrList};
-    matches!(form, Text(_) | List(_) | WordOrList(..) | Some(_) | Partly(..) | NotJudged(_))
+    use Form::{List, NotJudged, Partly, Some, Text};
+    matches!(form, Text(_) | List(_) | Some(_) | Partly(..) | NotJudged(_))
 }
 
 /// All rows of the table of annotations: with what is accepted, and with each variable in each
@@ -93,7 +103,7 @@ fn annotations() -> Vec<Case> {
         let good: Vec<_> = good.collect();
         let mut values: BTreeSet<String> = good.iter().map(ToString::to_string).collect();
         for variable in VARIABLES.into_iter().filter(|_| is_text(&row.form)) {
-            let texts = ["", "/", "https://new.test", "https://new.test/"];
+            let texts = ["", "/", "/api ", "/x?y=", "https://new.test", "https://new.test/"];
             values.extend(texts.iter().chain(good.first()).map(|text| format!("{text}{variable}")));
         }
         let case = |value| Case { key: row.key.to_owned(), value, beside: row.beside.to_vec() };

@@ -1,6 +1,7 @@
 //! Redirects.
 use rig::client::get;
 use rig::manifests::{Ingress, ingress, tls_secret};
+use rig::status::notes;
 
 fn secured(name: &str, class: &str) -> Ingress {
     let host = format!("{name}.test");
@@ -60,6 +61,51 @@ fn annotations_send_elsewhere() {
             let reply = get(&format!("http://{host}.test/any")).send().await;
             assert_eq!((reply.status, reply.header("location")), (status, Some(target)), "{host}");
         }
+    });
+}
+
+#[test]
+fn a_redirect_takes_over_groups_and_variables() {
+    rig::run(async |rig| {
+        let moved = |name: &str, target: &str| {
+            let host = format!("{name}.test");
+            let moved = ingress(name).class("nginx").path(&host, "ImplementationSpecific", "/(old|older)(/.*)?", "web");
+            // This asks tables with expressions of their own before.
+            let moved = moved.annotation("enable-cors", "true").annotation("force-ssl-redirect", "true");
+            moved.tls(&[&host], "certificate").annotation("use-regex", "true").annotation("permanent-redirect", target)
+        };
+        let plain = |name: &str, target: &str| {
+            ingress(name).class("nginx").host(&format!("{name}.test"), "web").annotation("temporal-redirect", target)
+        };
+        rig.manifests.write(
+            "moved.yaml",
+            &[
+                tls_secret("certificate", &["*.test"]),
+                moved("group", "https://new.example/$1/x$2?from=$host").build(),
+                moved("path", "/new/$1").build(),
+                // What follows the slash could be another host.
+                moved("slashes", "/$2").build(),
+                plain("whole", "https://new.example$request_uri").build(),
+                plain("own", "$scheme://$host/moved$uri").build(),
+                plain("literal", "https://new.example/$1").build(),
+            ],
+        );
+        rig.start().await;
+        for (url, location) in [
+            ("https://group.test/older/a%20b", "https://new.example/older/x/a b?from=group.test"),
+            ("https://group.test/old", "https://new.example/old/x?from=group.test"),
+            ("https://path.test/old/a", "https://path.test/new/old"),
+            ("https://slashes.test/old/evil.test", "https://slashes.test//evil.test"),
+            ("http://whole.test/a?b=%20", "https://new.example/a?b=%20"),
+            ("http://own.test/a", "http://own.test/moved/a"),
+        ] {
+            let reply = get(url).header("Origin", "https://other.test").send().await;
+            assert_eq!(reply.header("location"), Some(location), "{url}");
+        }
+        // Its path is no expression, so there is no group.
+        assert_eq!(get("http://literal.test/a").send().await.status, 404);
+        let status = rig.daemon.status().await.unwrap();
+        assert!(notes(&status, "Ingress literal", "RefusedValue")[0].contains("set use-regex"), "{status}");
     });
 }
 

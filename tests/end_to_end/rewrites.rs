@@ -27,6 +27,8 @@ fn the_backend_sees_the_target() {
                 rewrite("nginx", "fixed.test", "/old", "/new"),
                 logged,
                 rewrite("ingressd", "spec.test", "/v1(/|$)(.*)", "/$2"),
+                rewrite("nginx", "query.test", "/user/(.*)", "/users?id=$1&of=$host"),
+                rewrite("nginx", "last.test", "/user/(.*)", "/users?id=$1?"),
             ],
         );
         // nginx writes down what it rewrites at this level.
@@ -40,6 +42,8 @@ fn the_backend_sees_the_target() {
             ("http://fixed.test/old/deep", "/new"),
             ("http://middle.test/b/x/y/z", "/y/z/b"),
             ("http://spec.test/v1/users", "/users"),
+            ("http://query.test/user/a%20b%26?x=1", "/users?id=a%20b%26&of=query.test&x=1"),
+            ("http://last.test/user/1?x=1", "/users?id=1"),
         ] {
             assert_eq!(get(url).send().await.echo().path, seen, "{url}");
         }

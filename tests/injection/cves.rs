@@ -343,8 +343,17 @@ fn cve_2026_4342_no_path_is_in_a_comment() {
 }
 
 #[test]
-fn cve_2026_42945_a_replacement_holds_no_question_mark() {
-    skips(&[("use-regex", "true")], "rewrite-target", "/x/$1", &["/x?y=$1", "/x$1?"]);
+fn cve_2026_42945_a_rewrite_with_a_query_is_the_last_of_its_kind() {
+    let vhost = [("rewrite-target", "/x?y=$1"), ("upstream-vhost", "$1.test"), ("proxy-cookie-path", "/ /$1")];
+    let prefix = [("rewrite-target", "/x?y=$1"), ("x-forwarded-prefix", "/$1"), ("proxy-redirect-from", "/")];
+    let redirect = [("proxy-redirect-to", "/$1/")];
+    for annotations in [&vhost[..], &[&prefix[..], &redirect].concat()] {
+        let text = served(&[shop(annotations, "/(.*)", "ImplementationSpecific")]).server("shop.test").unwrap();
+        let (before, behind) = text.split_once("\"/x?y=$1\" break;").expect("the rewrite is there");
+        let rest = behind.split("location").next().unwrap_or_default();
+        let is_of_kind = |line: &str| ["set ", "if ", "rewrite ", "return "].iter().any(|name| line.starts_with(name));
+        assert!(before.contains("set $") && !rest.lines().map(str::trim).any(is_of_kind), "{text}");
+    }
 }
 
 #[test]
@@ -353,7 +362,11 @@ fn cve_2026_9256_groups_within_groups_are_not_encoded_twice() {
     let mut object = shop(&[("use-regex", "true"), ("rewrite-target", "/x/$1$2")], "/((.*))", "ImplementationSpecific");
     let text = served(&[object.clone()]).server("shop.test").unwrap();
     assert!(text.contains("\"/x/$1$2\" break;"), "{text}");
-    skips(&[("use-regex", "true")], "rewrite-target", "/x/$1", &["/x?$1$2"]);
+    for (path, target, is_served) in [("/((.*))", "/x?$1$2", false), ("/(.*)/(.*)", "/x?$1$2", true)] {
+        let query = shop(&[("use-regex", "true"), ("rewrite-target", target)], path, "ImplementationSpecific");
+        let text = served(&[query]).server("shop.test").unwrap_or_default();
+        assert_eq!(text.contains(target), is_served, "{path}: {text}");
+    }
     for (path, target, is_served) in [
         ("/((.*))", "https://a.test/$1$2", false),
         ("/((.*))", "$scheme://a.test/$1$2", false),

@@ -114,6 +114,7 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
         ("MissingSecret", "Ingress no-secret", "tls[0]", with_tls("no-secret", "none")),
         ("InvalidCertificate", "Secret garbage", "", with_tls("bad-secret", "garbage")),
         ("CertificateHostMismatch", "Ingress not-named", "tls[0]", with_tls("not-named", "other")),
+        ("DoubtfulCertificate", "Ingress doubtful", "tls[0]", with_tls("doubtful", "doubtful")),
         ("CertificateExpired", "Ingress expired", "tls[0]", with_tls("expired", "expired")),
         ("CertificateEnding", "Ingress ending", "tls[0]", with_tls("ending", "ending")),
         ("CertificateNotYetValid", "Ingress early", "tls[0]", with_tls("early", "early")),
@@ -172,6 +173,7 @@ pub async fn write_wrongs(cluster: &mut Cluster) -> Proxy {
             endpoint_slice("metadata", &["168.63.129.16"], 80),
             secret("garbage", "kubernetes.io/tls", &[("tls.crt", "garbage"), ("tls.key", "garbage")]),
             tls_secret("other", &["other.example"]),
+            doubtful("doubtful"),
             dated("expired", -2000, -1000),
             dated("ending", -80, 10),
             dated("early", 1, 90),
@@ -190,6 +192,13 @@ pub async fn write_wrongs(cluster: &mut Cluster) -> Proxy {
     };
     proxy.rules.add(|call| call.lists("ingresses"), Action::Edit(Arc::new(make_newer)));
     proxy
+}
+
+/// A certificate with its key behind it, which nobody reads there.
+fn doubtful(name: &str) -> Value {
+    let made = rcgen::generate_simple_self_signed(vec![format!("{name}.example")]).unwrap();
+    let key = made.signing_key.serialize_pem();
+    secret(name, "kubernetes.io/tls", &[("tls.crt", &(made.cert.pem() + &key)), ("tls.key", &key)])
 }
 
 /// A certificate that is valid between these days from today.

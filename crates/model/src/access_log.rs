@@ -63,6 +63,13 @@ const OTHER_NAMES: [(&str, &str); 4] = [
     ("the_real_ip", "remote_addr"),
 ];
 
+impl LogVariable {
+    /// The names of all of them, and those that ingress-nginx has for variables of nginx.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        OF_ROUTES.iter().map(|(name, _)| *name).chain(OTHER_NAMES.iter().map(|(name, _)| *name))
+    }
+}
+
 /// The default log line of a connection to a TCP or UDP service, in the order of ingress-nginx.
 pub const USUAL_LINE_OF_STREAMS: &str =
     "[$remote_addr] [$time_local] $protocol $status $bytes_sent $bytes_received $session_time";

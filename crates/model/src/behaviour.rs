@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    AccessList, AnswerHeader, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication,
-    FastCgi, Firewall, HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session, Snippet,
+    AccessList, AnswerHeader, Argument, BackendHeaders, BasicAuthentication, ClientLimits, Directive,
+    ExternalAuthentication, FastCgi, Firewall, HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget,
+    Satisfy, Session, Snippet,
 };
 
 /// All properties of a route except its path and its backend. The default changes nothing.
@@ -65,6 +66,21 @@ impl Behaviour {
             && self.strict_paths == other.strict_paths
             && self.firewall == other.firewall
             && self.basic_authentication == other.basic_authentication
+    }
+
+    /// The texts that nginx makes of a request for its backend and of the answer, but for the new
+    /// path.
+    pub fn texts(&self) -> impl Iterator<Item = &RewriteTarget> {
+        let headers = self.backend_headers.as_deref().into_iter();
+        let headers = headers.flat_map(|headers| {
+            let prefix = headers.prefix.iter().filter(|_| self.rewrite.is_some());
+            headers.host.iter().chain(prefix)
+        });
+        let arguments = self.directives.iter().flat_map(|directive| &directive.arguments);
+        headers.chain(arguments.filter_map(|argument| match argument {
+            Argument::Target(text) => Some(text),
+            _ => None,
+        }))
     }
 
     /// The long address list that is written elsewhere. It is evaluated before all other checks,
@@ -129,7 +145,7 @@ pub struct Cors {
     pub headers: Vec<HeaderName>,
     /// Whether these are ingress-nginx's default headers, which it joins without blanks.
     pub has_default_headers: bool,
-    /// `Access-Control-Expose-Headers`; a single `*` means all.
+    /// `Access-Control-Expose-Headers`; `*` among them means all.
     pub expose: Vec<HeaderName>,
     /// `Access-Control-Allow-Credentials`.
     pub credentials: bool,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::catalogue::{Module, REWRITE_LOG};
 use super::{
-    Argument, Behaviour, Directive, ErrorPages, HostName, Origin, Pattern, RedirectUrl, Split, StandIn, TargetPart,
+    Argument, Behaviour, Directive, ErrorPages, HostName, Origin, Pattern, RewriteTarget, Split, StandIn, TargetPart,
     UpstreamId, UrlPath,
 };
 
@@ -80,8 +80,8 @@ pub enum Action {
     Redirect {
         /// 300 to 308.
         status: u16,
-        /// The target.
-        location: RedirectUrl,
+        /// The target: a URL whose host is a text or that of the request, or a path.
+        location: RewriteTarget,
     },
     /// Redirect it, with 302, to the URL that the rewrite of the behaviour makes of its path; the
     /// query is added.
@@ -162,18 +162,24 @@ impl Route {
     /// end that line and begin others, have to be refused.
     pub fn tells_decoded_path(&self) -> bool {
         let is_told = |parts: &[TargetPart]| parts.iter().any(TargetPart::is_decoded);
-        let Behaviour { directives, backend_headers, rewrite, .. } = &*self.behaviour;
-        let of_request =
-            backend_headers.as_deref().filter(|_| self.action.upstream().is_some()).is_some_and(|headers| {
-                let prefix = headers.prefix.iter().filter(|_| rewrite.is_some());
-                headers.host.iter().chain(prefix).any(|target| is_told(target.parts()))
-            });
-        // In a redirect nginx encodes what it has captured, but no variable.
-        let is_variable = |part: &TargetPart| part.is_decoded() && !matches!(part, TargetPart::Capture(_));
-        let target = rewrite.as_ref().filter(|_| self.action == Action::ToRewritten).map(|rewrite| &rewrite.target);
-        let of_answer = target.is_some_and(|target| target.parts().iter().any(is_variable));
+        let Behaviour { directives, rewrite, .. } = &*self.behaviour;
+        // nginx encodes what it has captured in a redirect and in a query, but no variable.
+        let has_variable = |parts: &[TargetPart]| {
+            parts.iter().any(|part| part.is_decoded() && !matches!(part, TargetPart::Capture(_)))
+        };
+        let target = rewrite.as_ref().map(|rewrite| &rewrite.target);
+        let is_in_line = match &self.action {
+            Action::Proxy { .. } => {
+                self.behaviour.texts().any(|text| is_told(text.parts()))
+                    || target.is_some_and(|target| has_variable(target.query()))
+            }
+            Action::ToRewritten => target.is_some_and(|target| has_variable(target.parts())),
+            // Where this is not the target of a rewrite, nginx encodes nothing.
+            Action::Redirect { location, .. } => is_told(location.parts()),
+            Action::ToHost { .. } | Action::Respond { .. } | Action::Closed => false,
+        };
         let is_logged = |said: &Directive| *said.row == REWRITE_LOG && said.arguments == [Argument::Switch(true)];
-        of_request || of_answer || directives.iter().any(is_logged)
+        is_in_line || directives.iter().any(is_logged)
     }
 
     /// The route for its requests meanwhile. Sessions are those of its own upstream.

@@ -347,7 +347,7 @@ impl fmt::Display for ByteSize {
 /// A part of a rewrite target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TargetPart {
-    /// Text without `$`, `?` and control characters.
+    /// Text without `$` and control characters.
     Literal(Arc<str>),
     /// `$1` to `$9`: a capture of the expression.
     Capture(u8),
@@ -355,8 +355,8 @@ pub enum TargetPart {
     Variable(Variable),
 }
 
-/// The target of a rewrite: it begins with `/`, or is a URL to which clients are redirected,
-/// contains no `?`, and refers to captures by number.
+/// A text with groups of the path and variables, such as the target of a rewrite: that begins with
+/// `/`, or is a URL to which clients are redirected, and may have a query behind a `?`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RewriteTarget(Vec<TargetPart>);
 
@@ -365,8 +365,8 @@ impl RewriteTarget {
     pub fn new(parts: Vec<TargetPart>) -> Result<Self, Refused> {
         for part in &parts {
             match part {
-                TargetPart::Literal(text) if plain(text)?.contains(['$', '?']) => {
-                    return Err(Refused::because("it holds a $ that refers to nothing, or a ?"));
+                TargetPart::Literal(text) if plain(text)?.contains('$') => {
+                    return Err(Refused::because("it holds a $ that refers to nothing"));
                 }
                 TargetPart::Capture(0 | 10..) => return Err(Refused::because("captures are $1 to $9")),
                 _ => {}
@@ -400,6 +400,17 @@ impl RewriteTarget {
         }
     }
 
+    /// Whether it differs between requests.
+    pub fn is_dynamic(&self) -> bool {
+        self.0.iter().any(|part| !matches!(part, TargetPart::Literal(_)))
+    }
+
+    /// The parts behind the first `?`; it has a query where there are any.
+    pub fn query(&self) -> &[TargetPart] {
+        let begins = |part: &TargetPart| matches!(part, TargetPart::Literal(text) if text.contains('?'));
+        self.0.iter().position(begins).map_or(&[], |first| &self.0[first..])
+    }
+
     /// Whether it refers to a capture.
     pub fn has_captures(&self) -> bool {
         !self.captures().is_empty()
@@ -409,6 +420,18 @@ impl RewriteTarget {
     pub fn captures(&self) -> BTreeSet<u8> {
         let capture = |part: &TargetPart| if let TargetPart::Capture(number) = part { Some(*number) } else { None };
         self.0.iter().filter_map(capture).collect()
+    }
+}
+
+impl fmt::Display for RewriteTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| write!(formatter, "{part}"))
+    }
+}
+
+impl From<&RedirectUrl> for RewriteTarget {
+    fn from(url: &RedirectUrl) -> Self {
+        RewriteTarget(vec![TargetPart::Literal(url.text())])
     }
 }
 

@@ -23,7 +23,31 @@ impl VariableClass {
         let family = || FAMILIES.iter().find(|(start, _)| is_in(start)).map(|(_, class)| *class);
         known.ok().map(|index| VARIABLES[index].1).or_else(family)
     }
+
+    /// Whether a variable holds what only the partner of a client may learn.
+    pub fn is_secret(name: &str) -> bool {
+        SECRETS.contains(&name)
+    }
+
+    /// The names of all variables that texts may hold and that are no secret, and of families as
+    /// `http_NAME`.
+    pub fn told() -> impl Iterator<Item = String> {
+        let names = VARIABLES.iter().map(|(name, _)| *name).filter(|name| !Self::is_secret(name));
+        names.map(str::to_owned).chain(FAMILIES.iter().map(|(start, _)| format!("{start}NAME")))
+    }
 }
+
+/// Variables with passwords, tokens and what else is between a client and one of its partners;
+/// sorted.
+const SECRETS: [&str; 7] = [
+    "http_authorization",
+    "http_cookie",
+    "http_proxy_authorization",
+    "request_body",
+    "sent_http_set_cookie",
+    "ssl_session_id",
+    "upstream_http_set_cookie",
+];
 
 /// All variables, sorted.
 const VARIABLES: &[(&str, VariableClass)] = &[
@@ -150,5 +174,7 @@ mod tests {
         ] {
             assert_eq!(VariableClass::of(name), class, "{name}");
         }
+        assert!(SECRETS.is_sorted() && SECRETS.iter().all(|name| VariableClass::of(name).is_some()));
+        assert!(VariableClass::told().all(|name| VariableClass::of(&name).is_some()));
     }
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::iter;
 
 use super::{
-    AuthenticationPolicy, BackendHeaders, Balance, Behaviour, FastCgi, MirrorPolicy, RewriteTarget, Snippet,
-    SnippetPart, TargetPart, Template, TemplatePart,
+    AuthenticationPolicy, Balance, Behaviour, FastCgi, MirrorPolicy, RewriteTarget, Snippet, SnippetPart, TargetPart,
+    Template, TemplatePart,
 };
 
 /// The prefixes of names whose rest the author of a text chooses.
@@ -56,15 +56,10 @@ impl Variables {
 
     /// Adds those in the behaviour of an object's routes.
     pub fn of_behaviour(&mut self, behaviour: &Behaviour) {
-        let headers = behaviour.backend_headers.as_deref();
-        headers.into_iter().for_each(|headers| self.of_headers(headers));
+        behaviour.texts().for_each(|text| self.of_target(text));
         behaviour.fastcgi.as_deref().into_iter().for_each(|told| self.of_fastcgi(told));
         behaviour.snippets.iter().for_each(|snippet| self.of_snippet(snippet));
         behaviour.rewrite.iter().for_each(|rewrite| self.of_target(&rewrite.target));
-    }
-
-    fn of_headers(&mut self, headers: &BackendHeaders) {
-        headers.host.iter().chain(&headers.prefix).for_each(|target| self.of_target(target));
     }
 
     fn of_fastcgi(&mut self, told: &FastCgi) {

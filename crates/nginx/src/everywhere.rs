@@ -5,8 +5,10 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ingressd_model::catalogue::{Module, Version};
 use ingressd_model::{
-    ByteSize, Cidr, DhParameters, HeaderName, HeaderValue, LogLine, Pattern, Refused, Text, TicketKey, UrlPath,
+    ByteSize, Cidr, DhParameters, HeaderName, HeaderValue, LogLine, LogPart, LogVariable, Pattern, Refused, Text,
+    TicketKey, UrlPath,
 };
 
 /// What holds for all hosts of the cluster.
@@ -130,6 +132,29 @@ impl Everywhere {
         self.answer_headers.iter().chain(&self.request_headers).flat_map(|header| header.value.decoded())
     }
 
+    /// Whether a header contains this property of the route.
+    pub fn tells(&self, wanted: LogVariable) -> bool {
+        self.answer_headers.iter().chain(&self.request_headers).any(|header| header.value.tells(wanted))
+    }
+
+    /// Whether a header contains any property of the route.
+    pub fn tells_route(&self) -> bool {
+        let mut parts = self.answer_headers.iter().chain(&self.request_headers).flat_map(|header| header.value.parts());
+        parts.any(|part| matches!(part, LogPart::Route(_)))
+    }
+
+    /// Puts dashes in the place of variables that an nginx lacks, and returns the names of these
+    /// with their headers.
+    pub fn fit(&mut self, has: impl Fn(Option<Module>, Version) -> bool) -> Vec<(HeaderName, Arc<str>)> {
+        let mut all = Vec::new();
+        for header in self.answer_headers.iter_mut().chain(&mut self.request_headers) {
+            let (fitted, missing) = header.value.fit(&has);
+            header.value = fitted;
+            all.extend(missing.into_iter().map(|name| (header.name.clone(), name)));
+        }
+        all
+    }
+
     /// Whether a header contains what nginx has decoded of the path.
     pub fn tells_decoded_path(&self) -> bool {
         self.decoded().any(|name| ["document_uri", "request_filename", "uri"].contains(&name))
@@ -201,7 +226,7 @@ pub struct StapleSource {
     pub path: Arc<str>,
 }
 
-/// A header with its value: text, and variables that contain nothing but what the client sent.
+/// A header with its value: text, and variables that are no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetHeader {
     /// Its name: letters, digits, `-` and `_`.

@@ -6,6 +6,7 @@ use super::compared::NOTHING;
 use super::keys::{Effect, Headers, KEYS, Key};
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::{Compared, OnError, Row, asks, asks_for_nothing};
+use ingressd_model::{LogVariable, VariableClass};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
 With this page you can look up what ingressd does with each key of the ConfigMap of ingress-nginx.\n\
@@ -29,11 +30,24 @@ Directives that are set in every server, such as `keep-alive`, have the values o
 server of the port until nginx knows the host of a request.\n\n\
 | key | about | effect |\n| --- | --- | --- |\n";
 
+const VARIABLES: &str = "\n## Variables in headers\n\n\
+The headers of the ConfigMaps that `proxy-set-headers`, `custom-headers` and `add-headers` name, and\n\
+those of the settings `headers.requests` and `headers.answers`, may hold the variables below. For\n\
+`NAME` write a name in small letters, with `_` for `-`. Variables with passwords, all cookies or a\n\
+body are not among them. A variable that this nginx does not have is `-`, with a finding. Some, such\n\
+as `$uri` and `$remote_user`, hold what nginx has decoded: where that has a control character, they\n\
+are empty, and with the path in a header such requests get 400.\n\n";
+
 /// The page.
 pub fn document() -> String {
     let mut text = INTRODUCTION.to_owned();
     for key in KEYS {
         let _ = writeln!(text, "| `{}` | {} | {} |", key.name, key.scope().about(), words(key));
+    }
+    text.push_str(VARIABLES);
+    let named = LogVariable::names().map(str::to_owned).chain(VariableClass::told());
+    for name in named {
+        let _ = writeln!(text, "- `${name}`");
     }
     text
 }

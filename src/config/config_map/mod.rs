@@ -22,8 +22,9 @@ use std::sync::Arc;
 use self::keys::{Change, Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
+use super::value::Form;
 use crate::translate::annotation::asks;
-use crate::translate::value::{address_list, boolean, excerpt};
+use crate::translate::value::{address_list, boolean, empty_entry, excerpt};
 use crate::translate::{DefaultValue, SnippetKind, judge_default};
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
 use ingressd_model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
@@ -272,6 +273,9 @@ impl Layer<'_> {
         let at = WrittenAt::Object(origin.clone());
         let value = config::Value::new(Some(&at.to_string()), value);
         (row.set)(&mut settings, &value).map_err(|why| Refused(why.into()))?;
+        if let Some(note) = empty_entry(&written).filter(|_| matches!(row.form, Form::List)) {
+            self.find(Reason::InvalidValue, origin.clone(), note);
+        }
         settings.written.add(row, &value, at);
         self.settings = settings;
         Ok(())

@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::keys::{Effect, find};
 use crate::config::settings::Settings;
-use crate::translate::value::{address_list, boolean, integer};
+use crate::translate::value::{address_list, boolean, entries, integer};
 use ingressd_model::Refused;
 use ingressd_model::language::syntax;
 use ingressd_nginx::{HostBlock, HostLine, OtherSites};
@@ -275,8 +275,8 @@ fn seconds_of(text: &str) -> Option<u64> {
 /// Clients and their networks, as they are written.
 fn addresses(value: &str) -> Result<Option<Requirement>, Refused> {
     address_list(value)?;
-    let all = value.split(',').map(str::trim).filter(|one| !one.is_empty());
-    Ok(Some(Requirement::Each(all.map(str::to_owned).collect())))
+    let all = entries(value)?.into_iter().map(str::to_owned);
+    Ok(Some(Requirement::Each(all.collect())))
 }
 
 fn switch(value: &str) -> Result<Option<Requirement>, Refused> {

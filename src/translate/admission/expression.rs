@@ -41,7 +41,11 @@ fn matches(it: &str, pattern: &str) -> String {
 /// that.
 pub fn form(form: &Form, it: &str, abilities: Abilities) -> Option<String> {
     let trimmed = format!("{it}.trim()");
-    let every = |shape| format!("{it}.split(',').all(x, {})", fits(shape, "x"));
+    // Empty entries are left out, and one has to be left.
+    let every = |fits: String| {
+        let has_entry = matches(it, "[^,\\x09-\\x0d\\x{85}\\pZ]");
+        format!("{has_entry} && {it}.split(',').all(x, x.trim() == '' || {fits})")
+    };
     Some(match form {
         Form::Boolean => format!("{trimmed} in {}", list(BOOLEANS)),
         Form::Word(words) => format!("{trimmed} in {}", list(words.iter().copied())),
@@ -57,11 +61,10 @@ pub fn form(form: &Form, it: &str, abilities: Abilities) -> Option<String> {
             format!("{is_number} && {}", within(&number, *least, *most))
         }
         Form::Size { least, most } => size(&trimmed, *least, *most),
-        Form::Addresses if abilities.networks => format!("{it}.split(',').all(x, {})", network("x.trim()")),
+        Form::Addresses if abilities.networks => every(network("x.trim()")),
         Form::Addresses => matches(it, &format!("^(?:[0-9a-fA-F:./,]|{BLANK})+$")),
         Form::Text(shape) => fits(shape, it),
-        Form::List(shape) => every(shape),
-        Form::WordOrList(word, shape) => format!("{trimmed} == {} || {}", text(word), every(shape)),
+        Form::List(shape) => every(fits(shape, "x")),
         Form::Some(shape) => format!("{it}.split(',').exists(x, {})", fits(shape, "x")),
         Form::Partly(inner, _) => return self::form(inner, it, abilities),
         Form::NotJudged(_) => return None,

@@ -64,11 +64,11 @@ pub struct HttpsDraft {
 #[derive(Debug, Default)]
 pub struct RedirectDraft {
     /// The permanent target.
-    pub permanent: Option<RedirectUrl>,
+    pub permanent: Option<RewriteTarget>,
     /// The status of the permanent redirect.
     pub permanent_status: Option<u16>,
     /// The temporary target, which takes precedence.
-    pub temporal: Option<RedirectUrl>,
+    pub temporal: Option<RewriteTarget>,
     /// The status of the temporary redirect.
     pub temporal_status: Option<u16>,
 }
@@ -311,9 +311,9 @@ pub struct FirewallDraft {
 #[derive(Debug, Default)]
 pub struct RedirectsDraft {
     /// The prefix to replace, with its field; `None` inside means that redirects stay unchanged.
-    pub from: Option<(Option<Text>, Origin)>,
+    pub from: Option<(Option<RewriteTarget>, Origin)>,
     /// The replacement.
-    pub to: Option<Option<Text>>,
+    pub to: Option<Option<RewriteTarget>>,
 }
 
 /// All values read so far.

@@ -6,7 +6,7 @@ use super::draft::{Context, Draft, Entry};
 use super::row::{Compared, Effect, OnError, Row, Scope, Trust, asks};
 use super::snippets::{self, ImpliedAnnotation};
 use super::table::Table;
-use super::value::excerpt;
+use super::value::{empty_entry, excerpt};
 use crate::translate::{DefaultValue, Dialect, HostOptions, Options, Reading, bounds};
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
 use ingressd_model::{Field, Origin, Refused};
@@ -188,8 +188,12 @@ pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>,
             Ok(())
         }
     };
-    if let Err(refused) = done {
-        bad_value(row, entry, &refused, draft);
+    match done {
+        Err(refused) => bad_value(row, entry, &refused, draft),
+        Ok(()) => {
+            let note = empty_entry(entry.value).filter(|_| row.form.is_list());
+            note.into_iter().for_each(|note| draft.find(Reason::InvalidValue, entry.origin(), note));
+        }
     }
 }
 

@@ -324,6 +324,7 @@ pub fn argument_words(directive: &Directive) -> String {
         Argument::Switch(false) => "off".to_owned(),
         Argument::Ciphers(ciphers) => ciphers.to_string(),
         Argument::Text(text) => text.to_string(),
+        Argument::Target(text) => text.to_string(),
     };
     joined(" ", directive.arguments.iter().map(argument))
 }

@@ -76,7 +76,6 @@ const IMPOSSIBLE: &[Impossible] = &[
     ("CVE-2025-15566 with answers", &[("custom-headers", "default/bad-answer-headers")], End::Closed),
     ("CVE-2026-1580", &[("auth-url", "http://a"), ("auth-method", "GET; }")], End::Closed),
     ("CVE-2026-3288", &[("rewrite-target", "/\"; root /; #")], End::Skipped),
-    ("CVE-2026-42945", &[("rewrite-target", "/$1?x")], End::Skipped),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-always-set-cookie", "yes")], End::Closed),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-cache-duration", "200 5m;")], End::Closed),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-request-redirect", "/a;b")], End::Closed),
@@ -289,6 +288,25 @@ fn an_object_that_is_trusted_less_than_a_row_needs_is_refused_by_it() {
     }
     let needs = |trust| ANNOTATIONS.rows().any(|row| row.is_served() && row.trust == trust);
     assert!(needs(Trust::Low) && needs(Trust::Medium) && !needs(Trust::Critical));
+}
+
+#[test]
+fn empty_entries_of_lists_are_left_out_and_told() {
+    let lists = ANNOTATIONS.rows().filter(|row| row.is_served() && row.form.is_list());
+    assert!(lists.clone().count() > 8);
+    for row in lists {
+        let tries = row.tries().into_iter();
+        for (value, _) in tries.filter(|(_, gives)| matches!(gives, Gives::Sets(_) | Gives::Nothing)) {
+            let (plain, reading) = (tried(row, row.key, value), tried(row, row.key, &format!("{value}, ,")));
+            assert_eq!(outline(&reading), outline(&plain), "{}: {value:?}", row.key);
+            let told = reading.findings.iter().filter(|finding| finding.note.contains("an empty entry"));
+            assert_eq!((told.count(), plain.findings.len()), (1, 0), "{}: {value:?}", row.key);
+        }
+        let without = tried(row, row.key, " , ");
+        assert_eq!(without.closed, row.on_error == OnError::Close, "{}", row.key);
+        assert_eq!(without.refused, row.on_error == OnError::Refuse, "{}", row.key);
+        assert!(without.findings.iter().any(|finding| finding.note.contains("without an entry")), "{}", row.key);
+    }
 }
 
 #[test]

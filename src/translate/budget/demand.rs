@@ -48,7 +48,7 @@ impl Demand {
     /// Computes the demand of an object.
     pub fn of(subject: &Subject<'_>) -> Self {
         let (reading, behaviour) = (&subject.reading, &*subject.behaviour);
-        let mut texts = reading.redirect.as_ref().map_or(0, |(_, location)| location.as_str().len());
+        let mut texts = reading.redirect.as_ref().map_or(0, |(_, location)| cost::target_length(location.parts()));
         let target = reading.rewrite_target.as_ref();
         texts += target.map_or(0, |target| cost::target_length(target.parts()));
         let certificates = secrets(subject).count();
@@ -167,10 +167,11 @@ impl Demand {
 
 fn variables(subject: &Subject<'_>) -> Variables {
     let mut variables = Variables::default();
-    let Reading { rewrite_target, balance, host, authentication, mirror, .. } = &*subject.reading;
+    let Reading { rewrite_target, redirect, balance, host, authentication, mirror, .. } = &*subject.reading;
     variables.of_behaviour(&subject.behaviour);
     host.snippets.iter().for_each(|snippet| variables.of_snippet(snippet));
-    rewrite_target.iter().for_each(|target| variables.of_target(target));
+    let redirect = redirect.iter().map(|(_, location)| location);
+    rewrite_target.iter().chain(redirect).for_each(|target| variables.of_target(target));
     balance.iter().for_each(|balance| variables.of_balance(balance));
     authentication.iter().for_each(|asked| variables.of_question(&asked.policy));
     mirror.iter().for_each(|mirror| variables.of_copy(&mirror.policy));

@@ -56,7 +56,7 @@ pub static FAMILY: Family = Family {
                     value.starts_with(['/', '@'])
                         && value[1..].bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte))
                 };
-                match redirect_url(entry.value, false) {
+                match redirect_url(entry.value) {
                     Ok(url) => draft.client.error_page = Some(url),
                     Err(refused) if is_place(entry.value.trim()) => return draft.leave_out(entry, &refused),
                     Err(refused) => return Err(refused),

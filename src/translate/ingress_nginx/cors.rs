@@ -3,10 +3,13 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Trust, built_in,
 };
 use crate::translate::bounds;
-use crate::translate::value::{HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins};
+use crate::translate::value::{
+    ALL, HEADER_NAME_OR_ALL, METHOD_OR_ALL, ORIGIN, boolean, header_names, header_names_or_all, integer, methods,
+    methods_or_all, origins,
+};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Cors, HeaderName, OriginPattern, Refused};
 
@@ -22,6 +25,7 @@ const DEFAULT_MAX_AGE: &str = "1728000";
 static METHODS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_METHODS, methods));
 static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_HEADERS, header_names));
 
+const BUT_ALL: &str = "whether * is among them, with which the default list counts";
 const ENABLED: &[(&str, &str)] = &[("enable-cors", "true")];
 
 /// A row that depends on enable-cors.
@@ -55,15 +59,16 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-headers",
             default: DEFAULT_HEADERS,
             trust: Trust::Medium,
-            on_error: OnError::WithholdCors,
-            form: Form::List(&HEADER_NAME),
-            documentation: "Request headers that scripts may set, a comma-separated list.",
+            form: Form::Partly(&Form::List(&HEADER_NAME_OR_ALL), BUT_ALL),
+            documentation: "Request headers that scripts may set, a comma-separated list. With * among them, or \
+                            another mistake, they are the default ones.",
             tries: &[
                 ("X-Token, Content-Type", Gives::Sets("allowed headers: X-Token, Content-Type")),
+                ("*", Gives::LeftOut("the default list counts")),
                 ("X-Token\r\nX-Evil: 1", Gives::Refused("not a header name")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.cors.headers = Some(header_names(entry.value)?);
+                draft.cors.headers = without_all(draft, entry, header_names_or_all(entry.value)?)?;
                 Ok(())
             }),
             ..BELONGING
@@ -72,15 +77,16 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-methods",
             default: DEFAULT_METHODS,
             trust: Trust::Medium,
-            on_error: OnError::WithholdCors,
-            form: Form::List(&METHOD),
-            documentation: "Methods that scripts may use, a comma-separated list.",
+            form: Form::Partly(&Form::List(&METHOD_OR_ALL), BUT_ALL),
+            documentation: "Methods that scripts may use, a comma-separated list. With * among them, or another \
+                            mistake, they are the default ones.",
             tries: &[
                 ("GET, POST", Gives::Sets("allowed methods: GET, POST")),
+                ("GET, *", Gives::LeftOut("the default list counts")),
                 ("GET; POST", Gives::Refused("not a method")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.cors.methods = Some(methods(entry.value)?);
+                draft.cors.methods = without_all(draft, entry, methods_or_all(entry.value)?)?;
                 Ok(())
             }),
             ..BELONGING
@@ -120,18 +126,17 @@ pub static FAMILY: Family = Family {
         Row {
             key: "cors-expose-headers",
             trust: Trust::Medium,
-            form: Form::WordOrList("*", &HEADER_NAME),
-            documentation: "Response headers that scripts may read, a comma-separated list, or *. None by default.",
+            form: Form::List(&HEADER_NAME_OR_ALL),
+            documentation: "Response headers that scripts may read, a comma-separated list in which * stands for all. \
+                            None by default.",
             tries: &[
                 ("X-Total, ETag", Gives::Sets("exposed headers: X-Total, ETag")),
                 ("*", Gives::Sets("exposed headers: *")),
+                ("*, X-Total", Gives::Sets("exposed headers: *, X-Total")),
                 ("X Total", Gives::Refused("not a header name")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.cors.expose = Some(match entry.value.trim() {
-                    "*" => vec![HeaderName::new("*")?],
-                    list => header_names(list)?,
-                });
+                draft.cors.expose = Some(header_names_or_all(entry.value)?);
                 Ok(())
             }),
             ..BELONGING
@@ -168,6 +173,19 @@ pub static FAMILY: Family = Family {
     ],
     finish,
 };
+
+/// A list; `None`, which is the default one, where `*` is in it, as in ingress-nginx.
+fn without_all(
+    draft: &mut Draft,
+    entry: &Entry<'_>,
+    list: Vec<HeaderName>,
+) -> Result<Option<Vec<HeaderName>>, Refused> {
+    if list.iter().any(|name| name.as_str() == ALL) {
+        let refused = Refused::because("* does not stand for all here, and the default list counts; write the names");
+        return draft.leave_out(entry, &refused).map(|()| None);
+    }
+    Ok(Some(list))
+}
 
 fn max_age(value: &str) -> Result<u64, Refused> {
     integer(value, 0, u32::MAX.into())

@@ -3,7 +3,7 @@
 use crate::translate::annotation::{
     Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
 };
-use crate::translate::value::{boolean, excerpt};
+use crate::translate::value::{boolean, entries, excerpt};
 use ingressd_model::{ErrorPages, Refused, is_label};
 
 /// The annotation that names a Service, with its prefix.
@@ -95,7 +95,7 @@ pub static FAMILY: Family = Family {
 
 fn statuses(value: &str) -> Result<Vec<u16>, Refused> {
     let mut statuses = Vec::new();
-    for item in value.split(',').map(str::trim) {
+    for item in entries(value)? {
         match item.parse::<u16>() {
             Ok(ErrorPages::WITHOUT_ENDPOINTS) => {
                 return Err(Refused::because("ingressd itself uses 598; leave it out"));

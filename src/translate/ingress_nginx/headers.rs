@@ -5,26 +5,35 @@ use std::sync::Arc;
 use crate::translate::annotation::{
     ANYTHING, Compared, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
 };
-use crate::translate::value::{CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, host_header};
+use crate::translate::value::{
+    CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, goes_to_known_host, host_header, text_with_groups,
+};
 use ingressd_model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
-use ingressd_model::{AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, Text};
+use ingressd_model::{
+    AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, RewriteTarget, TargetPart,
+};
 
 use super::config_map;
 
 /// The form of [`word`].
 const WORD: Shape = Shape {
-    name: "letters, digits and - . _ ~ / : , ? & =, or off",
-    pattern: r"[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*",
+    name: "letters, digits and - . _ ~ / : , ? & =, with $1 to $9 and variables, or off",
+    pattern: r"[A-Za-z0-9._/:,?&=${}-][A-Za-z0-9._~/:,?&=${}-]*",
     verbatim: true,
     ..Shape::DEFAULT
 };
 
 /// The form of [`pair`].
 const PAIR: Shape = Shape {
-    name: "off, or two words of letters, digits and - . _ ~ / : , ? & = with a blank between",
-    pattern: r"off|[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*[\x09-\x0d \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]+[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*",
+    name: "off, or two words of letters, digits, variables and - . _ ~ / : , ? & = with a blank between",
+    pattern: r"off|[A-Za-z0-9._/:,?&=${}-][A-Za-z0-9._~/:,?&=${}-]*[\x09-\x0d \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]+[A-Za-z0-9._/:,?&=${}-][A-Za-z0-9._~/:,?&=${}-]*",
     ..Shape::DEFAULT
 };
+
+/// What the forms of texts with variables do not judge.
+const VARIABLES: &str = "which variables there are";
+const GROUPS: &str = "Variables are those about the request of the client. With groups of the path or $uri, paths with control \
+                      characters are answered with 400.";
 
 pub static FAMILY: Family = Family {
     title: "Headers and cookies",
@@ -93,48 +102,63 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-cookie-domain",
             trust: Trust::Medium,
-            form: Form::Text(&PAIR),
+            form: Form::Partly(&Form::Text(&PAIR), VARIABLES),
             documentation: "Changes the Domain of cookies that the backend sets: the old value, a blank, and the new \
-                            value; or off.",
+                            value; or off. $host is the host of the request.",
             tries: &[
+                ("localhost $host", Gives::Sets("proxy_cookie_domain localhost ${host};")),
+                ("localhost $1.example.com", Gives::Refused("no other variable than $host")),
                 ("localhost example.com", Gives::Sets("proxy_cookie_domain localhost example.com;")),
                 ("off", Gives::Nothing),
                 ("localhost", Gives::Refused("two words")),
                 ("~.* example.com", Gives::Refused("expression")),
                 ("a;b c", Gives::Refused("cannot hold")),
             ],
-            effect: Effect::Part(|draft, entry| pair(&PROXY_COOKIE_DOMAIN, draft, entry)),
+            effect: Effect::Part(|draft, entry| {
+                pair(&PROXY_COOKIE_DOMAIN, draft, entry, |part| match part {
+                    TargetPart::Capture(_) => false,
+                    TargetPart::Variable(name) => name.as_str() == "host",
+                    TargetPart::Literal(_) => true,
+                })
+            }),
             ..Row::DEFAULT
         },
         Row {
             key: "proxy-cookie-path",
             trust: Trust::Medium,
-            form: Form::Text(&PAIR),
+            form: Form::Partly(&Form::Text(&PAIR), VARIABLES),
             documentation: "Changes the Path of cookies that the backend sets: the old beginning, a blank, and the \
-                            new beginning; or off.",
+                            new beginning; or off. $1 to $9 are the groups in the path of the rule, and the variables \
+                            are those of rewrite-target. Requests for which they hold a ; or a control character are \
+                            answered with 400.",
+            compared: Compared::StricterValues(GROUPS, ""),
             tries: &[
                 ("/one/ /", Gives::Sets("proxy_cookie_path /one/ /;")),
                 ("off", Gives::Nothing),
                 ("/one", Gives::Refused("two words")),
                 ("~^/x /", Gives::Refused("expression")),
-                ("/one /two$uri", Gives::Refused("cannot hold")),
+                ("/one /two$uri", Gives::Sets("proxy_cookie_path /one /two${uri};")),
+                ("/one /$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("/one /;", Gives::Refused("cannot hold")),
             ],
-            effect: Effect::Part(|draft, entry| pair(&PROXY_COOKIE_PATH, draft, entry)),
+            effect: Effect::Part(|draft, entry| pair(&PROXY_COOKIE_PATH, draft, entry, |_| true)),
             ..Row::DEFAULT
         },
         Row {
             key: "proxy-redirect-from",
             counts_with: &[("proxy-redirect-to", ANYTHING)],
             trust: Trust::Medium,
-            form: Form::Text(&WORD),
-            documentation: "Beginning of redirects and Refresh headers of the backend that proxy-redirect-to replaces. With off and default they stay as they are.",
+            form: Form::Partly(&Form::Text(&WORD), VARIABLES),
+            documentation: "Beginning of redirects and Refresh headers of the backend that proxy-redirect-to replaces. With off and default they stay as they are. $1 to $9 are the groups in the path of the rule, and the variables are those of rewrite-target. With groups, $uri or $document_uri, paths with control characters, such as %0A, are answered with 400.",
+            compared: Compared::StricterValues(GROUPS, ""),
             beside: &[("proxy-redirect-to", "https://example.com/")],
             tries: &[
                 ("http://backend/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
                 ("off", Gives::Nothing),
                 ("default", Gives::Nothing),
                 ("~^http", Gives::Refused("expression")),
-                ("http://$host/", Gives::Refused("cannot hold")),
+                ("http://$host/", Gives::Sets("proxy_redirect http://${host}/ https://example.com/;")),
+                ("http://a;", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.redirects.from = Some((redirect_part(entry.value)?, entry.origin()));
@@ -146,16 +170,28 @@ pub static FAMILY: Family = Family {
             key: "proxy-redirect-to",
             counts_with: &[("proxy-redirect-from", ANYTHING)],
             trust: Trust::Medium,
-            form: Form::Text(&WORD),
-            documentation: "What takes the place of proxy-redirect-from.",
+            form: Form::Partly(
+                &Form::Text(&WORD),
+                "which variables there are, and where a client could choose the host",
+            ),
+            documentation: "What takes the place of proxy-redirect-from, with groups and variables as there. The host of a URL is a text or $host, and what follows it begins with /, ?, #, $request_uri or $uri.",
+            compared: Compared::StricterValues(GROUPS, ""),
             beside: &[("proxy-redirect-from", "http://backend/")],
             tries: &[
                 ("https://example.com/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
+                ("$scheme://$host/a/", Gives::Sets("proxy_redirect http://backend/ ${scheme}://${host}/a/;")),
                 ("off", Gives::Nothing),
                 ("a\"b", Gives::Refused("cannot hold")),
+                ("https://$arg_x/", Gives::Refused("its host is neither")),
+                ("$arg_x", Gives::Refused("begins with http://")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.redirects.to = Some(redirect_part(entry.value)?);
+                let to = redirect_part(entry.value)?;
+                // A path is one of the same host, which is written in front of it.
+                if let Some(to) = to.as_ref().filter(|to| to.is_dynamic() && !to.to_string().starts_with('/')) {
+                    goes_to_known_host(to)?;
+                }
+                draft.redirects.to = Some(to);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -163,17 +199,17 @@ pub static FAMILY: Family = Family {
         Row {
             key: "upstream-vhost",
             compared: Compared::StricterValues(
-                "Variables are those about the request of the client, and those of the Service. With $uri, paths with \
-                 control characters are answered with 400.",
+                "Variables are those about the request of the client, and those of the Service. With groups of the \
+                 path or $uri, paths with control characters are answered with 400.",
                 "",
             ),
             elsewhere: &[Elsewhere::Refuse],
             on_error: OnError::Refuse,
             form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
-            documentation: "The Host header for the backend: letters, digits, - . _ : and variables, those of \
-                rewrite-target, and $service_name, $service_port, $namespace and $ingress_name, which are the same \
-                for all requests. With $uri or $document_uri, paths with control characters, such as %0A, are answered \
-                with 400. X-Forwarded-Host stays the host of the client's request.",
+            documentation: "The Host header for the backend: letters, digits, - . _ :, $1 to $9 for the groups in the \
+                path of the rule, and variables, those of rewrite-target, and $service_name, $service_port, $namespace \
+                and $ingress_name, which are the same for all requests. With groups, $uri or $document_uri, paths with \
+                control characters, such as %0A, are answered with 400. X-Forwarded-Host stays the host of the client's request.",
             tries: &[
                 ("internal.example.com", Gives::Sets("backends get Host: internal.example.com")),
                 (
@@ -184,7 +220,7 @@ pub static FAMILY: Family = Family {
                 ("$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("a/b", Gives::Refused("a host is")),
                 ("a;b", Gives::Refused("cannot hold")),
-                ("$1.example.com", Gives::Refused("capture")),
+                ("$1.example.com", Gives::Sets("backends get Host: $1.example.com")),
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.backend_headers.host = Some(host_header(entry.value)?);
@@ -197,33 +233,40 @@ pub static FAMILY: Family = Family {
 };
 
 /// The prefix of a redirect, or its replacement; `None` when the value asks for none.
-fn redirect_part(value: &str) -> Result<Option<Text>, Refused> {
+fn redirect_part(value: &str) -> Result<Option<RewriteTarget>, Refused> {
     match value {
         "off" | "default" => Ok(None),
         _ => word(value).map(Some),
     }
 }
 
-/// Parses a word of URL characters, which nginx does not read as an expression.
-fn word(value: &str) -> Result<Text, Refused> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:,?&=".contains(&byte);
-    match value.bytes().find(|byte| !fits(*byte)) {
+/// Parses a word of URL characters, groups and variables, which nginx does not read as an
+/// expression.
+fn word(value: &str) -> Result<RewriteTarget, Refused> {
+    match value {
+        "" => Err(Refused::because("it is empty")),
         _ if value.starts_with('~') => Err(Refused::because("nginx would read it as an expression")),
-        Some(_) => Err(Refused::because("it cannot hold anything but letters, digits and - . _ ~ / : , ? & =")),
-        None if value.is_empty() => Err(Refused::because("it is empty")),
-        None => Text::new(value),
+        _ => text_with_groups(value, |one| one.is_ascii_alphanumeric() || "-._~/:,?&=".contains(one)),
     }
 }
 
 /// Sets a directive of two words, unless the value asks for none.
-fn pair(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
+fn pair(
+    row: &'static DirectiveRow,
+    draft: &mut Draft,
+    entry: &Entry<'_>,
+    fits: fn(&TargetPart) -> bool,
+) -> Result<(), Refused> {
     let value = entry.value.trim();
     if value == "off" {
         return Ok(());
     }
     let words: Vec<_> = value.split_whitespace().map(word).collect::<Result<_, _>>()?;
-    match <[Text; 2]>::try_from(words) {
-        Ok(words) => draft.directive(row, words.map(Argument::Text).into(), entry.origin()),
+    if !words.iter().flat_map(|word| word.parts()).all(fits) {
+        return Err(Refused::because("it may hold no other variable than $host"));
+    }
+    match <[RewriteTarget; 2]>::try_from(words) {
+        Ok(words) => draft.directive(row, words.map(Argument::Target).into(), entry.origin()),
         Err(_) => return Err(Refused::because("it is neither off nor two words")),
     }
     Ok(())
@@ -255,6 +298,6 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     }
     // If one of them asks for nothing, both do.
     if let (Some((Some(from), origin)), Some(Some(to))) = (draft.redirects.from.take(), draft.redirects.to.take()) {
-        draft.directive(&PROXY_REDIRECT, [from, to].map(Argument::Text).into(), origin);
+        draft.directive(&PROXY_REDIRECT, [from, to].map(Argument::Target).into(), origin);
     }
 }

@@ -4,13 +4,18 @@ use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, SOMETHING, Scope,
     Trust, built_in,
 };
-use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, is_number, redirect_status, redirect_url};
+use crate::translate::value::{
+    REDIRECT_TARGET, REDIRECT_TARGET_OR_PATH, boolean, is_number, redirect_status, redirect_target,
+};
 use ingressd_model::catalogue::ABSOLUTE_REDIRECT;
 use ingressd_model::{Argument, Refused};
 
 /// The default statuses.
 const PERMANENT: &str = "301";
 const TEMPORAL: &str = "302";
+
+const GROUPS: &str = "The host is a text or $host, and variables are those about the request of the client. With groups of the \
+                      path or $uri, paths with control characters are answered with 400.";
 
 pub static FAMILY: Family = Family {
     title: "Redirects",
@@ -48,20 +53,31 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             on_error: OnError::Refuse,
             form: Form::Partly(
-                &Form::Text(&REDIRECT_TARGET),
-                "whether what follows in a URL is a host, and a port where there is one",
+                &Form::Text(&REDIRECT_TARGET_OR_PATH),
+                "which variables there are, and whether what follows in a URL is a host, and a port where there is one",
             ),
             documentation: "Answers all requests of the object with a redirect to this URL, or to this path of the \
-                same host. The status is 301, or permanent-redirect-code.",
+                same host. The status is 301, or permanent-redirect-code. $1 to $9 are the groups in the path of the \
+                rule, and the variables are those of rewrite-target, both as nginx has decoded them. The host of a URL \
+                is a text or $host, and what follows it begins with /, ?, #, $request_uri or $uri. With groups, $uri \
+                or $document_uri, paths with control characters, such as %0A, are answered with 400.",
+            compared: Compared::StricterValues(GROUPS, ""),
             tries: &[
                 ("https://example.com/new", Gives::Sets("all requests: 301 to https://example.com/new")),
                 ("/new", Gives::Sets("all requests: 301 to /new")),
-                ("https://example.com/$request_uri", Gives::Refused("cannot hold variables")),
-                ("https://example.com/; }", Gives::Refused("a URL cannot hold")),
+                (
+                    "https://example.com$request_uri",
+                    Gives::Sets("all requests: 301 to https://example.com${request_uri}"),
+                ),
+                ("$scheme://$host/new/$arg_to", Gives::Sets("all requests: 301 to ${scheme}://${host}/new/${arg_to}")),
+                ("https://$http_x/", Gives::Refused("its host is neither")),
+                ("https://example.com$args", Gives::Refused("its host is neither")),
+                ("https://example.com/$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("https://example.com/; }", Gives::Refused("cannot hold \";\"")),
                 ("example.com", Gives::Refused("begins with http://")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.redirect.permanent = Some(redirect_url(entry.value, true)?);
+                draft.redirect.permanent = Some(redirect_target(entry.value, true)?);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -110,19 +126,22 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             on_error: OnError::Refuse,
             form: Form::Partly(
-                &Form::Text(&REDIRECT_URL),
-                "whether what follows in a URL is a host, and a port where there is one",
+                &Form::Text(&REDIRECT_TARGET),
+                "which variables there are, and whether what follows in a URL is a host, and a port where there is one",
             ),
-            documentation: "Answers all requests of the object with a redirect to this URL. The status is 302, or \
-                            temporal-redirect-code. It takes precedence over permanent-redirect.",
+            documentation: "Answers all requests of the object with a redirect to this URL, with groups and variables \
+                            as in permanent-redirect. The status is 302, or temporal-redirect-code. It takes \
+                            precedence over permanent-redirect.",
+            compared: Compared::StricterValues(GROUPS, ""),
             beside: &[("permanent-redirect", "https://example.com/for-ever")],
             tries: &[
                 ("https://example.com/now", Gives::Sets("all requests: 302 to https://example.com/now")),
+                ("https://$host/a?b=$uri", Gives::Sets("all requests: 302 to https://${host}/a?b=${uri}")),
                 ("/now", Gives::Refused("begins with http://")),
-                (" https://example.com", Gives::Refused("a URL cannot hold")),
+                (" https://example.com", Gives::Refused("cannot hold \" \"")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.redirect.temporal = Some(redirect_url(entry.value, false)?);
+                draft.redirect.temporal = Some(redirect_target(entry.value, false)?);
                 Ok(())
             }),
             ..Row::DEFAULT

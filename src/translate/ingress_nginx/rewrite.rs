@@ -59,16 +59,17 @@ pub static FAMILY: Family = Family {
                 rule. Variables about the request of the client may be used: $host, $uri, $request_uri, \
                 $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, $server_name \
                 and those that begin with $arg_, $cookie_ or $http_. A leading slash may be left out. To a URL, such \
-                as https://host/$1, clients are redirected with 302, and nginx adds the query; with $uri in it, paths \
-                with control characters, such as %0A, are answered with 400. It puts all \
-                paths of the host into regex mode. With a value that cannot be used paths are as without the key, as \
+                as https://host/$1, clients are redirected with 302. Behind a ? stands a query; nginx adds that of the \
+                request, unless the value ends in ?. With $uri in a URL or a query, paths with control characters, \
+                such as %0A, are answered with 400. It puts all paths of the host into regex mode. With a value that cannot be used paths are as without the key, as \
                 in ingress-nginx.",
             tries: &[
                 ("/$2", Gives::Sets("the path becomes /$2")),
                 ("app/$1", Gives::Sets("the path becomes /app/$1")),
                 ("/$host/", Gives::Sets("the path becomes /${host}/")),
                 ("/$undefined", Gives::Refused("unknown \"undefined\" variable")),
-                ("/a?b=$1", Gives::Refused("cannot hold \"?\"")),
+                ("/a?b=$1", Gives::Sets("the path becomes /a?b=$1")),
+                ("/a;b", Gives::Refused("cannot hold \";\"")),
                 ("https://example.com/$1", Gives::Sets("the path becomes https://example.com/$1")),
                 ("https:///$1", Gives::Refused("has no host")),
             ],

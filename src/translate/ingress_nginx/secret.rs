@@ -52,7 +52,13 @@ pub fn authority(
 ) -> Option<Option<Arc<Authority>>> {
     let fault = match authority::of_secret(secret) {
         Ok(None) if presence == Presence::Required => "it has no key ca.crt",
-        Ok(authority) => return Some(authority.map(Arc::new)),
+        Ok(None) => return Some(None),
+        Ok(Some((authority, doubts))) => {
+            let (namespace, name) = (&secret.id.namespace, &secret.id.name);
+            let notes = doubts.into_iter().map(|doubt| format!("Secret {namespace}/{name}: {doubt}"));
+            notes.for_each(|note| draft.find(Reason::DoubtfulCertificate, origin.clone(), note));
+            return Some(Some(Arc::new(authority)));
+        }
         Err(fault) => fault,
     };
     unusable(draft, secret, origin, fault);

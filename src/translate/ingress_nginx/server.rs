@@ -7,7 +7,7 @@ use crate::translate::annotation::{
 };
 use crate::translate::host::server_name;
 use crate::translate::value::arguments::switch;
-use crate::translate::value::{boolean, excerpt};
+use crate::translate::value::{boolean, entries, excerpt};
 use ingressd_model::finding::Reason;
 use ingressd_model::{Argument, Ciphers, HostExpression, Protocol, Refused, ServerName, catalogue, expression};
 
@@ -118,7 +118,7 @@ pub static FAMILY: Family = Family {
 /// Parses aliases without duplicates, and the weight of the expressions among them.
 fn aliases(value: &str) -> Result<(Vec<ServerName>, u32), Refused> {
     let (mut names, mut weight) = (Vec::new(), 0);
-    for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+    for item in entries(value)? {
         let of = |refused: Refused| match value.contains(',') {
             true => Refused(format!("of its aliases {}: {refused}", excerpt(item)).into()),
             false => refused,

@@ -117,6 +117,7 @@ fn every_sort_of_certificate_and_key() {
     let block = |label: &str, body: &str| format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n");
     let extra =
         format!("a remark\n{}{}{chain}", block("DH PARAMETERS", "MAMCAQA="), block("EC PARAMETERS", "MAMCAQA="));
+    let combined = [&*chain, &key].concat();
     let parameters_first = format!("{}{key}", block("EC PARAMETERS", "MAMCAQA="));
     let encrypted = block("ENCRYPTED PRIVATE KEY", "MAMCAQA=");
     let unknown = block("PRIVATE KEY", "MAMCAQA=");
@@ -137,7 +138,8 @@ fn every_sort_of_certificate_and_key() {
         ("ingressd", "a.example", &rsa, OLD_RSA_KEY, "own", &[]),
         ("ingressd", "a.example", &rsa, &key, "declared", &["InvalidCertificate", "InvalidCertificate"]),
         ("ingressd", "a.example", &chain, OLD_RSA_KEY, "declared", &["InvalidCertificate", "InvalidCertificate"]),
-        ("ingressd", "a.example", &common, &common_key, "own", &[]),
+        ("ingressd", "a.example", &common, &common_key, "own", &["DoubtfulCertificate"]),
+        ("nginx", "a.example", &combined, &key, "own", &["DoubtfulCertificate"]),
         // A common name is used only where there is no alternative name.
         ("ingressd", "a.example", &both, &both_key, "declared", &["CertificateHostMismatch"]),
         ("nginx", "a.example", &both, &both_key, "declared", &["CertificateHostMismatch"]),
@@ -299,7 +301,12 @@ fn the_default_certificate_is_configured_or_made() {
         (None, true, "self-signed", &[]),
         (Some("shop-tls"), true, "shop-tls", &[]),
         (Some("no-such"), true, "self-signed", &["default-certificate MissingSecret"]),
-        (Some("mismatched-tls"), false, "none", &["mismatched-tls InvalidCertificate"]),
+        (
+            Some("mismatched-tls"),
+            false,
+            "none",
+            &["mismatched-tls InvalidCertificate", "default-certificate InvalidCertificate"],
+        ),
     ];
     for (secret, has_own, expected, reasons) in rows {
         let options = crate::translate::Options {

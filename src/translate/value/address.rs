@@ -7,7 +7,7 @@ use ingressd_model::{Cidr, Refused};
 /// Parses a comma-separated list of addresses and networks; sorted, without duplicates and without
 /// host bits.
 pub fn address_list(value: &str) -> Result<Vec<Cidr>, Refused> {
-    let mut list = value.split(',').map(network).collect::<Result<Vec<_>, _>>()?;
+    let mut list = super::entries(value)?.into_iter().map(network).collect::<Result<Vec<_>, _>>()?;
     list.sort_unstable();
     list.dedup();
     Ok(list)
@@ -46,7 +46,9 @@ mod tests {
             ("::ffff:192.0.2.0/120,::ffff:10.1.2.3", Some(vec!["10.1.2.3/32", "192.0.2.0/24"])),
             ("::ffff:0:0/96,::ffff:0:0/95", Some(vec!["0.0.0.0/0", "::fffe:0:0/95"])),
             ("10.0.0.0/33", None),
-            ("10.0.0.0/8,", None),
+            ("10.0.0.0/8,, 192.0.2.1, ", Some(vec!["10.0.0.0/8", "192.0.2.1/32"])),
+            (",", None),
+            (" , ,", None),
             ("10.0.0.0/8;deny all", None),
             ("10.0.0.0/8 192.0.2.1", None),
             ("fe80::1%eth0", None),

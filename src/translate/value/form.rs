@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::{address_list, boolean, byte_size, integer};
+use super::{address_list, boolean, byte_size, entries, integer};
 use ingressd_model::{ByteSize, LONGEST};
 
 /// The form of a row's values. The row refuses what the form refuses. The row accepts what the
@@ -37,8 +37,6 @@ pub enum Form {
     Text(&'static Shape),
     /// Texts of this shape, separated by commas.
     List(&'static Shape),
-    /// This word, or texts of this shape separated by commas.
-    WordOrList(&'static str, &'static Shape),
     /// Texts separated by commas, of which at least one has this shape.
     Some(&'static Shape),
     /// The form, with a further check that only the parser can do, for this reason.
@@ -92,7 +90,6 @@ impl Form {
     /// Whether the value has the form. An empty value counts as missing and is not checked.
     pub fn accepts(&self, value: &str) -> bool {
         let trimmed = value.trim();
-        let mut items = value.split(',').map(str::trim);
         match self {
             Form::Boolean => boolean(value).is_ok(),
             Form::Word(words) => words.contains(&trimmed),
@@ -102,11 +99,19 @@ impl Form {
             Form::Size { least, most } => byte_size(value, *least, *most).is_ok(),
             Form::Addresses => address_list(value).is_ok(),
             Form::Text(shape) => shape.fits(if shape.verbatim { value } else { trimmed }),
-            Form::List(shape) => items.all(|item| shape.fits(item)),
-            Form::WordOrList(word, shape) => trimmed == *word || items.all(|item| shape.fits(item)),
-            Form::Some(shape) => items.any(|item| shape.fits(item)),
+            Form::List(shape) => entries(value).is_ok_and(|all| all.iter().all(|item| shape.fits(item))),
+            Form::Some(shape) => entries(value).is_ok_and(|all| all.iter().any(|item| shape.fits(item))),
             Form::Partly(form, _) => form.accepts(value),
             Form::NotJudged(_) => true,
+        }
+    }
+
+    /// Whether values are lists with commas.
+    pub fn is_list(&self) -> bool {
+        match self {
+            Form::Addresses | Form::List(_) | Form::Some(_) => true,
+            Form::Partly(form, _) => form.is_list(),
+            _ => false,
         }
     }
 
@@ -134,7 +139,6 @@ impl Form {
             Form::Addresses => "addresses and networks, with commas between".to_owned(),
             Form::Text(shape) => shape.name.to_owned(),
             Form::List(shape) => format!("{}, or several with commas between", shape.name),
-            Form::WordOrList(word, shape) => format!("{word}, or {}, or several with commas between", shape.name),
             Form::Some(shape) => format!("{}, or several with commas between", shape.name),
             Form::Partly(form, _) => return form.described(),
             Form::NotJudged(_) => return None,

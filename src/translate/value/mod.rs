@@ -19,24 +19,45 @@ pub use cluster_name::{ClusterName, USUAL_DOMAIN};
 pub use external_name::ExternalName;
 pub use form::{Form, Shape};
 pub use name::{
-    CONFIG_MAP_REFERENCE, HEADER_NAME, HOST_NAME, METHOD, REALM, SECRET_REFERENCE, header_names, methods, realm,
-    secret_reference,
+    ALL, CONFIG_MAP_REFERENCE, HEADER_NAME, HEADER_NAME_OR_ALL, HOST_NAME, METHOD_OR_ALL, REALM, SECRET_REFERENCE,
+    header_names, header_names_or_all, methods, methods_or_all, realm, secret_reference,
 };
 pub use number::{
     LONGEST_SECONDS, ON_OFF, boolean, byte_size, integer, is_number, on_off, positive, seconds, seconds_or_unlimited,
 };
 pub use origin::{ORIGIN, origins};
-pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
+pub use redirect::{
+    REDIRECT_TARGET, REDIRECT_TARGET_OR_PATH, REDIRECT_URL, goes_to_known_host, redirect_status, redirect_target,
+    redirect_url,
+};
 pub use service::{
     OF_POD, ServiceAddress, ServiceUrl, answer_durations, method, mirror_host, mirror_url, parameter, service_port,
     service_url, sign_in,
 };
 pub use target::{
     HASH_KEY, HOST_HEADER, PATH_PREFIX, REWRITE_TARGET, hash_key, host_header, is_harmless, prefix, rewrite_target,
+    text_with_groups,
 };
 pub use template::{TemplateUse, name as variable_name, template};
 
 use ingressd_model::{Refused, VariableClass};
+
+/// The entries of a comma-separated list, without blanks around them. Empty ones are left out, such
+/// as those behind a last comma.
+///
+/// # Errors
+///
+/// When all are empty.
+pub fn entries(value: &str) -> Result<Vec<&str>, Refused> {
+    let all: Vec<_> = value.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
+    if all.is_empty() { Err(Refused::because("it is a list without an entry")) } else { Ok(all) }
+}
+
+/// The note about a list that has empty entries beside others.
+pub fn empty_entry(value: &str) -> Option<String> {
+    let is_there = value.split(',').any(|entry| entry.trim().is_empty());
+    is_there.then(|| format!("{} has an empty entry, which is left out; remove the comma", excerpt(value)))
+}
 
 /// Whether nginx has decoded a variable, so that it may end a line.
 pub fn is_decoded(name: &str) -> bool {

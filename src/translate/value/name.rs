@@ -7,8 +7,16 @@ use ingressd_model::{HeaderName, Refused, Text, is_label, is_subdomain};
 pub const HEADER_NAME: Shape =
     Shape { name: "a header name of letters, digits, - and _", pattern: "[A-Za-z0-9_-]+", ..Shape::DEFAULT };
 
-/// The form of one name in [`methods`].
-pub const METHOD: Shape = Shape { name: "a method of letters", pattern: "[A-Za-z]+", ..Shape::DEFAULT };
+/// What stands for all names.
+pub const ALL: &str = "*";
+
+/// The form of one name in [`header_names_or_all`].
+pub const HEADER_NAME_OR_ALL: Shape =
+    Shape { name: "a header name of letters, digits, - and _, or *", pattern: r"[A-Za-z0-9_-]+|\*", ..Shape::DEFAULT };
+
+/// The form of one name in [`methods_or_all`].
+pub const METHOD_OR_ALL: Shape =
+    Shape { name: "a method of letters, or *", pattern: r"[A-Za-z]+|\*", ..Shape::DEFAULT };
 
 /// The form of [`realm`].
 pub const REALM: Shape = Shape {
@@ -41,18 +49,36 @@ pub const HOST_NAME: Shape = Shape {
 
 /// Parses a comma-separated list of header names: letters, digits, `-` and `_`.
 pub fn header_names(value: &str) -> Result<Vec<HeaderName>, Refused> {
-    tokens(value, "a header name", |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    tokens(value, "a header name", is_header_name)
+}
+
+/// The same, with [`ALL`] among them.
+pub fn header_names_or_all(value: &str) -> Result<Vec<HeaderName>, Refused> {
+    tokens(value, "a header name", |item| item == ALL || is_header_name(item))
+}
+
+fn is_header_name(item: &str) -> bool {
+    item.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// Parses a comma-separated list of methods: letters.
 pub fn methods(value: &str) -> Result<Vec<HeaderName>, Refused> {
-    tokens(value, "a method", |byte| byte.is_ascii_alphabetic())
+    tokens(value, "a method", is_method)
 }
 
-fn tokens(value: &str, what: &str, fits: fn(u8) -> bool) -> Result<Vec<HeaderName>, Refused> {
+/// The same, with [`ALL`] among them.
+pub fn methods_or_all(value: &str) -> Result<Vec<HeaderName>, Refused> {
+    tokens(value, "a method", |item| item == ALL || is_method(item))
+}
+
+fn is_method(item: &str) -> bool {
+    item.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+fn tokens(value: &str, what: &str, fits: fn(&str) -> bool) -> Result<Vec<HeaderName>, Refused> {
     let mut list = Vec::new();
-    for item in value.split(',').map(str::trim) {
-        let token = HeaderName::new(item).ok().filter(|_| item.bytes().all(fits));
+    for item in super::entries(value)? {
+        let token = HeaderName::new(item).ok().filter(|_| fits(item));
         let token = token.ok_or_else(|| Refused(format!("{} is not {what}", super::excerpt(item)).into()))?;
         if !list.contains(&token) {
             list.push(token);
@@ -111,7 +137,11 @@ mod tests {
     #[test]
     fn lists_of_tokens() {
         assert_eq!(methods("GET, PUT,GET").map(|list| list.len()), Ok(2));
-        for text in ["*", "GET PUT", "GET,", "G1", "GET;", ""] {
+        assert_eq!(methods("GET,, PUT,").map(|list| list.len()), Ok(2));
+        assert_eq!(methods_or_all("*, GET").map(|list| list.len()), Ok(2));
+        assert_eq!(header_names_or_all("X-A,*").map(|list| list.len()), Ok(2));
+        assert!(header_names_or_all("X*").is_err() && methods_or_all("**").is_err());
+        for text in ["*", "GET PUT", ", ,", "G1", "GET;", ""] {
             assert!(methods(text).is_err(), "{text:?}");
         }
         assert!(header_names("X-Forwarded-For, dnt").is_ok());

@@ -18,8 +18,8 @@ pub const ORIGIN: Shape = Shape {
 /// origin is left the list is refused.
 pub fn origins(value: &str) -> Result<(Vec<OriginPattern>, Option<Refused>), Refused> {
     let (mut list, mut left_out) = (Vec::new(), None);
-    for item in value.split(',') {
-        match origin(item.trim()) {
+    for item in super::entries(value)? {
+        match origin(item) {
             Ok(pattern) if list.contains(&pattern) => {}
             Ok(pattern) => list.push(pattern),
             Err(refused) => left_out = left_out.or(Some(refused)),
@@ -55,7 +55,8 @@ mod tests {
         let counts = |text| origins(text).map(|(list, left_out)| (list.len(), left_out.is_some()));
         assert_eq!(counts("https://a.example,https://*.b.example:8443, null"), Ok((3, false)));
         assert_eq!(counts("https://a.example, b.example, https://c.example;"), Ok((1, true)));
-        assert_eq!(counts("https://a.example,"), Ok((1, true)));
+        assert_eq!(counts("https://a.example, ,"), Ok((1, false)));
+        assert!(origins(" ,").is_err());
         for text in [
             "a.example",
             "https://a.example/",

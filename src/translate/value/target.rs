@@ -36,8 +36,8 @@ pub fn is_harmless(name: &str) -> bool {
 
 /// The form of [`rewrite_target`].
 pub const REWRITE_TARGET: Shape = Shape {
-    name: "a path, or a URL, with $1 to $9 and variables that repeat what the client sent, without ? and ;",
-    pattern: r"(?:[A-Za-z0-9_/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
+    name: "a path, or a URL, with $1 to $9 and variables that repeat what the client sent, without ;",
+    pattern: r"(?:[A-Za-z0-9_/.~:@+,=&!*()?-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()?-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
     never: r"^https?://(?:$|[^A-Za-z0-9$])|^(?:\$scheme|\$\{scheme\})(?:$|[^:]|:(?:$|[^/]|/(?:$|[^/]|/(?:$|[^A-Za-z0-9$]))))|\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
     ..Shape::DEFAULT
 };
@@ -45,7 +45,7 @@ pub const REWRITE_TARGET: Shape = Shape {
 /// The form of [`prefix`].
 pub const PATH_PREFIX: Shape = Shape {
     name: "text with $1 to $9 and the variables of rewrite-target, without ? and ;",
-    never: r"\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
+    never: r"\?|\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
     ..REWRITE_TARGET
 };
 
@@ -81,32 +81,35 @@ pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
     {
         literal.push('/');
     }
-    RewriteTarget::new(parts(value, literal, false)?)
+    RewriteTarget::new(parts(value, literal, false, |character| is_path_character(character) || character == '?')?)
 }
 
-/// Parses a host header: text and variables, including those of [`RouteVariable`].
+/// Parses a host header: text, groups of the path and variables, including those of
+/// [`RouteVariable`].
 pub fn host_header(value: &str) -> Result<RewriteTarget, Refused> {
-    let parts = parts(value.trim(), String::new(), true)?;
+    let parts = parts(value.trim(), String::new(), true, is_path_character)?;
     let fits = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte));
     match parts.iter().all(|part| !matches!(part, TargetPart::Literal(text) if !fits(text))) {
-        _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
-            Err(Refused::because("it holds a capture such as $1; a host has none"))
-        }
         true => RewriteTarget::new(parts),
         false => Err(Refused::because("a host is letters, digits, - . _ and variables")),
     }
 }
 
+/// Parses a text of such characters, with groups of the path and variables.
+pub fn text_with_groups(value: &str, fits: fn(char) -> bool) -> Result<RewriteTarget, Refused> {
+    RewriteTarget::new(parts(value, String::new(), false, fits)?)
+}
+
 /// Parses a prefix of paths: text, captures and variables.
 pub fn prefix(value: &str) -> Result<RewriteTarget, Refused> {
-    RewriteTarget::new(parts(value.trim(), String::new(), false)?)
+    text_with_groups(value.trim(), is_path_character)
 }
 
 /// Parses a hash key, by which equal requests go to one endpoint: text and at least one variable.
 pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
     // The key reaches no backend, and both forms of the client's address are equivalent.
     let value = value.trim().replace("binary_remote_addr", "remote_addr");
-    let parts = parts(&lower_variables(&value), String::new(), false)?;
+    let parts = parts(&lower_variables(&value), String::new(), false, is_path_character)?;
     match parts.iter().any(|part| matches!(part, TargetPart::Variable(_))) {
         _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
             Err(Refused::because("it holds a capture such as $1; use variables"))
@@ -126,8 +129,9 @@ fn lower_variables(value: &str) -> String {
     value.chars().map(lower).collect()
 }
 
-/// Parses text that is appended to `literal`; `of_route` allows properties of the route.
-fn parts(value: &str, mut literal: String, of_route: bool) -> Result<Vec<TargetPart>, Refused> {
+/// Parses text that is appended to `literal`; `of_route` allows properties of the route, and `fits`
+/// says which ASCII characters are literal.
+fn parts(value: &str, mut literal: String, of_route: bool, fits: fn(char) -> bool) -> Result<Vec<TargetPart>, Refused> {
     let mut parts = Vec::new();
     let mut rest = value;
     while let Some(character) = rest.chars().next() {
@@ -137,15 +141,13 @@ fn parts(value: &str, mut literal: String, of_route: bool) -> Result<Vec<TargetP
                 rest = after;
                 part
             }
-            _ if is_path_character(character) => {
+            _ if character.is_ascii() && fits(character) => {
                 literal.push(character);
                 rest = &rest[1..];
                 continue;
             }
             _ => {
-                return Err(Refused(
-                    format!("a path cannot hold {} here", super::excerpt(&character.to_string())).into(),
-                ));
+                return Err(Refused(format!("it cannot hold {} here", super::excerpt(&character.to_string())).into()));
             }
         };
         flush(&mut literal, &mut parts);
@@ -227,7 +229,7 @@ mod tests {
     #[test]
     fn targets() {
         let shown = |text| rewrite_target(text).map(|target| target.parts().iter().map(ToString::to_string).collect());
-        let cases: [(&str, Result<&str, &str>); 27] = [
+        let cases: [(&str, Result<&str, &str>); 28] = [
             ("/$2", Ok("/$2")),
             ("$1", Ok("$1")),
             ("$uri", Ok("${uri}")),
@@ -244,7 +246,8 @@ mod tests {
             ("/$http_authorization", Err("unknown \"http_authorization\" variable")),
             ("/${host", Err("never closed")),
             ("/$", Err("refers to nothing")),
-            ("/a?b=$1", Err("cannot hold \"?\"")),
+            ("/a?b=$1", Ok("/a?b=$1")),
+            ("a?", Ok("/a?")),
             ("/a;b", Err("cannot hold \";\"")),
             ("/a b", Err("cannot hold \" \"")),
             ("/a\u{2028}b", Err("cannot hold")),

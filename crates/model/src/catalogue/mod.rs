@@ -35,7 +35,7 @@ pub use routing::*;
 pub use stream::STREAM_RANDOM;
 pub use tls::*;
 
-use super::{ByteSize, Ciphers, Origin, Text};
+use super::{ByteSize, Ciphers, Origin, RewriteTarget, Text};
 
 /// A version of nginx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -397,6 +397,8 @@ pub enum Argument {
     Ciphers(Ciphers),
     /// Text of users.
     Text(Text),
+    /// The same with groups of the path and variables.
+    Target(RewriteTarget),
 }
 
 /// A directive with its arguments.

@@ -141,6 +141,9 @@ impl<'m> Costs<'m> {
             let namespace = &route.origin.object.namespace;
             let named = self.named.entry(Arc::clone(namespace)).or_default();
             named.of_behaviour(&route.behaviour);
+            if let Action::Redirect { location, .. } = &route.action {
+                named.of_target(location);
+            }
             let external = route.behaviour.external_authentication.as_deref();
             let mirror = route.behaviour.mirror.as_deref();
             mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
@@ -169,7 +172,7 @@ impl<'m> Costs<'m> {
             PathMatch::Regex(pattern) => (pattern.as_str().len(), 0, true),
         };
         if let Action::Redirect { location, .. } = &route.action {
-            texts += location.as_str().len();
+            texts += target_length(location.parts());
         }
         if let Some(rewrite) = &behaviour.rewrite {
             texts += target_length(rewrite.target.parts());

@@ -21,6 +21,7 @@ use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
 
 use super::access_log::{self, AccessLog};
+use super::everywhere::Everywhere;
 use super::firewall::{FirewallOptions, FirewallRules, Obstacles, RULE_DIRECTIVES};
 use super::geoip::{self, Geo};
 use super::stream_log;
@@ -72,6 +73,7 @@ pub fn gate(
     let answer_memory = answer_memory(capabilities, options);
     let (firewall, obstacles) = firewall(other_sites, options, &mut findings);
     let access_log = logs(capabilities, other_sites, options, &mut findings);
+    let everywhere = everywhere(capabilities, options, &mut findings);
     let geo = geo(&model, &access_log, capabilities, other_sites, options, &mut findings);
     routes::fit(&mut model, capabilities, has_tls, (&obstacles, &geo.unknown), &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
@@ -140,7 +142,7 @@ pub fn gate(
         real_ip: capabilities.has(Module::RealIp),
         proxies,
         stream_real_ip: capabilities.has(Module::StreamRealIp),
-        everywhere: options.everywhere.clone(),
+        everywhere,
         clears_server_header: !options.everywhere.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
@@ -214,10 +216,7 @@ fn logs(
     let conflict = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
     let mut decided = access_log::decide(&options.access_log, other_sites, conflict);
     if let Some(line) = decided.line.take() {
-        let has = |module: Option<Module>, since| {
-            since <= capabilities.version && module.is_none_or(|module| capabilities.has(module))
-        };
-        let (line, missing) = line.fit(has);
+        let (line, missing) = line.fit(|module, since| has(capabilities, module, since));
         decided.line = Some(line.into());
         findings.extend(missing.iter().map(|name| {
             let words = format!("this nginx has no variable ${name}; in the access log there is a dash instead");
@@ -225,6 +224,22 @@ fn logs(
         }));
     }
     decided
+}
+
+/// Whether this nginx has a module, and is of this version.
+fn has(capabilities: &Capabilities, module: Option<Module>, since: Version) -> bool {
+    since <= capabilities.version && module.is_none_or(|module| capabilities.has(module))
+}
+
+/// What holds for all hosts, as far as this nginx has the variables in it.
+fn everywhere(capabilities: &Capabilities, options: &GateOptions, findings: &mut Vec<Finding>) -> Everywhere {
+    let mut everywhere = options.everywhere.clone();
+    let missing = everywhere.fit(|module, since| has(capabilities, module, since));
+    findings.extend(missing.into_iter().map(|(header, name)| {
+        let words = format!("this nginx has no variable ${name}; in the header {header} there is a dash instead");
+        Finding::new(Reason::MissingCapability, host(), words)
+    }));
+    everywhere
 }
 
 /// Whether a path can be written into nginx's configuration.

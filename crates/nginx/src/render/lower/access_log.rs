@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
-use crate::{AccessLog, Buffering, LogPlace, LogTarget, Logs, Plan};
+use crate::{AccessLog, Buffering, Decisions, Everywhere, LogPlace, LogTarget, Logs, Plan};
 use ingressd_model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
 use ingressd_model::catalogue::Module;
 use ingressd_model::expression::{LIMITS, anywhere};
@@ -22,21 +22,22 @@ const LOGGED: &str = "logged";
 const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
 const FORMAT: &str = "ingressd_line";
 
-/// The file that servers require which use a log format or conditions of ours.
+/// The file that servers require which use a log format or conditions of ours, or headers with
+/// properties of routes.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
-    let log = &plan.decisions.access_log;
+    let Decisions { access_log: log, everywhere, .. } = &*plan.decisions;
     // Unknown hosts have a server also where the model has none.
     let unknown = Server::of_unknown_hosts();
-    if plan.model.servers.iter().map(Arc::as_ref).chain(&unknown).any(|server| is_needed(log, server)) {
+    if plan.model.servers.iter().map(Arc::as_ref).chain(&unknown).any(|server| is_needed(log, everywhere, server)) {
         let geo = plan.decisions.geo.is_asked().then(names::geo_file);
-        files.add(names::access_log_file(), None, geo, |tables| say(log, tables));
+        files.add(names::access_log_file(), None, geo, |tables| say(log, everywhere, tables));
     }
 }
 
 /// Whether a server uses anything of that file.
-pub fn is_needed(log: &AccessLog, server: &Server) -> bool {
+pub fn is_needed(log: &AccessLog, everywhere: &Everywhere, server: &Server) -> bool {
     let has_line = || log.line(server.header_set == HeaderSet::Detailed).is_some();
-    matches!(log.logs, Logs::To(_)) && (!log.unlogged.is_empty() || has_line())
+    everywhere.tells_route() || matches!(log.logs, Logs::To(_)) && (!log.unlogged.is_empty() || has_line())
 }
 
 /// Variables of the line that are derived from the name of the upstream: the variable, the
@@ -62,18 +63,23 @@ const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
     ),
 ];
 
-fn say(log: &AccessLog, tables: &mut Tables) -> Result<(), Refused> {
-    let tells = |variable| log.line.as_deref().is_some_and(|line| line.tells(variable));
+fn say(log: &AccessLog, everywhere: &Everywhere, tables: &mut Tables) -> Result<(), Refused> {
+    let tells = |variable| everywhere.tells(variable) || log.line.as_deref().is_some_and(|line| line.tells(variable));
+    // A header of a subrequest would fix what those of its request say.
+    let map = |source: &'static str, variable: &'static str| match everywhere.tells_route() {
+        true => Block::map(source, variable).line("volatile"),
+        false => Block::map(source, variable),
+    };
     if OF_BACKENDS.into_iter().any(tells) {
-        tables.block(Block::map("1", "$ingressd_log_handed").row("default", "$proxy_host"));
+        tables.block(map("1", "$ingressd_log_handed").row("default", "$proxy_host"));
         tables.block(Block::new("geo $ingressd_log_main").row("default", r#""""#));
     }
     for (_, variable, pattern, value) in FROM_NAMES.into_iter().filter(|(variable, ..)| tells(*variable)) {
-        tables.block(Block::map("$ingressd_log_handed", variable).row("default", "-").row(pattern, value));
+        tables.block(map("$ingressd_log_handed", variable).row("default", "-").row(pattern, value));
     }
     if tells(Upstream) {
         tables.block(
-            Block::map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_upstream").row("default", "-").row(
+            map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_upstream").row("default", "-").row(
                 r#""~^:?[0-9a-f]+\.ingressd[^.]*\.(?<ingressd_log_d>[^.]+)\.(?<ingressd_log_e>[^.]+)\.(?<ingressd_log_f>[^.:]+)""#,
                 "$ingressd_log_d-$ingressd_log_e-$ingressd_log_f",
             ),
@@ -81,7 +87,7 @@ fn say(log: &AccessLog, tables: &mut Tables) -> Result<(), Refused> {
     }
     if tells(Alternative) {
         tables.block(
-            Block::map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_alternative")
+            map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_alternative")
                 .row("default", r#""""#)
                 .row(r#""~^([^:]+):\1$""#, r#""""#)
                 .row(
@@ -175,28 +181,30 @@ pub fn buffering(Buffering { size, flush, gzip }: Buffering) -> impl Iterator<It
     own.into_iter().flatten()
 }
 
-/// Writes the variables that the log line needs into a location.
+/// Writes the variables that the log line and headers need into a location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(line) = scene.surroundings.log_line else { return Ok(()) };
+    let everywhere = &scene.facts.decisions.everywhere;
+    let line = scene.surroundings.log_line;
+    let tells = |variable| everywhere.tells(variable) || line.is_some_and(|line| line.tells(variable));
     let mut set = |variable: &str, value: Words| {
         slots.say(Slot::Variables, "set", Words::join([Words::from(Word::variable(variable)?), value]));
         Ok(())
     };
-    if line.tells(LogVariable::IngressName) {
+    if tells(LogVariable::IngressName) {
         set("log_ingress", text(&scene.route.origin.object.name)?)?;
     }
     let Action::Proxy { upstream, split } = &scene.route.action else { return Ok(()) };
     let name = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
-    if split.is_some() && [LogVariable::Upstream, LogVariable::Alternative].iter().any(|one| line.tells(*one)) {
+    if split.is_some() && [Upstream, Alternative].into_iter().any(tells) {
         set("log_main", name(upstream)?.into())?;
     }
     // The location that led to this one may have said another.
-    if scene.place.is_named() && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
+    if scene.place.is_named() && OF_BACKENDS.into_iter().any(tells) {
         set("log_main", text("")?)?;
         set("log_handed", name(upstream)?.into())?;
     }
     // nginx has no variable for the argument of `grpc_pass` or `fastcgi_pass`.
-    if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
+    if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.into_iter().any(tells) {
         let handed = match split {
             Some(split) => Word::variable(&names::split(split, upstream))?,
             None => name(upstream)?,

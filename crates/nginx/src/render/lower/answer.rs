@@ -4,7 +4,7 @@ use crate::render::token::{Literal, Text, Word, Words};
 use ingressd_model::expression::LIMITS;
 use ingressd_model::{Action, HttpsRedirect, PathMatch, RedirectUrl, Refused, Rewrite, RewritePattern, Route, UrlPath};
 
-use super::backend_headers::kept_captures;
+use super::groups;
 use super::location::Scene;
 use super::paths::anchored;
 use super::slots::{Slot, Slots, text};
@@ -57,7 +57,8 @@ pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
             respond(404, slots)
         }
         Action::Redirect { status, location } => {
-            slots.say(Slot::Answer, "return", redirected(*status, location)?);
+            let place = groups::location(scene, location)?;
+            slots.say(Slot::Answer, "return", Words::join([Word::number(u64::from(*status)).into(), place]));
             Ok(())
         }
         Action::ToHost { status, host } => {
@@ -99,15 +100,7 @@ pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         return Ok(());
     }
     let arguments = rewritten(rewrite)?;
-    match kept_captures(scene.route)? {
-        None => slots.say(Slot::Rewrite, "rewrite", Words::join([arguments, Words::from("break")])),
-        // A plain `break` keeps the path that the directives before it have rewritten.
-        Some(kept) => {
-            slots.say(Slot::Rewrite, "rewrite", arguments);
-            slots.say(Slot::Rewrite, "set", kept);
-            slots.say(Slot::Rewrite, "break", Words::nothing());
-        }
-    }
+    slots.say(Slot::Rewrite, "rewrite", Words::join([arguments, Words::from("break")]));
     Ok(())
 }
 

@@ -1,14 +1,10 @@
 //! Request headers that a route sets for its backend, in the place of the usual ones.
 
-use crate::render::token::{Text, Word, Words};
 use ingressd_model::{Refused, RewriteTarget, Route, RouteVariable, TargetPart};
 
+use super::groups;
 use super::location::Scene;
 use super::slots::{Header, Slots, text};
-
-/// The variable that keeps the captures of a rewrite: regular expressions of other variables would
-/// overwrite the captures before the header is made.
-const PREFIX: Word = Word::fixed("$ingressd\u{2}_prefix");
 
 /// Writes the headers.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
@@ -17,14 +13,10 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         return Ok(());
     };
     if let Some(host) = &headers.host {
-        slots.request_header(Header::fixed("Host", Text::of_parts(&resolved(host, scene.route)?)?));
+        slots.request_header(Header::fixed("Host", groups::text(groups::HOST, &resolved(host, scene.route)?)?));
     }
     if let Some(prefix) = headers.prefix.as_ref().filter(|_| behaviour.rewrite.is_some()) {
-        let value = match prefix.has_captures() {
-            true => Words::from(PREFIX),
-            false => Text::of_parts(prefix)?.into(),
-        };
-        slots.request_header(Header::fixed("X-Forwarded-Prefix", value));
+        slots.request_header(Header::fixed("X-Forwarded-Prefix", groups::text(groups::PREFIX, prefix)?));
     }
     if let Some(connection) = headers.connection {
         slots.request_header(Header::fixed("Connection", text(connection.name())?));
@@ -32,15 +24,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The captures that a rewrite has to keep for a header, if any.
-pub fn kept_captures(route: &Route) -> Result<Option<Words>, Refused> {
-    let headers = route.behaviour.backend_headers.as_deref();
-    let prefix = headers.and_then(|headers| headers.prefix.as_ref()).filter(|prefix| prefix.has_captures());
-    prefix.map(|prefix| Ok(Words::join([Words::from(PREFIX), Text::of_parts(prefix)?.into()]))).transpose()
-}
-
 /// The text with the parts replaced that are known from the route.
-fn resolved(host: &RewriteTarget, route: &Route) -> Result<RewriteTarget, Refused> {
+pub fn resolved(host: &RewriteTarget, route: &Route) -> Result<RewriteTarget, Refused> {
     let known = |variable: RouteVariable| {
         let upstream = route.action.upstream();
         match variable {

@@ -17,7 +17,7 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, empty,
-    error_pages, external_authentication, fastcgi, firewall, limits, lines, mirror, session, snippet, split,
+    error_pages, external_authentication, fastcgi, firewall, groups, limits, lines, mirror, session, snippet, split,
 };
 
 /// What the locations of a server share.
@@ -61,6 +61,7 @@ type Feature = fn(&Scene<'_>, &mut Slots) -> Result<(), Refused>;
 /// list.
 const FEATURES: &[Feature] = &[
     lines::of_location,
+    groups::lower,
     answer::to_slash,
     answer::https_redirect,
     client_certificates::lower,
@@ -241,7 +242,11 @@ pub fn written(name: &'static str, directive: &Directive) -> view::Directive {
             arguments.push(&Argument::Word("off"));
         }
     }
-    view::Directive { name: Word::fixed(name), arguments: Words::join(arguments.into_iter().map(argument)) }
+    let written = arguments.into_iter().enumerate().map(|(number, one)| match one {
+        Argument::Target(target) => groups::argument(directive.row, number, target),
+        one => argument(one),
+    });
+    view::Directive { name: Word::fixed(name), arguments: Words::join(written) }
 }
 
 /// The directive that says when another FastCGI endpoint is tried.
@@ -307,6 +312,7 @@ pub fn argument(argument: &Argument) -> Words {
         Argument::Time(time) => Word::time(*time),
         Argument::Ciphers(ciphers) => Word::ciphers(ciphers),
         Argument::Text(text) => return Text::of(text).into(),
+        Argument::Target(text) => return Text::of_target(text).into(),
     };
     word.into()
 }

@@ -17,6 +17,7 @@ mod external_authentication;
 mod fastcgi;
 mod firewall;
 mod geo;
+mod groups;
 mod head;
 mod limits;
 mod lines;

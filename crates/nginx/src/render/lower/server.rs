@@ -102,7 +102,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     requires.extend(facts.decisions.everywhere.blocks().then(names::blocked_file));
     let shares_rules = facts.decisions.firewall.shared && firewall::is_asked(server);
     requires.extend(shares_rules.then(names::firewall_file));
-    requires.extend(access_log::is_needed(&facts.decisions.access_log, server).then(names::access_log_file));
+    let Decisions { access_log: log, everywhere, .. } = facts.decisions;
+    requires.extend(access_log::is_needed(log, everywhere, server).then(names::access_log_file));
     requires.extend(facts.decisions.geo.is_asked().then(names::geo_file));
     if let Some(certificate) = certificate(server, facts) {
         requires.insert(names::certificate_file(certificate));

@@ -10,6 +10,8 @@ use ingressd_model::{Origin, Protocol, Refused};
 /// is also the order in which they apply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
+    /// What keeps the groups of the location's path, before any other expression is matched.
+    Groups,
     /// The origin of the request, if it is allowed: all answers tell it.
     Origin,
     /// What keeps ends of lines out of lines, before any of them is written.

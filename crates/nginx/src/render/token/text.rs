@@ -32,9 +32,15 @@ impl Text {
         Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
     }
 
-    /// Text with references to parts of the request.
-    pub fn of_parts(text: &RewriteTarget) -> Result<Self, Refused> {
+    /// The same with references to parts of the request.
+    pub fn of_target(text: &RewriteTarget) -> Self {
+        Self::of_parts(&[], text).unwrap_or_else(|_| Text("\"\"".to_owned()))
+    }
+
+    /// Our words, and a text with references to parts of the request behind them.
+    pub fn of_parts(before: &[Word], text: &RewriteTarget) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
+        before.iter().for_each(|word| quoted.push_str(&word.0));
         for part in text.parts() {
             match part {
                 TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
@@ -91,9 +97,6 @@ impl Text {
         let mut quoted = format!("\"{slash}");
         for part in target.parts() {
             match part {
-                TargetPart::Literal(text) if text.contains('?') => {
-                    return Err(Refused::because("it holds a ?"));
-                }
                 TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
                 part => drop(write!(quoted, "{part}")),
             }

@@ -1,0 +1,135 @@
+//! Keeps the groups of the path for texts that nginx makes later: expressions of other variables
+//! would take their place meanwhile. It must not know what the texts are for.
+
+use crate::render::token::{Text, Word, Words};
+use crate::render::view::Comparison;
+use ingressd_model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
+use ingressd_model::{Action, Argument, Refused, RewriteTarget, Route};
+
+use super::backend_headers::resolved;
+use super::location::Scene;
+use super::slots::{Slot, Slots};
+
+/// The variables with the texts of the headers for a backend, and of the target of a redirect.
+pub const HOST: Word = Word::fixed("$ingressd\u{2}_kept_host");
+pub const PREFIX: Word = Word::fixed("$ingressd\u{2}_prefix");
+const LOCATION: Word = Word::fixed("$ingressd\u{2}_kept_location");
+
+/// A text of a request, or the variable that keeps it.
+pub fn text(kept: Word, text: &RewriteTarget) -> Result<Words, Refused> {
+    match text.has_captures() {
+        true => Ok(kept.into()),
+        false => Text::of_parts(&[], text).map(Words::from),
+    }
+}
+
+/// The target of a redirect. A path behind which a client writes anything could be that of another
+/// host, which begins with two slashes: so it gets its own host.
+pub fn location(scene: &Scene<'_>, target: &RewriteTarget) -> Result<Words, Refused> {
+    let host = [scene.facts.scheme(), Word::fixed("://$ingressd\u{2}_host")];
+    match (is_path(target), target.has_captures()) {
+        (true, true) => Ok(Text::of_words([Word::concat(host), LOCATION]).into()),
+        (true, false) => Text::of_parts(&host, target).map(Words::from),
+        (false, _) => text(LOCATION, target),
+    }
+}
+
+/// Whether it is a path that differs between requests.
+fn is_path(target: &RewriteTarget) -> bool {
+    target.is_dynamic() && target.to_string().starts_with('/')
+}
+
+/// The variable with an argument of a directive, which nginx evaluates when a backend has answered.
+fn of_directive(row: &DirectiveRow, number: usize) -> Result<Word, Refused> {
+    Word::variable(&format!("kept_{}_{number}", row.name))
+}
+
+/// An argument of a directive.
+pub fn argument(row: &DirectiveRow, number: usize, target: &RewriteTarget) -> Words {
+    // nginx writes the header of a backend as it is: a place with two slashes has the scheme of the
+    // request.
+    let host = match is_path(target) && (row, number) == (&PROXY_REDIRECT, 1) {
+        true => Word::fixed("//$ingressd\u{2}_host"),
+        false => Word::fixed(""),
+    };
+    let written = match is_kept(row, target) {
+        true => of_directive(row, number).map(|kept| Text::of_words([host, kept])),
+        false => Text::of_parts(&[host], target),
+    };
+    let written = written.map(Words::from);
+    // Names of directives are letters and _.
+    written.unwrap_or_else(|_| Words::from(r#""""#))
+}
+
+/// What ends an attribute of a cookie is looked for in what a variable keeps.
+fn is_kept(row: &DirectiveRow, target: &RewriteTarget) -> bool {
+    target.has_captures() || target.is_dynamic() && OF_COOKIES.iter().any(|own| *own == row)
+}
+
+/// Directives whose texts become attributes of cookies.
+const OF_COOKIES: [&DirectiveRow; 2] = [&PROXY_COOKIE_DOMAIN, &PROXY_COOKIE_PATH];
+
+/// Writes what keeps the groups of the expression that selected the location, and what refuses
+/// those that would be more than a part of a line. Behind a name of a location is what the location
+/// before has kept. A rewrite comes last, because nginx may read wrongly what follows one with a
+/// query (CVE-2026-42945); its expression has the same groups.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    if scene.place.is_named() {
+        return Ok(());
+    }
+    for Kept { variable, text, is_of_cookie } in kept(scene.route)? {
+        let value = Words::from(Text::of_parts(&[], &text)?);
+        slots.say(Slot::Groups, "set", Words::join([variable.clone().into(), value]));
+        if is_of_cookie {
+            slots.say_compared(Slot::Lines, ends_attribute(variable)?);
+        }
+    }
+    Ok(())
+}
+
+/// The texts that have to be kept.
+fn kept(route: &Route) -> Result<Vec<Kept>, Refused> {
+    let mut texts = Vec::new();
+    let mut add = |variable: Word, text: RewriteTarget| {
+        texts.extend(text.has_captures().then_some(Kept { variable, text, is_of_cookie: false }));
+    };
+    match &route.action {
+        Action::Redirect { location, .. } => add(LOCATION, location.clone()),
+        Action::Proxy { .. } => {
+            let headers = route.behaviour.backend_headers.as_deref();
+            if let Some(host) = headers.and_then(|headers| headers.host.as_ref()) {
+                add(HOST, resolved(host, route)?);
+            }
+            let prefix = headers.and_then(|headers| headers.prefix.as_ref());
+            if let Some(prefix) = prefix.filter(|_| route.behaviour.rewrite.is_some()) {
+                add(PREFIX, prefix.clone());
+            }
+            for directive in &route.behaviour.directives {
+                let is_of_cookie = OF_COOKIES.contains(&directive.row);
+                for (number, argument) in directive.arguments.iter().enumerate() {
+                    if let Argument::Target(text) = argument
+                        && is_kept(directive.row, text)
+                    {
+                        let (variable, text) = (of_directive(directive.row, number)?, text.clone());
+                        texts.push(Kept { variable, text, is_of_cookie });
+                    }
+                }
+            }
+        }
+        Action::ToRewritten | Action::ToHost { .. } | Action::Respond { .. } | Action::Closed => {}
+    }
+    Ok(texts)
+}
+
+/// A text with the variable that keeps it.
+struct Kept {
+    variable: Word,
+    text: RewriteTarget,
+    is_of_cookie: bool,
+}
+
+/// Refuses what would end an attribute of a cookie and begin another one.
+fn ends_attribute(variable: Word) -> Result<Comparison, Refused> {
+    let (operator, name) = (Word::fixed("~"), Word::fixed("return"));
+    Ok(Comparison { variable, operator, value: Text::new(";")?.into(), name, arguments: Words::from("400") })
+}
