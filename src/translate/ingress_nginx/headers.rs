@@ -161,7 +161,7 @@ pub static FAMILY: Family = Family {
                 ("http://a;", Gives::Refused("cannot hold")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.redirects.from = Some((redirect_part(entry.value)?, entry.origin()));
+                draft.redirects.from = Some((redirect_part(entry)?, entry.origin()));
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -186,7 +186,7 @@ pub static FAMILY: Family = Family {
                 ("$arg_x", Gives::Refused("begins with http://")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let to = redirect_part(entry.value)?;
+                let to = redirect_part(entry)?;
                 // A path is one of the same host, which is written in front of it.
                 if let Some(to) = to.as_ref().filter(|to| to.is_dynamic() && !to.to_string().starts_with('/')) {
                     goes_to_known_host(to)?;
@@ -233,20 +233,26 @@ pub static FAMILY: Family = Family {
 };
 
 /// The prefix of a redirect, or its replacement; `None` when the value asks for none.
-fn redirect_part(value: &str) -> Result<Option<RewriteTarget>, Refused> {
-    match value {
+fn redirect_part(entry: &Entry<'_>) -> Result<Option<RewriteTarget>, Refused> {
+    match entry.value {
         "off" | "default" => Ok(None),
-        _ => word(value).map(Some),
+        value => word(entry, value).map(Some),
     }
 }
 
 /// Parses a word of URL characters, groups and variables, which nginx does not read as an
 /// expression.
-fn word(value: &str) -> Result<RewriteTarget, Refused> {
-    match value {
-        "" => Err(Refused::because("it is empty")),
-        _ if value.starts_with('~') => Err(Refused::because("nginx would read it as an expression")),
-        _ => text_with_groups(value, |one| one.is_ascii_alphanumeric() || "-._~/:,?&=".contains(one)),
+fn word(entry: &Entry<'_>, value: &str) -> Result<RewriteTarget, Refused> {
+    if value.is_empty() {
+        return Err(Refused::because("it is empty"));
+    }
+    if value.starts_with('~') {
+        return Err(Refused::because("nginx would read it as an expression"));
+    }
+    let word = text_with_groups(value, |one| one.is_ascii_alphanumeric() || "-._~/:,?&=".contains(one))?;
+    match entry.default.is_some() && word.has_captures() {
+        true => Err(Refused::because("it refers to groups such as $1, and a default for all paths has none")),
+        false => Ok(word),
     }
 }
 
@@ -261,7 +267,7 @@ fn pair(
     if value == "off" {
         return Ok(());
     }
-    let words: Vec<_> = value.split_whitespace().map(word).collect::<Result<_, _>>()?;
+    let words: Vec<_> = value.split_whitespace().map(|text| word(entry, text)).collect::<Result<_, _>>()?;
     if !words.iter().flat_map(|word| word.parts()).all(fits) {
         return Err(Refused::because("it may hold no other variable than $host"));
     }
