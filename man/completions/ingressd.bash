@@ -55,6 +55,9 @@ _ingressd() {
             ingressd,render)
                 cmd="ingressd__subcmd__render"
                 ;;
+            ingressd,resume)
+                cmd="ingressd__subcmd__resume"
+                ;;
             ingressd,rollback)
                 cmd="ingressd__subcmd__rollback"
                 ;;
@@ -111,6 +114,9 @@ _ingressd() {
                 ;;
             ingressd__subcmd__help,render)
                 cmd="ingressd__subcmd__help__subcmd__render"
+                ;;
+            ingressd__subcmd__help,resume)
+                cmd="ingressd__subcmd__help__subcmd__resume"
                 ;;
             ingressd__subcmd__help,rollback)
                 cmd="ingressd__subcmd__help__subcmd__rollback"
@@ -179,7 +185,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo templates completions help"
+            opts="-h -V --help --version run check admission render explain status reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -235,7 +241,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__check)
-            opts="-h --class --nginx-version --resolve --instance --config --set --output --format --strict --origins --admission --action --kubernetes --name --help"
+            opts="-h --class --nginx-version --resolve --instance --config --set --format --json --strict --demo --origins --admission --action --kubernetes --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -262,10 +268,6 @@ _ingressd() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json sarif junit" -- "${cur}"))
-                    return 0
-                    ;;
-                --output)
                     COMPREPLY=($(compgen -W "text json sarif junit" -- "${cur}"))
                     return 0
                     ;;
@@ -303,16 +305,12 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__demo)
-            opts="-h --manifests --check --help"
+            opts="-h --check --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --manifests)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -347,7 +345,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__doctor)
-            opts="-h --all --format --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits room nginx-conf shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects tenants routes endpoints leases certificates"
+            opts="-h --all --format --json --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits room nginx-conf shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects tenants routes endpoints leases certificates"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -411,7 +409,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__explain)
-            opts="-h --class --nginx-version --resolve --all --format --instance --config --set --help"
+            opts="-h --class --nginx-version --resolve --all --format --json --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -449,7 +447,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check admission render explain status reload drain setup doctor undrain diff rollback kubeconfig migrate demo templates completions help"
+            opts="run check admission render explain status reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -700,6 +698,20 @@ _ingressd() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ingressd__subcmd__help__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ingressd__subcmd__help__subcmd__rollback)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -849,7 +861,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__compare)
-            opts="-h --admin-kubeconfig --context --controller --controller-address --controller-ports --ingressd-address --ingressd-ports --log --all-statuses --rate --most --timeout --most-body --output --report --nginx-version --instance --config --set --help"
+            opts="-h --admin-kubeconfig --context --controller --controller-address --controller-ports --ingressd-address --ingressd-ports --log --all-statuses --rate --most --timeout --most-body --format --json --report --nginx-version --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -903,7 +915,7 @@ _ingressd() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --output)
+                --format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -1019,7 +1031,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__migrate__subcmd__report)
-            opts="-h --admin-kubeconfig --context --controller --output --all --nginx-version --instance --config --set --help"
+            opts="-h --admin-kubeconfig --context --controller --format --json --all --nginx-version --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1037,7 +1049,7 @@ _ingressd() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --output)
+                --format)
                     COMPREPLY=($(compgen -W "text json html" -- "${cur}"))
                     return 0
                     ;;
@@ -1212,8 +1224,34 @@ _ingressd() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ingressd__subcmd__resume)
+            opts="-h --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ingressd__subcmd__rollback)
-            opts="-h --resume --instance --config --set --help"
+            opts="-h --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1311,13 +1349,29 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__status)
-            opts="-h --host --cluster --watch --format --instance --config --set --help"
+            opts="-n -h --host --cluster --watch --namespace --state --text --format --json --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "ok partly closed last-good refused waiting down wrong" -- "${cur}"))
+                    return 0
+                    ;;
+                --text)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

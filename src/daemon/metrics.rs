@@ -277,7 +277,7 @@ fn register_objects(registry: &mut Registry, status: &Status) {
         objects.get_or_create(&ObjectLabels { kind: "Ingress", state: "accepted" }).set(whole(status.accepted.len()));
         // All states are there, so that rules see one go back to 0.
         for state in Standing::ALL {
-            objects.get_or_create(&ObjectLabels { kind: "Ingress", state: state.name() });
+            drop(objects.get_or_create(&ObjectLabels { kind: "Ingress", state: state.name() }));
         }
         for standing in status.standings() {
             objects.get_or_create(&ObjectLabels { kind: "Ingress", state: standing.name() }).inc();

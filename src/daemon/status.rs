@@ -203,7 +203,9 @@ impl Status {
 
     /// The findings of the daemon and of nginx that no cycle makes.
     fn findings_of_itself(&self) -> impl Iterator<Item = Finding> {
-        [self.settings_finding(), self.refusal_finding(), self.crowd_finding(), self.down_finding()].into_iter().flatten()
+        [self.settings_finding(), self.refusal_finding(), self.crowd_finding(), self.down_finding()]
+            .into_iter()
+            .flatten()
     }
 
     /// The finding that nginx could not be started again. A change that failed because of it has

@@ -41,7 +41,7 @@ impl Stages for Hosts {
             hosts: vec![format!("{}.test", stored.id.name).into()],
             routes: 1,
             closed: 0,
-            unanswered: Vec::new(),
+            unanswered: 0,
             served: 1,
         });
         let accepted: Vec<_> = accepted.collect();
