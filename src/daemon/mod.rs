@@ -15,6 +15,7 @@ mod estimate;
 pub mod explain;
 mod feed;
 mod files;
+mod host_findings;
 mod http;
 mod last_good;
 mod link;

@@ -11,6 +11,7 @@ use super::changes::Changes;
 use super::claims;
 use super::cycle::{Product, Stages};
 use super::explain::InForce;
+use super::host_findings::{not_included, not_restarted, not_shared};
 use super::publication::{Peers, newest};
 use super::{last_good, options, state_file};
 use crate::config::Usual as _;
@@ -25,10 +26,8 @@ use ingressd_apply::{
 };
 use ingressd_model::catalogue;
 use ingressd_model::cost::by_namespace;
-use ingressd_model::finding::{Finding, Reason, Severity};
-use ingressd_model::{
-    CertificateId, HostName, Instance, Kind, Model, ObjectId, Origin, Port, Route, Server, Transport,
-};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{CertificateId, HostName, Instance, Kind, Model, ObjectId, Port, Route, Server, Transport};
 use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
 use ingressd_nginx::{GateOptions, gate};
 use ingressd_objects::{Snapshot, Version};
@@ -559,40 +558,6 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
         &settings.instance,
     )
     .and_then(|survey| survey.with_files(&settings.gate))
-}
-
-/// The finding that another version of nginx runs than the installed one.
-fn not_restarted(installed: catalogue::Version, survey: &Survey) -> Finding {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
-    let running = survey.capabilities.version;
-    let note = format!(
-        "nginx {installed} is installed, and {running} still runs: files are made for {running}, which cannot load \
-         modules of {installed} and then takes no change; when few clients are connected, restart nginx: `nginx -t && systemctl \
-         restart nginx`"
-    );
-    Finding::new(Reason::MissingCapability, origin, note)
-}
-
-/// The finding that nginx's configuration does not include our files.
-fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
-    let configuration = survey.configuration.display();
-    let current = options.current.display();
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", &configuration.to_string())));
-    let note = format!(
-        "it does not include the generated files, so nginx does not serve them; write the line `include \
-         {current}/http/*.conf;` into a file that its http block includes, for example /etc/nginx/conf.d/ingressd.conf"
-    );
-    Finding { severity: Severity::Error, ..Finding::new(Reason::HostConflict, origin, note) }
-}
-
-/// The finding that nginx refused a shared server.
-fn not_shared(words: &str) -> Finding {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
-    let note = format!(
-        "nginx refuses a server that several hosts share, so each host has its own server, and reloads take longer: \
-         {words}"
-    );
-    Finding::new(Reason::HostConflict, origin, note)
 }
 
 fn served_object(accepted: &Accepted) -> ServedObject {

@@ -31,6 +31,7 @@ mod mode;
 mod names;
 mod options;
 mod order;
+mod own_routes;
 mod passthrough;
 mod path;
 mod pem;

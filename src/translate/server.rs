@@ -9,6 +9,7 @@ use super::built::Built;
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
 use super::mirror;
+use super::own_routes::{HEALTH, health, root, settings};
 use super::passthrough::{self, Passed};
 use super::path::{self, Matching, Text};
 use super::port::PortReference;
@@ -22,8 +23,7 @@ use super::{Dialect, EndpointMode, Everywhere, Options};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, HttpsRedirect,
-    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath,
-    catalogue,
+    ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use ingressd_objects::Version;
 
@@ -31,9 +31,6 @@ use ingressd_objects::Version;
 const NOT_FOUND: Action = Action::Respond { status: 404 };
 /// The response where the Service or its port does not exist.
 pub const UNAVAILABLE: Action = Action::Respond { status: 503 };
-
-/// See [`health`].
-const HEALTH: &str = "/healthz";
 
 /// Keeps a route from redirecting to https, because the certificate belongs to another namespace.
 fn keep_plain(route: &mut Route) {
@@ -120,7 +117,7 @@ impl<'a> Servers<'a> {
         let mut fallback = self.fallback(name, site)?;
         if let Some((host, origin)) = &site.redirect {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
-            // A browser keeps what Strict-Transport-Security says of a host only when it is told by https.
+            // A browser keeps what Strict-Transport-Security says only when it hears it by https.
             let asking = site.subjects.iter().find(|subject| *subject.id() == origin.object);
             let https_redirect = asking.and_then(|subject| subject.behaviour.https_redirect.clone());
             // Without TLS of its own, the host that is redirected to may have it.
@@ -574,26 +571,10 @@ impl<'a> Servers<'a> {
     }
 }
 
-/// The health check of load balancers in front of ingress-nginx, whose catch-all server answers
-/// 200.
-fn health(dialect: Dialect) -> Option<Route> {
-    let path = UrlPath::new(HEALTH).ok().filter(|_| dialect == Dialect::IngressNginx)?;
-    let (path, action) = (PathMatch::Exact { path, redirect_to_slash: false }, Action::Respond { status: 200 });
-    Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default(), errors: None })
-}
-
 /// The headers that backends expect from the dialect.
 const fn header_set(dialect: Dialect) -> HeaderSet {
     match dialect {
         Dialect::Specification => HeaderSet::Usual,
         Dialect::IngressNginx => HeaderSet::Detailed,
     }
-}
-
-fn settings() -> Arc<ObjectId> {
-    Arc::new(ObjectId::new(Kind::Settings, "", "default-backend"))
-}
-
-fn root() -> Option<PathMatch> {
-    Some(PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false })
 }

@@ -228,12 +228,9 @@ impl<'a> Tls<'a> {
                 let note = format!("it cannot be used: {fault}");
                 self.findings.push(Finding::new(Reason::InvalidCertificate, Origin::object(&secret.id), note));
                 // Who names it is told as well, and only while no last good version is served.
-                if origin.object.kind == Kind::Ingress {
-                    let note = format!(
-                        "the certificate in Secret {name:?} cannot be used, so the default one is served: {fault}"
-                    );
-                    self.findings.push(Finding::new(Reason::InvalidCertificate, origin.clone(), note));
-                }
+                let note =
+                    format!("the certificate in Secret {name:?} cannot be used, so the default one is served: {fault}");
+                self.findings.push(Finding::new(Reason::InvalidCertificate, origin.clone(), note));
                 self.refused.push((Arc::clone(&secret.id), secret.version.clone()));
                 None
             }

@@ -232,10 +232,13 @@ const QUOTED_WITHOUT_NAME: &[&str] = &[
     "Service {:?} of the path",
     "the namespace {:?} needs",
     "requests to Service {:?}",
+    "requests go to Service {:?}",
+    "externalName {} of Service {:?}",
     "{:?} is not one of Exact",
     "the daemon says: {status:?}",
     "{}({:?})",
-    // These are digested, or told to developers.
+    // These are digested, or told to developers or the settings' parser.
+    "format!(\"{{controller = {controller:?}, dialect = {dialect:?}}}\")",
     "\\n{} {state:?}",
     "format!(\"{parameter:?}\")",
 ];

@@ -205,7 +205,7 @@ fn one_object_makes_expressions_of_the_paths_of_its_namespace() {
         // Nobody else makes expressions of them, and they are held to the rules for expressions.
         (
             &[("o", REGEX, &["Prefix /x/.*"]), ("e", "", &["Prefix /b[0-9]+"])],
-            &["o0 ~ /x/.*", "e1 /b[0-9]+"],
+            &["e1 /b[0-9]+", "o0 ~ /x/.*"],
             &["e1 LiteralPath"],
         ),
         (

@@ -42,8 +42,8 @@ pub use template::{TemplateUse, name as variable_name, template};
 
 use ingressd_model::{Refused, VariableClass};
 
-/// The entries of a comma-separated list, without blanks around them. Empty ones are left out, such
-/// as those behind a last comma.
+/// The entries of a comma-separated list, without blanks around them. Empty ones are left out,
+/// such as those behind a last comma.
 ///
 /// # Errors
 ///

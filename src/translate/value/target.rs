@@ -129,8 +129,8 @@ fn lower_variables(value: &str) -> String {
     value.chars().map(lower).collect()
 }
 
-/// Parses text that is appended to `literal`; `of_route` allows properties of the route, and `fits`
-/// says which ASCII characters are literal.
+/// Parses text that is appended to `literal`; `of_route` allows properties of the route, and
+/// `fits` says which ASCII characters are literal.
 fn parts(value: &str, mut literal: String, of_route: bool, fits: fn(char) -> bool) -> Result<Vec<TargetPart>, Refused> {
     let mut parts = Vec::new();
     let mut rest = value;

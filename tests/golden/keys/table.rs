@@ -155,7 +155,7 @@ pub const KEYS: &[Key] = &[
     key(
         "global-auth-always-set-cookie",
         "true",
-        &["+add_header Set-Cookie $ingressd_authentication_cookie always;"],
+        &["+add_header Set-Cookie $ingressd_authentication_cookie_0 always;"],
         "yes",
         SWITCH,
     )
