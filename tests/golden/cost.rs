@@ -387,6 +387,40 @@ fn the_price_of_variables_grows_with_what_nginx_does_about_them() {
     assert!(cost.test >= steps / 2 * NANOSECONDS_OF_STEP / 1000, "{} microseconds for {steps} steps", cost.test);
 }
 
+/// nginx sorts the locations of a server by insertion, and compares their paths with a slash as the
+/// least: in an order of the author's choice 10,000 of them would take it 20 s.
+#[test]
+fn many_plain_locations_come_in_the_order_in_which_nginx_sorts_them() {
+    let path = |number: usize| format!("/{}a{}", "b".repeat(number % 200), number / 200);
+    let paths = (0..1000).map(|number| {
+        format!(
+            "{{path: {}, pathType: Prefix, backend: {{service: {{name: web, port: {{number: 80}}}}}}}}",
+            path(number)
+        )
+    });
+    let ingress = format!(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: many, namespace: default}}\nspec: \
+         {{ingressClassName: nginx, rules: [{{host: many.example.com, http: {{paths: [{}]}}}}]}}\n",
+        paths.collect::<Vec<_>>().join(", ")
+    );
+    let prelude = documents("hosts").into_iter().filter(|document| !document.contains("kind: Ingress\n"));
+    let snapshot = snapshot(&[prelude.chain([ingress]).collect::<Vec<_>>().join("\n---\n")]);
+    let options = inputs::options(DEFAULT_CERTIFICATE, &snapshot);
+    let translation = Translator::new(options).translate(&snapshot, &names(), &Default::default());
+    let capabilities = Capabilities::profile(Version(1, 22, 1));
+    let (plan, _) = nginx::gate(translation.model, &capabilities, &OtherSites::default(), &GateOptions::usual());
+    let files = Renderer::default().render(&plan);
+    let text = files.files["http/server-exact-many.example.com.conf"].content.text();
+    let places = text.lines().filter_map(|line| line.trim().strip_prefix("location "));
+    let places = places
+        .filter_map(|place| place.split(' ').nth(1))
+        .map(|path| path.trim_matches('"'))
+        .filter(|path| path.starts_with('/'));
+    let keys: Vec<_> = places.map(|path| path.replace('/', "\0")).collect();
+    let unsorted = keys.windows(2).filter(|pair| pair[0] > pair[1]).count();
+    assert!(keys.len() > 2000 && unsorted <= 1, "{unsorted} of {} come after a greater one", keys.len());
+}
+
 /// What is printed is the table from which the numbers in crates/model/src/cost come, real and
 /// estimated for each object: `cargo test --test golden what_is_estimated -- --nocapture`.
 #[test]

@@ -15,6 +15,9 @@ use ingressd_model::{PathMatch, Pattern, Refused, Route, Server, UrlPath};
 /// The longest path of a plain location: some versions of nginx keep the length in one byte.
 const LONGEST_PLAIN: usize = 250;
 
+/// Up to so many plain locations stay in the order of the model, in which people look for them.
+const FEW: usize = 256;
+
 /// The first line of a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place<'a> {
@@ -75,8 +78,22 @@ fn plain_places(server: &Server) -> Vec<Place<'_>> {
             PathMatch::Regex(_) => {}
         }
     }
+    // nginx sorts plain locations by insertion: in its own order it compares each with one other,
+    // and in the worst with all. Which of them takes a request does not depend on the order.
+    if places.list.len() > FEW {
+        places.list.sort_by(|one, other| {
+            let by_path = in_order_of_nginx(&one.path).cmp(in_order_of_nginx(&other.path));
+            by_path.then_with(|| (other.modifier == EXACT).cmp(&(one.modifier == EXACT)))
+        });
+    }
     places.add(BELOW, "/", &server.fallback);
     places.list
+}
+
+/// The bytes of a path as nginx compares them: a slash is the least. Of equal paths the exact
+/// location comes first.
+fn in_order_of_nginx(path: &str) -> impl Iterator<Item = u8> {
+    path.bytes().map(|byte| if byte == b'/' { 0 } else { byte })
 }
 
 /// The route whose prefix matches a path that no route matches exactly.
