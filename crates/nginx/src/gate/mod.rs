@@ -94,6 +94,7 @@ pub fn gate(
     }
     let sites_beside = SitesBeside::of(other_sites, &sockets.listens);
     taken::drop_taken_hosts(&mut model, &sites_beside, &mut findings);
+    names::leave_out_crowded(&mut model, &mut findings);
     let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
     streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
