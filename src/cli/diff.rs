@@ -159,14 +159,7 @@ fn printable(line: &str, tag: ChangeTag) -> String {
         Some(line) => (line, "\n"),
         None => (line, "\n\\ No newline at end of file\n"),
     };
-    let mut text = tag.to_string();
-    for character in line.chars() {
-        match character.is_control() && character != '\t' {
-            true => text.extend(character.escape_default()),
-            false => text.push(character),
-        }
-    }
-    text + end
+    format!("{tag}{}{end}", output::harmless(line))
 }
 
 /// The owner of a removed or added line.

@@ -9,7 +9,7 @@ use clap::builder::ArgPredicate;
 use serde_json::Value;
 
 use super::exit::{Ended, Exit};
-use ingressd_model::finding::printable_json;
+use ingressd_model::finding::{printable, printable_json};
 
 /// Prints a line on standard output.
 macro_rules! say {
@@ -59,6 +59,29 @@ pub enum Reader {
 /// error.
 pub fn show(text: impl AsRef<[u8]>, end: Exit) -> Ended {
     write(text.as_ref()).map(|_| end)
+}
+
+/// The same for text of several lines that others wrote: on a terminal it cannot control it.
+///
+/// # Errors
+///
+/// As [`show`].
+pub fn show_foreign(text: Vec<u8>, end: Exit) -> Ended {
+    match io::stdout().is_terminal() {
+        true => show(harmless(&String::from_utf8_lossy(&text)), end),
+        false => show(text, end),
+    }
+}
+
+/// The text with everything escaped that could control a terminal, but for ends of lines and tabs.
+pub fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for part in text.split_inclusive(['\n', '\t']) {
+        let words = part.trim_end_matches(['\n', '\t']);
+        shown.push_str(&printable(words));
+        shown.push_str(&part[words.len()..]);
+    }
+    shown
 }
 
 /// A value as indented JSON, in which no text can control a terminal.
@@ -118,4 +141,16 @@ pub fn line(words: Arguments<'_>) {
 /// The same on standard error.
 pub fn error_line(words: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{words}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn lines_of_others_stay_lines_and_steer_no_terminal() {
+        let text = "location ~* \"^/z\u{202e}.*\" {\n\treturn 200;\n\n}\u{1b}[2J";
+        let expected = "location ~* \"^/z\\u{202e}.*\" {\n\treturn 200;\n\n}\\u{1b}[2J";
+        assert_eq!(harmless(text), expected);
+    }
 }

@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     }
     let files = Renderer::of(&processed.instance, &processed.templates).render(&processed.plan);
     let Some(folder) = &arguments.output else {
-        return output::show(text(&files), Exit::Success);
+        return output::show_foreign(text(&files), Exit::Success);
     };
     match write(&files, folder) {
         Ok(()) => Ok(Exit::Success),
