@@ -425,9 +425,7 @@ impl Stages for Pipeline {
         self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
         self.gate_options.recounts = self.applier.recounts();
         let (mut plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
-        if !of_gate.is_empty() {
-            count_served(&mut accepted, &plan.model);
-        }
+        count_served(&mut accepted, &plan.model);
         let mut files = self.renderer.render(&plan);
         // Only where nginx reloads anyway: to count anew is no reason for a reload, which would
         // end further workers.

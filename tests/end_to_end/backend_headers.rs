@@ -100,8 +100,8 @@ fn cookies_and_redirects_of_the_backend_are_changed() {
         rig.start().await;
         for (url, cookie, location) in [
             ("http://group.test/app/", "a=b; Path=/app/x", "https://outer.example/app/x"),
-            ("http://place.test/shop/", "a=b; Path=/shop/x", "//place.test/shop/x"),
-            ("http://rewritten.test/shop/", "a=b; Path=/shop/x", "//rewritten.test/shop/x"),
+            ("http://place.test/shop/", "a=b; Path=/shop/x", "http://place.test/shop/x"),
+            ("http://rewritten.test/shop/", "a=b; Path=/shop/x", "http://rewritten.test/shop/x"),
         ] {
             let sent = if url.contains("group") { "http://group.test/x" } else { "/x" };
             let reply = get(&format!("{url}?header=set-cookie:a%3Db;%20Path%3D/x&header=location:{sent}"));

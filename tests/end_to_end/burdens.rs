@@ -118,7 +118,7 @@ async fn blames_the_heavy_one(rig: &mut Rig, words: &str) {
 fn a_test_that_takes_too_long() {
     rig::run(async |rig| {
         start(rig, "is_heavy && exec sleep 600").await;
-        blames_the_heavy_one(rig, "it needed more than 5s to load the configuration with this version").await;
+        blames_the_heavy_one(rig, "it needed more than 5 s to load the configuration with this version").await;
     });
 }
 
@@ -136,7 +136,7 @@ fn a_reload_that_takes_too_long() {
             ) >/dev/null 2>&1 &
         fi";
         start(rig, stop).await;
-        blames_the_heavy_one(rig, "it needed more than 5s to load the configuration with this version").await;
+        blames_the_heavy_one(rig, "it needed more than 5 s to load the configuration with this version").await;
     });
 }
 
@@ -253,7 +253,7 @@ fn hosts_that_nginx_reads_for_too_long() {
         let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
         let status = rig.daemon.status_when("the heavy one in quarantine", told).await;
         let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
-        assert!(note.contains("it needed more than 2s to load the configuration with this version"), "{note}");
+        assert!(note.contains("it needed more than 2 s to load the configuration with this version"), "{note}");
         assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
         serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
     });

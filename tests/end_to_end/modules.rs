@@ -372,7 +372,7 @@ fn an_upgraded_package_whose_master_still_runs_is_told_and_changes_go_on() {
         let told = |status: &Value| tells(status, "Host nginx", "MissingCapability");
         let status = rig.daemon.status_when("the finding", told).await;
         let note = &notes(&status, "Host nginx", "MissingCapability")[0];
-        assert!(note.contains("nginx 1.999.0 is installed") && note.contains("`systemctl restart nginx`"), "{note}");
+        assert!(note.contains("nginx 1.999.0 is installed") && note.contains("systemctl restart nginx`"), "{note}");
         rig.manifests.write("web.yaml", &[ingress("web").host("other.example", "web").build()]);
         get("http://other.example/").send_until("a change", |reply| reply.status == 200).await;
         rig.nginx.replace_program();

@@ -69,7 +69,7 @@ fn a_redirect_takes_over_groups_and_variables() {
     rig::run(async |rig| {
         let moved = |name: &str, target: &str| {
             let host = format!("{name}.test");
-            let moved = ingress(name).class("nginx").path(&host, "ImplementationSpecific", "/(old|older)(/.*)?", "web");
+            let moved = ingress(name).class("nginx").path(&host, "ImplementationSpecific", "/(older|old)(/.*)?", "web");
             // This asks tables with expressions of their own before.
             let moved = moved.annotation("enable-cors", "true").annotation("force-ssl-redirect", "true");
             moved.tls(&[&host], "certificate").annotation("use-regex", "true").annotation("permanent-redirect", target)

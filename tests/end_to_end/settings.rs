@@ -152,9 +152,10 @@ fn requests_during_a_reading_of_the_settings_are_answered() {
                 (times_read() >= times).then_some(())
             });
             let commands = wait::until("the settings to be read again", async || {
-                for (command, argument, code, words) in
-                    [("status", "--format=json", 0, "serving"), ("resume", "", 1, "no generation is pinned")]
-                {
+                for (command, argument, code, words) in [
+                    ("status", "--format=json", 0, "serving"),
+                    ("resume", "--set=pacing.spacing=1s", 1, "no generation is pinned"),
+                ] {
                     let mut command = tokio::process::Command::from(rig.daemon.command(command));
                     let output = command.arg(argument).output().await.unwrap();
                     let said = [output.stdout, output.stderr].concat();

@@ -46,10 +46,10 @@ fn of_directive(row: &DirectiveRow, number: usize) -> Result<Word, Refused> {
 
 /// An argument of a directive.
 pub fn argument(row: &DirectiveRow, number: usize, target: &RewriteTarget) -> Words {
-    // nginx writes the header of a backend as it is: a place with two slashes has the scheme of the
-    // request.
+    // With `absolute_redirect off` nginx writes a path as it is, also one that begins with two
+    // slashes.
     let host = match is_path(target) && (row, number) == (&PROXY_REDIRECT, 1) {
-        true => Word::fixed("//$ingressd\u{2}_host"),
+        true => Word::fixed("$scheme://$ingressd\u{2}_host"),
         false => Word::fixed(""),
     };
     let written = match is_kept(row, target) {
