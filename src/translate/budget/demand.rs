@@ -67,6 +67,7 @@ impl Demand {
                 // directive.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
                 own += Cost::of_route(path, texts, behaviour, has_tls);
+                own += of_expressions(entry.path.as_deref().unwrap_or_default(), reading);
                 if let Some(asked) = asked {
                     own += Cost::of_guarded_path(asked);
                 }
@@ -162,6 +163,19 @@ impl Demand {
         self.cors.iter().for_each(|(_, of_part)| cost += *of_part);
         cost += Cost::of_variables(self.variables.names().count());
         cost
+    }
+}
+
+/// The longest path that is no expression in any case.
+const LONGEST_PLAIN: usize = 250;
+
+/// The cost of the expressions that a path becomes: a rewritten one is written again in each of its
+/// two locations.
+fn of_expressions(path: &str, reading: &Reading) -> Cost {
+    match (&reading.rewrite_target, reading.use_regex || path.len() > LONGEST_PLAIN) {
+        (Some(_), _) => Cost::of_expression(path) * 3,
+        (None, true) => Cost::of_expression(path),
+        (None, false) => Cost::default(),
     }
 }
 

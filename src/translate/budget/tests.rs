@@ -70,7 +70,12 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     let at_endpoints = ["a", "b", "c"].map(persistent).join("\n---\n");
     let canary = ingress("b", "ingressd", "a.example.com", "canary: 'true'", &[path("/", "Prefix", "web")]);
     let of_canary = [persistent("a"), canary, persistent("c")].join("\n---\n");
-    let rows: [Row<'_>; 18] = [
+    let heavy = ["a", "b", "c"].map(|name| {
+        let annotations = "rewrite-target: /x, use-regex: 'true'";
+        let paths = [path("/(?:[abc]d){150}", "ImplementationSpecific", "web")];
+        ingress(name, "ingressd", &format!("{name}.example.com"), annotations, &paths)
+    });
+    let rows: [Row<'_>; 19] = [
         (
             "hosts",
             three.clone(),
@@ -131,6 +136,8 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             "a b",
             "MiB of configuration",
         ),
+        // nginx compiles a rewritten path in three places.
+        ("expressions", heavy.join("\n---\n"), |limits| limits.namespace.memory = 500_000, "a b", "MiB of nginx's"),
         ("configuration", long, |limits| limits.namespace.configuration = 20_000, "a b", "MiB of configuration"),
     ];
     for (what, documents, limits, expected, told) in rows {

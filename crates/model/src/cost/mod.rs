@@ -4,15 +4,18 @@
 //! approximate the worst case that objects can ask for, and are rather too high than too low.
 
 mod namespaces;
+#[cfg(test)]
+mod tests;
 
 use std::ops::{AddAssign, Mul};
 
 pub use self::namespaces::by_namespace;
 
 use super::catalogue::Module;
+use super::expression;
 use super::{
     AccessList, AuthenticationPolicy, Authority, Behaviour, ByteSize, Cidr, ClientCertificates, ClientLimits, CorsPart,
-    Directive, FastCgi, Firewall, MirrorPolicy, Snippet, TargetPart, Template,
+    Directive, FastCgi, Firewall, MirrorPolicy, RewritePattern, Snippet, TargetPart, Template,
 };
 
 /// The resources that a part of a model, an object or a namespace needs.
@@ -119,7 +122,7 @@ const NOTHING: Cost = Cost {
 const SEARCH: Cost = Cost { searches: 1, ..NOTHING };
 /// A block of `if` in each location of a path.
 const CONDITION: Cost = Cost { configuration: 150, memory: 15_000, test: 28, ..NOTHING };
-/// A compiled expression with the memory for matches.
+/// A compiled expression with the memory for matches, besides what its size adds.
 const EXPRESSION: Cost = Cost { memory: 2000, test: 10, ..NOTHING };
 const UPSTREAM: Cost = Cost { upstreams: 1, files: 1, configuration: 150, memory: 12_500, test: 15, ..NOTHING };
 const ENDPOINT: Cost = Cost { endpoints: 1, configuration: 50, memory: 750, test: 1, ..NOTHING };
@@ -128,6 +131,10 @@ const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, ..NOTHING };
 const TLS_HOST: Cost = Cost { memory: 60_000, test: 2500, ..NOTHING };
 /// The memory for each byte of its chain.
 const CERTIFICATE_MEMORY: u64 = 5;
+/// The memory for each byte of a compiled expression, which nginx also has as machine code, and how
+/// many bytes it compiles in a microsecond.
+const EXPRESSION_MEMORY: u64 = 7;
+const EXPRESSION_BYTES_OF_TIME: u64 = 50;
 /// The memory for each byte of CA certificates, and how many bytes nginx reads in a microsecond.
 const AUTHORITY_MEMORY: u64 = 12;
 const AUTHORITY_BYTES_OF_TIME: u64 = 4;
@@ -263,8 +270,13 @@ impl Cost {
             cost.configuration += 2 * texts;
             cost.memory += 4 * texts;
         }
-        if behaviour.rewrite.is_some() {
-            cost += times(EXPRESSION, 2);
+        if let Some(rewrite) = &behaviour.rewrite {
+            cost += match &rewrite.pattern {
+                RewritePattern::Unanchored(pattern) | RewritePattern::Anchored(pattern) => {
+                    Self::of_expression(pattern.as_str()) * 2
+                }
+                RewritePattern::Whole => times(EXPRESSION, 2),
+            };
         }
         if let Some(firewall) = behaviour.firewall.as_deref() {
             cost += GUARDED;
@@ -282,10 +294,19 @@ impl Cost {
     pub fn of_snippet(snippet: &Snippet) -> Self {
         let mut cost = HEADERS;
         cost += times(DIRECTIVE, 2 * snippet.lines());
-        cost += times(EXPRESSION, 2 * snippet.patterns().count());
+        snippet.patterns().for_each(|pattern| cost += Self::of_expression(pattern.as_str()) * 2);
         cost += times(VARIABLE, snippet.variables());
         cost.configuration += 2 * bytes(snippet.length());
         cost.memory += 4 * bytes(snippet.length());
+        cost
+    }
+
+    /// A regular expression, as it is written in an object.
+    pub fn of_expression(text: &str) -> Self {
+        let size = expression::size(text);
+        let mut cost = EXPRESSION;
+        cost.memory += EXPRESSION_MEMORY * size;
+        cost.test += size / EXPRESSION_BYTES_OF_TIME;
         cost
     }
 

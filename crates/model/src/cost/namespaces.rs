@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::{
-    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, CONDITION, Cost, EXPRESSION, HASHED, NAMED, NAMED_ENDPOINT, NOTHING,
-    PASSTHROUGH, SESSION, SPLIT, STREAM, TLS_HOST, bytes, target_length,
+    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, CONDITION, Cost, HASHED, NAMED, NAMED_ENDPOINT, NOTHING, PASSTHROUGH,
+    SESSION, SPLIT, STREAM, TLS_HOST, bytes, target_length,
 };
 use crate::catalogue::Module;
 use crate::{
@@ -168,8 +168,8 @@ impl<'m> Costs<'m> {
         let namespace = &route.origin.object.namespace;
         let behaviour: &'m Behaviour = &route.behaviour;
         let (path, mut texts, expression) = match &route.path {
-            PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => (path.as_str().len(), 0, false),
-            PathMatch::Regex(pattern) => (pattern.as_str().len(), 0, true),
+            PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => (path.as_str().len(), 0, None),
+            PathMatch::Regex(pattern) => (pattern.as_str().len(), 0, Some(pattern)),
         };
         if let Action::Redirect { location, .. } = &route.action {
             texts += target_length(location.parts());
@@ -184,8 +184,8 @@ impl<'m> Costs<'m> {
         let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
         cost = Cost { routes: cost.routes, ..cost * locations(route) };
         cost += Cost::of_stand_in() * u64::from(route.has_stand_in());
-        if expression {
-            cost += EXPRESSION;
+        if let Some(pattern) = expression {
+            cost += Cost::of_expression(pattern.as_str());
         }
         if route.action.upstream().is_some_and(|upstream| upstream.tls.is_some()) {
             cost += BACKEND_TLS;

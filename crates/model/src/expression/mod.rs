@@ -76,6 +76,12 @@ pub fn begins_with_elements(text: &str) -> bool {
     parse::parse(text).is_ok_and(|node| node.begins_with_elements(text.len()))
 }
 
+/// The estimated size in bytes of the compiled expression; that of the text when it is refused.
+pub fn size(text: &str) -> u64 {
+    let long = u64::try_from(text.len()).unwrap_or(u64::MAX);
+    parse::parse(text).map_or(long, |node| size::size(&node).min(LARGEST))
+}
+
 /// Whether two groups of an expression may capture the same part of a text.
 pub fn captures_twice(text: &str) -> bool {
     parse::parse(text).is_ok_and(|node| node.captures_twice())
