@@ -416,11 +416,17 @@ fn test(files: &FileSet, root: &Path) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+/// The findings without the one that depends on the age of the nginx that is installed.
+fn surprising(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.retain(|finding| !finding.note.contains("passes on only the first of several headers"));
+    findings
+}
+
 #[test]
 fn nginx_accepts_a_model_that_uses_everything() {
     let root = tempfile::tempdir().expect("a folder");
     let (files, findings) = render(model(), root.path());
-    assert_eq!(findings, []);
+    assert_eq!(surprising(findings), []);
     let (accepted, words) = test(&files, root.path());
     assert!(accepted, "{words}");
     assert!(!words.contains("[warn]"), "{words}");
@@ -430,7 +436,7 @@ fn nginx_accepts_a_model_that_uses_everything() {
 fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     let root = tempfile::tempdir().expect("a folder");
     let (plan, findings) = gate(told(model(), true), &installed(), &OtherSites::default(), &options(root.path()));
-    assert_eq!(findings, []);
+    assert_eq!(surprising(findings), []);
     let files = Renderer::default().render(&plan);
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
         let text = file.content.text();
@@ -470,7 +476,7 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
         model.listeners = model.listeners.into_iter().map(Listener::passing).collect();
         let model = told(model, proxy_protocol);
         let (plan, findings) = gate(model, &installed(), &other_sites, &options(root.path()));
-        assert_eq!(findings, []);
+        assert_eq!(surprising(findings), []);
         let files = Renderer::default().render(&plan);
         let stream = files.files["stream/passthrough-10247.conf"].content.text();
         assert_eq!(stream.contains("map_hash_max_size"), other_sites.stream_directives.is_empty());

@@ -1,5 +1,5 @@
-//! What the model says of Ingresses that is no mistake of theirs, and so is in no finding: where it
-//! differs from what ingress-nginx makes of them.
+//! What the model says of Ingresses that is no mistake of theirs, and so is in no finding: where
+//! it differs from what ingress-nginx makes of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -113,8 +113,8 @@ fn written(route: &Route, snapshot: &Snapshot) -> Option<String> {
     { of_rule }.nth(usize::from(number)).map(|path| path.path.to_owned())
 }
 
-/// The item of a path that is compared as text on a host with expressions, where ingress-nginx takes
-/// it for one.
+/// The item of a path that is compared as text on a host with expressions, where ingress-nginx
+/// takes it for one.
 fn beside_expressions(route: &Route, path: &str) -> Option<Item> {
     const REMEDY: &str = "leave out the characters that mean something in expressions, or write the path into an object of the namespace \
                           whose paths are expressions";

@@ -65,7 +65,8 @@ pub fn tell<'a>(
                 && let Some(secret) = secret_of(entry)
                 && snapshot.secret(&subject.id().namespace, secret).is_none()
             {
-                let note = format!("there is no Secret {secret:?} in the namespace {:?}", subject.id().namespace);
+                let namespace = &subject.id().namespace;
+                let note = format!("there is no Secret {secret:?} in the namespace {namespace:?}");
                 findings.push(Finding::new(Reason::MissingSecret, origin.clone(), note));
             }
             findings.push(Finding::new(Reason::TlsWithoutPath, origin, note));

@@ -86,7 +86,7 @@ fn the_status_is_told_to_people_and_to_programs() {
         let has = |line: &str| lines.iter().any(|words| words.join(" ").starts_with(line));
         for line in [
             "serving generation 1, as the folder ",
-            "serves 2 hosts, 2 routes",
+            "serves 2 hosts, 1 route",
             "role standalone",
             "NAMESPACE INGRESS STATE ROUTES SINCE ADDRESSES HOSTS",
             "warning Ingress default/b spec.rules[0]",

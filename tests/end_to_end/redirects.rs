@@ -92,7 +92,7 @@ fn a_redirect_takes_over_groups_and_variables() {
         );
         rig.start().await;
         for (url, location) in [
-            ("https://group.test/older/a%20b", "https://new.example/older/x/a b?from=group.test"),
+            ("https://group.test/older/a%20b", "https://new.example/older/x/a%20b?from=group.test"),
             ("https://group.test/old", "https://new.example/old/x?from=group.test"),
             ("https://path.test/old/a", "https://path.test/new/old"),
             ("https://slashes.test/old/evil.test", "https://slashes.test//evil.test"),

@@ -222,9 +222,9 @@ impl Topic {
     }
 }
 
-/// The explanations of a difference in a part, given both values and all parts that differ: items that are not equal, first
-/// of the Ingress whose route matched, then of other Ingresses of the host, then of the ConfigMap
-/// and the flags; without any, items that are related to the part.
+/// The explanations of a difference in a part, given both values and all parts that differ: items
+/// that are not equal, first of the Ingress whose route matched, then of other Ingresses of the
+/// host, then of the ConfigMap and the flags; without any, items that are related to the part.
 pub fn explain(
     part: &Part,
     values: [&str; 2],

@@ -169,8 +169,8 @@ impl Demand {
 /// The longest path that is no expression in any case.
 const LONGEST_PLAIN: usize = 250;
 
-/// The cost of the expressions that a path becomes: a rewritten one is written again in each of its
-/// two locations.
+/// The cost of the expressions that a path becomes: a rewritten one is written again in each of
+/// its two locations.
 fn of_expressions(path: &str, reading: &Reading) -> Cost {
     match (&reading.rewrite_target, reading.use_regex || path.len() > LONGEST_PLAIN) {
         (Some(_), _) => Cost::of_expression(path) * 3,
