@@ -128,7 +128,8 @@ impl Notice {
             end if end.is_empty() => cut(&self.note, LONGEST_NOTE),
             end => {
                 let note = cut(self.note.trim_end_matches('.'), LONGEST_NOTE.saturating_sub(end.len() + 1));
-                format!("{note}.{end}")
+                let dot = if note.ends_with("...") { "" } else { "." };
+                format!("{note}{dot}{end}")
             }
         };
         Event {

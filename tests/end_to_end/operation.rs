@@ -94,8 +94,8 @@ fn the_status_is_told_to_people_and_to_programs() {
             assert!(has(line), "{line} is not in\n{text}");
         }
         // How long it has been served stands between.
-        for (name, host) in [("a", "a.example"), ("b", "b.example")] {
-            let row = lines.iter().find(|words| words.join(" ").starts_with(&format!("default {name} ok 1 ")));
+        for (name, state, host) in [("a", "ok 1", "a.example"), ("b", "closed (503) 0", "b.example")] {
+            let row = lines.iter().find(|words| words.join(" ").starts_with(&format!("default {name} {state} ")));
             assert!(row.is_some_and(|row| row.ends_with(&["-".to_owned(), host.to_owned()])), "{name}: {text}");
         }
         let (code, text) = status_of(rig, &["--format", "json"]);
