@@ -119,7 +119,7 @@ impl<'a> Servers<'a> {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
             // A browser keeps what Strict-Transport-Security says only when it hears it by https.
             let asking = site.subjects.iter().find(|subject| *subject.id() == origin.object);
-            let https_redirect = asking.and_then(|subject| subject.behaviour.https_redirect.clone());
+            let https_redirect = asking.and_then(|subject| subject.behaviour.https_redirect);
             // Without TLS of its own, the host that is redirected to may have it.
             let https_redirect = https_redirect.map(|redirect| HttpsRedirect { forced: false, ..redirect });
             let behaviour = Arc::new(Behaviour { https_redirect, ..Behaviour::default() });

@@ -40,8 +40,8 @@ type Excluded = BTreeMap<Arc<ObjectId>, Exclusion>;
 impl Cycle {
     /// Seeks the proof for each suspected version, the oldest object first, and releases those
     /// that nginx accepts beside what is in force. After a change it also looks again at those
-    /// that it refused together with others only. Each namespace pays for the tests of its own
-    /// versions. Returns whether another cycle has to follow.
+    /// that it refused together with others only. A namespace pays for the tests of those of its
+    /// versions that are to blame. Returns whether another cycle has to follow.
     pub(super) fn prove(&mut self, snapshot: &Snapshot, has_changed: bool, stages: &mut impl Stages) -> bool {
         self.now = stages.now();
         if !self.prove_together(snapshot, stages) {
@@ -55,10 +55,12 @@ impl Cycle {
             let began = stages.now();
             let verdict = self.verdict(&id, snapshot, stages);
             self.now = stages.now();
-            self.stragglers.asked(&id.namespace, self.now - began, self.now);
             match verdict {
                 None => return false,
-                Some(Verdict::Guilty(proof)) => self.quarantine.prove(&[id], proof),
+                Some(Verdict::Guilty(proof)) => {
+                    self.stragglers.asked(&id.namespace, self.now - began, self.now);
+                    self.quarantine.prove(&[id], proof);
+                }
                 Some(Verdict::Innocent) => {
                     self.release(&id);
                     goes_on = true;
@@ -75,21 +77,19 @@ impl Cycle {
         goes_on
     }
 
-    /// Tests the suspected Ingresses without all others: nginx names many of them at once. A test
-    /// that names some is free for their namespaces: to find each mistake once causes no waiting.
+    /// Tests the suspected Ingresses without all others: nginx names many of them at once. That is
+    /// free for their namespaces: to find each mistake once causes no waiting, and who is not named
+    /// may be innocent.
     /// Returns false when more such tests may name more.
     fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> bool {
         for _ in 0..MOST_OF_ALL {
             let mut suspects = self.suspected(|proof| proof == Proof::Missing);
             suspects.retain(|id| id.kind == Kind::Ingress);
-            let began = stages.now();
             let named = self.refused_without_others(&suspects, snapshot, stages).unwrap_or_default();
             self.now = stages.now();
             let named = named.into_iter().filter_map(|complaint| Some(complaint.origin?.object));
             let named: Vec<_> = named.filter(|id| suspects.contains(id)).collect();
             if named.is_empty() {
-                let share = (self.now - began) / u32::try_from(suspects.len()).unwrap_or(u32::MAX).max(1);
-                suspects.iter().for_each(|id| self.stragglers.asked(&id.namespace, share, self.now));
                 return true;
             }
             self.quarantine.prove(&named, Proof::Alone);

@@ -126,7 +126,7 @@ impl Removals {
         let before = self.confirmed.as_ref()?;
         let now = hosts(accepted);
         let hosts: Hosts = before.difference(&now).cloned().collect();
-        (!hosts.is_empty()).then(|| Removal { hosts, of: before.len(), cause, at })
+        (!hosts.is_empty()).then_some(Removal { hosts, of: before.len(), cause, at })
     }
 }
 

@@ -107,7 +107,7 @@ const ROWS: &[Row] = &[
             accepted(
                 facts,
                 "nginx: [warn] could not build optimal server_names_hash, you should increase either server_names_hash_max_size: 512 or server_names_hash_bucket_size: 64; ignoring server_names_hash_bucket_size\nnginx: the syntax is ok",
-            )
+            );
         },
         Warning,
         "write `server_names_hash_max_size 1024;`",

@@ -268,7 +268,7 @@ fn pair(
         return Ok(());
     }
     let words: Vec<_> = value.split_whitespace().map(|text| word(entry, text)).collect::<Result<_, _>>()?;
-    if !words.iter().flat_map(|word| word.parts()).all(fits) {
+    if !words.iter().flat_map(RewriteTarget::parts).all(fits) {
         return Err(Refused::because("it may hold no other variable than $host"));
     }
     match <[RewriteTarget; 2]>::try_from(words) {

@@ -4,6 +4,7 @@ use super::manifests::snapshot;
 use super::{findings, ingress, options, path, routes, translate, translate_with, upstreams};
 use crate::translate::{NameAnswer, Names, Options, StreamOptions, Wanted};
 use ingressd_model::HostName;
+use ingressd_model::finding::Finding;
 
 #[test]
 fn endpoints_and_modes() {
@@ -329,7 +330,7 @@ fn a_service_that_is_shared_by_name_is_used_by_all_namespaces_and_no_other_is() 
             let shared_services = by_name.iter().map(|(of, name)| ((*of).into(), (*name).into())).collect();
             let options = Options { shared_services, cross_namespace: everywhere, ..options() };
             let translation = translate(&[&shared("4180"), object.as_str()].concat(), options);
-            let told: Vec<_> = translation.findings.iter().map(|found| found.printable_note()).collect();
+            let told: Vec<_> = translation.findings.iter().map(Finding::printable_note).collect();
             let is_there = upstreams(&translation).iter().any(|line| line == upstream);
             assert_eq!((is_there, told.is_empty()), (is_used, is_used), "{what} {by_name:?} {told:?}");
             assert!(translation.names.is_empty(), "DNS is not asked for what the cluster says");

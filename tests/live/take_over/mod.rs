@@ -350,7 +350,8 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         expect_published(cluster, &["cm-acme-http-solver-after"], ADDRESS).await;
         expect_written_by_controller(cluster, &["cart"]).await;
         assert!(!record(cluster).exists());
-        migrate(cluster, &able, "take-over", &["--undo"]).await.is(0, &["as they were"]);
+        // Without the record of before, the address of the younger solver is what remains.
+        migrate(cluster, &able, "take-over", &["--undo"]).await.is(1, &["no status was put back"]);
 
         // The controller is removed for good, and takes nothing with it.
         migrate(cluster, &able, "take-over", &clean).await.is(0, &["have the addresses of the nodes"]);

@@ -63,7 +63,7 @@ pub fn argument(row: &DirectiveRow, number: usize, target: &RewriteTarget) -> Wo
 
 /// What ends an attribute of a cookie is looked for in what a variable keeps.
 fn is_kept(row: &DirectiveRow, target: &RewriteTarget) -> bool {
-    target.has_captures() || target.is_dynamic() && OF_COOKIES.iter().any(|own| *own == row)
+    target.has_captures() || target.is_dynamic() && OF_COOKIES.contains(&row)
 }
 
 /// Directives whose texts become attributes of cookies.
