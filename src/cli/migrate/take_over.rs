@@ -55,7 +55,8 @@ pub struct Arguments {
     undo: bool,
     /// Go on although answers differ or were not compared, or although a node is not ready for the
     /// take-over. With --undo: go on although the controller has no pod that is ready, or although
-    /// it is not known what the statuses had before: then they stay, and only the nodes stop writing.
+    /// it is not known what the statuses had before: then they stay, and only the nodes stop
+    /// writing.
     #[arg(long)]
     force: bool,
     /// Only show what would be done.

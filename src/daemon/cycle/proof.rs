@@ -77,10 +77,9 @@ impl Cycle {
         goes_on
     }
 
-    /// Tests the suspected Ingresses without all others: nginx names many of them at once. That is
-    /// free for their namespaces: to find each mistake once causes no waiting, and who is not named
-    /// may be innocent.
-    /// Returns false when more such tests may name more.
+    /// Tests the suspected Ingresses without all others: nginx names many of them at once. That
+    /// is free for their namespaces: to find each mistake once causes no waiting, and who is not
+    /// named may be innocent. Returns false when more such tests may name more.
     fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> bool {
         for _ in 0..MOST_OF_ALL {
             let mut suspects = self.suspected(|proof| proof == Proof::Missing);

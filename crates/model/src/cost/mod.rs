@@ -131,8 +131,8 @@ const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, ..NOTHING };
 const TLS_HOST: Cost = Cost { memory: 60_000, test: 2500, ..NOTHING };
 /// The memory for each byte of its chain.
 const CERTIFICATE_MEMORY: u64 = 5;
-/// The memory for each byte of a compiled expression, which nginx also has as machine code, and how
-/// many bytes it compiles in a microsecond.
+/// The memory for each byte of a compiled expression, which nginx also has as machine code, and
+/// how many bytes it compiles in a microsecond.
 const EXPRESSION_MEMORY: u64 = 7;
 const EXPRESSION_BYTES_OF_TIME: u64 = 50;
 /// The memory for each byte of CA certificates, and how many bytes nginx reads in a microsecond.

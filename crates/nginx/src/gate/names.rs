@@ -38,8 +38,8 @@ pub fn table(model: &Model, other_sites: &OtherSites) -> (Option<NamesHash>, usi
     (Some(NamesHash { max_size, bucket_size }), longest(bucket_size))
 }
 
-/// The fewest buckets of a table. Sizes are powers of two, so no bucket of a larger table has names
-/// that this one keeps apart.
+/// The fewest buckets of a table. Sizes are powers of two, so no bucket of a larger table has
+/// names that this one keeps apart.
 const FEWEST: usize = 512;
 
 /// The most bytes of names in a bucket: nginx refuses the table, and thus all servers, when one has
