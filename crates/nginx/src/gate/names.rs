@@ -42,12 +42,13 @@ pub fn table(model: &Model, other_sites: &OtherSites) -> (Option<NamesHash>, usi
 /// names that this one keeps apart.
 const FEWEST: usize = 512;
 
-/// The most bytes of names in a bucket: nginx refuses the table, and thus all servers, when one has
-/// 64 KiB, less a cache line.
+/// The most bytes of names in a bucket: nginx refuses the table, and thus all servers, when one
+/// has 64 KiB, less a cache line.
 const FULLEST: usize = 60 << 10;
 
-/// Leaves out hosts whose names would fill a bucket: everybody can find names that nginx's hash puts
-/// into the bucket of another one. Of the namespaces there, the one with the most loses its last.
+/// Leaves out hosts whose names would fill a bucket: everybody can find names that nginx's hash
+/// puts into the bucket of another one. Of the namespaces there, the one with the most loses its
+/// last.
 pub fn leave_out_crowded(model: &mut Model, findings: &mut Vec<Finding>) {
     let names = |of: fn(&ServerName) -> Option<&str>| {
         model.servers.iter().flat_map(move |server| {
@@ -81,7 +82,8 @@ pub fn leave_out_crowded(model: &mut Model, findings: &mut Vec<Finding>) {
     });
 }
 
-/// The names for which there is no room. They come with what is hashed of them, and their namespace.
+/// The names for which there is no room. They come with what is hashed of them, and their
+/// namespace.
 fn crowded<'m>(names: impl Iterator<Item = (&'m str, &'m str, &'m ServerName)>) -> BTreeSet<ServerName> {
     let mut buckets = vec![(0, Vec::new()); FEWEST];
     for name in names {
