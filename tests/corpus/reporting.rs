@@ -9,8 +9,8 @@ use crate::project::{Project, list};
 use rig::Rig;
 
 /// Reasons of findings about what ingress-nginx does as well, and the field; all fields where none
-/// is named. It does not know the key either, takes the path as text, has removed the key, or reads
-/// the value as no number or as none.
+/// is named. It does not know the key either, takes the path as text, has removed the key, or
+/// reads the value as no number or as none.
 const SAME_THERE: &[(&str, &str)] = &[
     ("UnknownAnnotation", ""),
     ("NoEffectAlone", ""),

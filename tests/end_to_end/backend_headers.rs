@@ -108,7 +108,8 @@ fn cookies_and_redirects_of_the_backend_are_changed() {
             let reply = reply.header("Origin", "https://other.test").send().await;
             assert_eq!((reply.header("set-cookie"), reply.header("location")), (Some(cookie), Some(location)), "{url}");
         }
-        // It would be an attribute of its own. Where the client encodes something, nginx does, too.
+        // It would be an attribute of its own. Where the client encodes something, nginx does,
+        // too.
         assert_eq!(get("http://loose.test/a;Domain=test/").send().await.status, 400);
         assert_eq!(get("http://loose.test/a/").send().await.status, 200);
         for (host, header, sent, expected) in [

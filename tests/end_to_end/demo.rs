@@ -80,8 +80,8 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         let told = wait::until_right("what is wrong", told, |text| text.contains("wrong.yaml")).await;
         assert!(told.contains(wrong.to_str().unwrap()) && !told.contains(temporary.to_str().unwrap()), "{told}");
 
-        // The user's own Services need no EndpointSlices, with TLS and without, and their class need
-        // not be there.
+        // The user's own Services need no EndpointSlices, with TLS and without, and their class
+        // need not be there.
         fs::remove_file(&wrong).unwrap();
         fs::write(manifests.join("own.yaml"), OWN).unwrap();
         let own = get("http://own.localhost:8080/").send_until("an own Service", |reply| reply.status == 200).await;

@@ -387,8 +387,8 @@ fn the_price_of_variables_grows_with_what_nginx_does_about_them() {
     assert!(cost.test >= steps / 2 * NANOSECONDS_OF_STEP / 1000, "{} microseconds for {steps} steps", cost.test);
 }
 
-/// nginx sorts the locations of a server by insertion, and compares their paths with a slash as the
-/// least: in an order of the author's choice 10,000 of them would take it 20 s.
+/// nginx sorts the locations of a server by insertion, and compares their paths with a slash as
+/// the least: in an order of the author's choice 10,000 of them would take it 20 s.
 #[test]
 fn many_plain_locations_come_in_the_order_in_which_nginx_sorts_them() {
     let path = |number: usize| format!("/{}a{}", "b".repeat(number % 200), number / 200);

@@ -126,7 +126,8 @@ impl Capabilities {
         row.since <= self.version && row.module.is_none_or(|module| self.has(module))
     }
 
-    /// Whether a variable has all headers of one name that a service sends, and not only the first.
+    /// Whether a variable has all headers of one name that a service sends, and not only the
+    /// first.
     pub fn joins_headers(&self) -> bool {
         self.version >= JOINS_HEADERS
     }

@@ -39,7 +39,8 @@ fn is_path(target: &RewriteTarget) -> bool {
     target.is_dynamic() && target.to_string().starts_with('/')
 }
 
-/// The variable with an argument of a directive, which nginx evaluates when a backend has answered.
+/// The variable with an argument of a directive, which nginx evaluates when a backend has
+/// answered.
 fn of_directive(row: &DirectiveRow, number: usize) -> Result<Word, Refused> {
     Word::variable(&format!("kept_{}_{number}", row.name))
 }
@@ -70,9 +71,9 @@ fn is_kept(row: &DirectiveRow, target: &RewriteTarget) -> bool {
 const OF_COOKIES: [&DirectiveRow; 2] = [&PROXY_COOKIE_DOMAIN, &PROXY_COOKIE_PATH];
 
 /// Writes what keeps the groups of the expression that selected the location, and what refuses
-/// those that would be more than a part of a line. Behind a name of a location is what the location
-/// before has kept. A rewrite comes last, because nginx may read wrongly what follows one with a
-/// query (CVE-2026-42945); its expression has the same groups.
+/// those that would be more than a part of a line. Behind a name of a location is what the
+/// location before has kept. A rewrite comes last, because nginx may read wrongly what follows one
+/// with a query (CVE-2026-42945); its expression has the same groups.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if scene.place.is_named() {
         return Ok(());
