@@ -342,6 +342,13 @@ pub fn plain() -> Vec<Field> {
     ]
 }
 
+/// Values with parts of the request, which nginx keeps in variables and looks through.
+const DYNAMIC: &[(&str, &str)] = &[
+    ("proxy-cookie-path", "/one/ /$http_cookie"),
+    ("proxy-redirect-from", "http://backend/$1"),
+    ("proxy-redirect-to", "https://example.com/$1"),
+];
+
 /// Every annotation of an Ingress, by its key and by its other names.
 pub fn annotations() -> Vec<Field> {
     let mut fields = Vec::new();
@@ -352,6 +359,7 @@ pub fn annotations() -> Vec<Field> {
                 .into_iter()
                 .filter(|(_, gives)| !matches!(gives, Gives::Refused(_) | Gives::LeftOut(_)))
                 .map(|(value, _)| value)
+                .chain(DYNAMIC.iter().filter(|(known, _)| known == key).map(|(_, value)| *value))
                 .collect();
             let field = Field::new("Ingress", Place::Annotation(format!("{PREFIX}{key}")), &harmless);
             fields.push(Field { is_served: row.is_served(), ..field.beside(row.beside) });
