@@ -134,14 +134,6 @@ fn takers(answer: &Value) -> Vec<String> {
             false if is_unmatched => None,
             false => Some(format!("{otherwise}is taken by no path of an Ingress")),
         });
-        told.extend(route["expression"]["pattern"].as_str().map(|pattern| {
-            let asked_by = route["expression"]["asked_by"].as_str();
-            let because = asked_by.map(|at| format!(", because of {}", printable(at))).unwrap_or_default();
-            format!(
-                "by the regular expression {}, at the start of the path and in any case{because}",
-                printable(pattern)
-            )
-        }));
         told.extend(has_path.then(|| path(&route["path"])));
         let before = &route["before"];
         told.extend((!before.is_null()).then(|| {

@@ -174,13 +174,6 @@ impl InForce {
             "over_plain_http": redirect.map(|redirect| {
                 format!("is answered {}, to the same address by https", redirect.status)
             }),
-            "expression": match &route.path {
-                PathMatch::Regex(pattern) => json!({
-                    "pattern": pattern.as_str(),
-                    "asked_by": self.asks_for_expressions(server, route).map(|origin| origin.to_string()),
-                }),
-                PathMatch::Exact { .. } | PathMatch::Prefix { .. } => Value::Null,
-            },
             "because": self.why((server, path), route, findings),
             // An expression that is not understood here may take the request before this route
             // does.
@@ -270,25 +263,6 @@ impl InForce {
             effective.counts.at != WrittenAt::BuiltIn || !effective.counts.value.is_empty()
         });
         effective.map(|effective| Told { name: key.to_owned(), scope, effective })
-    }
-
-    /// What makes a regular expression of the path of a route, where its object does not.
-    fn asks_for_expressions(&self, server: &Server, route: &Route) -> Option<Origin> {
-        let own = &route.origin.object;
-        let asked = |id: &ObjectId| {
-            let told = self.annotations(id).into_iter().filter(|told| {
-                let is_off = &*told.effective.counts.value == "false";
-                !is_off && (told.name.ends_with("/use-regex") || told.name.ends_with("/rewrite-target"))
-            });
-            { told }.find_map(|told| match told.effective.counts.at {
-                WrittenAt::Object(origin) => Some(origin),
-                WrittenAt::BuiltIn | WrittenAt::Settings(_) => None,
-            })
-        };
-        let mut others: Vec<_> = server.routes.iter().map(|route| &*route.origin.object).collect();
-        others.retain(|other| other.namespace == own.namespace);
-        others.dedup();
-        asked(own).is_none().then(|| others.into_iter().find_map(asked)).flatten()
     }
 
     /// Whether a path of the server that stays text would take a request as an expression.

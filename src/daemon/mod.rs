@@ -35,6 +35,7 @@ mod reporter;
 mod retry;
 mod room;
 mod run;
+mod served;
 mod serving;
 mod standing;
 mod state_file;

@@ -13,21 +13,22 @@ use super::cycle::{Product, Stages};
 use super::explain::InForce;
 use super::host_findings::{not_included, not_restarted, not_shared};
 use super::publication::{Peers, newest};
+use super::served::{certificates, count_served, counts_connections, served_object};
 use super::{last_good, options, state_file};
 use crate::config::Usual as _;
 use crate::config::{Layered, Settings};
 use crate::publish::Revision;
-use crate::translate::{self, Accepted, Claims, Names, Namespaces, Translation, Translator};
+use crate::translate::{self, Claims, Names, Namespaces, Translation, Translator};
 use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
-    Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
-    System, SystemOptions, connections, ports, remove_abandoned_caches,
+    Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, Steps, Survey, System,
+    SystemOptions, connections, ports, remove_abandoned_caches,
 };
 use ingressd_model::catalogue;
 use ingressd_model::cost::by_namespace;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{CertificateId, HostName, Instance, Kind, Model, ObjectId, Port, Route, Server, Transport};
+use ingressd_model::{HostName, Instance, Kind, Model, ObjectId, Port, Transport};
 use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
 use ingressd_nginx::{GateOptions, gate};
 use ingressd_objects::{Snapshot, Version};
@@ -556,46 +557,4 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
         &settings.instance,
     )
     .and_then(|survey| survey.with_files(&settings.gate))
-}
-
-fn served_object(accepted: &Accepted) -> ServedObject {
-    ServedObject {
-        id: Arc::clone(&accepted.id),
-        version: Arc::clone(&accepted.version.0),
-        hosts: accepted.hosts.clone(),
-        routes: accepted.served,
-    }
-}
-
-/// Adjusts the number of served routes: routes that the gate left out are not served, and an
-/// object without any route is not served either. Whether a route has a backend that answers is
-/// known of the whole model only.
-fn count_served(accepted: &mut [Accepted], model: &Model) {
-    let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
-    let unanswered = model.unanswered_by_object();
-    for accepted in accepted {
-        let count = served.get(&*accepted.id).copied().unwrap_or_default();
-        accepted.served = count.open + accepted.parts;
-        accepted.closed = accepted.closed.max(count.closed);
-        accepted.unanswered = unanswered.get(&*accepted.id).copied().unwrap_or_default().min(accepted.served);
-    }
-}
-
-/// Whether some route limits the connections of clients.
-fn counts_connections(model: &Model) -> bool {
-    let limits = |route: &Route| route.behaviour.limits.as_deref().is_some_and(|limits| limits.connections.is_some());
-    model.servers.iter().flat_map(|server| server.all_routes()).any(limits)
-}
-
-/// Secrets with certificates, sorted.
-fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
-    let of_secret = |id: &CertificateId| match id {
-        CertificateId::Secret(secret) => Some(Arc::clone(secret)),
-        CertificateId::SelfSigned => None,
-    };
-    let certificates = model.certificates.iter();
-    let mut certificates: Vec<_> =
-        certificates.filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.validity.ends))).collect();
-    certificates.sort();
-    certificates
 }

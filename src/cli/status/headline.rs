@@ -48,7 +48,7 @@ pub fn headline(status: &Value) -> Headline {
     let findings = status["findings"].as_array().into_iter().flatten();
     for removal in findings.filter(|finding| finding["reason"] == "HostsRemoved") {
         let note = removal["note"].as_str().unwrap_or_default();
-        words += &format!("; {}", printable(note.split("; ").next().unwrap_or_default()).to_uppercase());
+        words += &format!("; {}", printable(note.split("; ").next().unwrap_or_default()));
         health = health.max(Health::Doubtful);
     }
     Headline { words, health }

@@ -64,8 +64,8 @@ impl Cycle {
             return Cow::Borrowed(snapshot);
         }
         let (_, product, _) = self.make(snapshot, stages, &Searches::default());
-        let cause = Cause::of(&self.confirmed, snapshot);
-        let removal = self.removals.by(&product.accepted, cause, stages.now());
+        let cause = || Cause::of(&self.confirmed, snapshot);
+        let removal = self.removals.by(&hosts(&product.accepted), cause, stages.now());
         let Some(removal) = removal.filter(|removal| removal.hosts.len() > most) else {
             return Cow::Borrowed(snapshot);
         };
@@ -82,13 +82,13 @@ impl Cycle {
 
     /// Records which hosts are confirmed now.
     pub(super) fn confirm_hosts(&mut self, snapshot: &Snapshot, accepted: &[Accepted], stages: &impl Stages) {
-        let cause = Cause::of(&self.confirmed, snapshot);
+        let cause = || Cause::of(&self.confirmed, snapshot);
         let removals = &mut self.removals;
         if removals.confirmed.is_none() {
             removals.confirmed = stages.hosts_of_earlier_run();
         }
         let now = hosts(accepted);
-        match removals.by(accepted, cause, stages.now()) {
+        match removals.by(&now, cause, stages.now()) {
             Some(removal) if removal.is_large() => removals.removal = Some(removal),
             _ => {
                 let is_over = |removal: &Removal| {
@@ -121,12 +121,11 @@ impl Cycle {
 }
 
 impl Removals {
-    /// What is lost when these objects take the place of what was confirmed.
-    fn by(&self, accepted: &[Accepted], cause: Cause, at: Instant) -> Option<Removal> {
+    /// What is lost when these hosts take the place of those that were confirmed.
+    fn by(&self, now: &Hosts, cause: impl FnOnce() -> Cause, at: Instant) -> Option<Removal> {
         let before = self.confirmed.as_ref()?;
-        let now = hosts(accepted);
-        let hosts: Hosts = before.difference(&now).cloned().collect();
-        (!hosts.is_empty()).then_some(Removal { hosts, of: before.len(), cause, at })
+        let hosts: Hosts = before.difference(now).cloned().collect();
+        (!hosts.is_empty()).then(|| Removal { hosts, of: before.len(), cause: cause(), at })
     }
 }
 
