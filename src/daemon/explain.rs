@@ -21,8 +21,8 @@ use crate::translate::annotation::argument_words;
 use crate::translate::{self, ANNOTATIONS, Scope, effective_annotations};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
-    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, PathMatch, Route, Server, ServerName,
-    StrictPaths, UpstreamId, Written, WrittenAt,
+    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
+    UpstreamId, Written, WrittenAt,
 };
 use ingressd_nginx::render::{has_own_tls, to_https};
 use ingressd_nginx::{Listen, SiteTaking, SitesBeside};

@@ -1,5 +1,5 @@
-//! What becomes of Ingresses that ingress-nginx and ingressd read differently: nothing that changes
-//! is called equal.
+//! What becomes of Ingresses that ingress-nginx and ingressd read differently: nothing that
+//! changes is called equal.
 
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fn what_changes_is_never_called_equal() {
     assert_eq!(of(&report, "speaks"), [""; 0]);
     let heeded = super::report(MANIFESTS, &["--format", "json", "--set", "upstreams.app-protocol=on"]);
     let heeded: Value = serde_json::from_str(&heeded.text).unwrap();
-    assert_eq!(of(&heeded, "speaks"), ["Service v/h2 different"]);
+    assert_eq!(of(&heeded, "speaks"), ["spec.rules[0].http.paths[0] different", "Service v/h2 different"]);
     assert_eq!(verdicts(&report["objects"]), ["ConfigMap ingress-nginx/custom-headers: data[Connection] refused"]);
     let flags = verdicts(&report["flags"]);
     assert!(flags.contains(&"--enable-annotation-validation=false refused".to_owned()), "{flags:?}");
