@@ -118,7 +118,7 @@ const PRINTING: &[(&[&str], i32)] = &[
     (&["kubeconfig", "--print"], 0),
     // Their backends are on loopback, which is a finding.
     (&["check", "examples/demo"], 1),
-    (&["check", "--demo", "examples/demo"], 0),
+    (&["check", "--demo", "--strict", "examples/demo"], 0),
     (&["render", "examples/demo"], 0),
     (&["doctor", "--config", "DIR/bad.toml"], 2),
     (&["setup", "--undo", "--config", "DIR/good.toml"], 0),
