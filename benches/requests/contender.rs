@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-use ingressd::translate::{ClassRule, Dialect, Names, Options, Translator};
+use ingressd::translate::{ClassRule, Dialect, Names, Options, SPECIFICATION, Translator};
 use ingressd_model::HostListeners;
 use ingressd_model::catalogue::Version;
 use ingressd_nginx::render::Renderer;
@@ -92,7 +92,7 @@ impl Contender {
         number: u16,
         name: &'static str,
         size: usize,
-        dialect: Dialect,
+        dialect: &'static Dialect,
         shared_servers: bool,
     ) -> Self {
         let address = address(number);
@@ -113,7 +113,7 @@ impl Contender {
             ..GateOptions::usual()
         };
         let manifests = Manifests::new(&nginx.prefix().join("manifests"));
-        let class = if dialect == Dialect::Specification { "ingressd" } else { "nginx" };
+        let class = if dialect == &SPECIFICATION { "ingressd" } else { "nginx" };
         hosts::write(&manifests, size, class);
         let files = render(manifests.folder(), dialect, listeners, &options);
         for (path, content) in &files {
@@ -149,13 +149,16 @@ impl Contender {
 }
 
 /// What ingressd writes for a folder of manifests, by path.
-fn render(folder: &Path, dialect: Dialect, listeners: HostListeners, options: &GateOptions) -> Vec<(String, Vec<u8>)> {
+fn render(
+    folder: &Path,
+    dialect: &'static Dialect,
+    listeners: HostListeners,
+    options: &GateOptions,
+) -> Vec<(String, Vec<u8>)> {
     let mut directory = Directory::new(vec![folder.to_owned()]);
     let snapshot = directory.refresh(&Changes::All, &Default::default(), &mut |_| {}).unwrap();
-    let class = match dialect {
-        Dialect::Specification => ClassRule::new("ingressd/nginx", dialect),
-        Dialect::IngressNginx => ClassRule::new("k8s.io/ingress-nginx", dialect),
-    };
+    let controller = if dialect == &SPECIFICATION { "ingressd/nginx" } else { "k8s.io/ingress-nginx" };
+    let class = ClassRule::new(controller, dialect);
     let mut translator = Translator::new(Options { listeners, classes: vec![class], ..Options::default() });
     let translation = translator.translate(&snapshot, &Names::default(), &Default::default());
     assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ingressd::translate::Dialect;
+use ingressd::translate::{INGRESS_NGINX, SPECIFICATION};
 use nix::unistd::Pid;
 
 use super::contender::{Contender, backends};
@@ -42,10 +42,10 @@ pub fn measure(size: usize, rounds: usize, time: Duration) -> Vec<Figure> {
         |number, name, dialect, shared| Contender::rendered(folder.path(), number, name, size, dialect, shared);
     let contenders = [
         Contender::hand_written(folder.path(), size),
-        rendered(1, "specification, own servers", Dialect::Specification, false),
-        rendered(2, "specification, shared servers", Dialect::Specification, true),
-        rendered(3, "ingress-nginx, own servers", Dialect::IngressNginx, false),
-        rendered(4, "ingress-nginx, shared servers", Dialect::IngressNginx, true),
+        rendered(1, "specification, own servers", &SPECIFICATION, false),
+        rendered(2, "specification, shared servers", &SPECIFICATION, true),
+        rendered(3, "ingress-nginx, own servers", &INGRESS_NGINX, false),
+        rendered(4, "ingress-nginx, shared servers", &INGRESS_NGINX, true),
     ];
     let mut figures: Vec<_> = contenders.iter().map(test).collect();
     contenders.iter().for_each(Contender::start);

@@ -11,7 +11,7 @@ use super::settings::{LogFormat, Resolver};
 use crate::publish::{self, Announced};
 use crate::translate::annotation::{Table, Trust};
 use crate::translate::value::{boolean, byte_size, entries, network, seconds};
-use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwnership};
+use crate::translate::{ANNOTATIONS, ClassRule, DIALECTS, Dialect, EndpointMode, HostOwnership, SPECIFICATION};
 use ingressd_model::finding::hint;
 use ingressd_model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
 
@@ -355,9 +355,9 @@ impl Setting for EndpointMode {
     }
 }
 
-impl Setting for Dialect {
+impl Setting for &'static Dialect {
     fn read(value: &Value) -> Result<Self, String> {
-        one_of(value, &[("specification", Dialect::Specification), ("ingress-nginx", Dialect::IngressNginx)])
+        one_of(value, &DIALECTS.map(|dialect| (dialect.name, dialect)))
     }
 }
 
@@ -461,7 +461,7 @@ impl Setting for HostOwnership {
 
 impl Setting for ClassRule {
     fn read(value: &Value) -> Result<Self, String> {
-        let nothing = ClassRule::new("", Dialect::Specification);
+        let nothing = ClassRule::new("", &SPECIFICATION);
         let rule = read_table(value, CLASS, nothing, |rule, key, value| match key {
             "controller" => put(&mut rule.controller, value),
             "dialect" => put(&mut rule.dialect, value),

@@ -8,8 +8,8 @@ use super::controller::{Argument, Controller, controllers};
 use super::flags::{Counterpart, FLAGS, Takes};
 use super::*;
 use crate::config::{Settings, Sources, rows};
-use crate::translate::Dialect;
 use crate::translate::annotation::Compared;
+use crate::translate::{INGRESS_NGINX, SPECIFICATION};
 use ingressd_model::finding::{Finding, Reason, Severity, printable};
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_objects::{Container, Workload};
@@ -122,10 +122,10 @@ fn settings_do_what_the_flags_did() {
         "--update-status=false",
     ]);
     let [class, own] = &read.translate.classes[..] else { panic!("{:?}", read.translate.classes) };
-    assert_eq!((&*class.controller, class.dialect), ("example.com/edge", Dialect::IngressNginx));
+    assert_eq!((&*class.controller, class.dialect), ("example.com/edge", &INGRESS_NGINX));
     assert_eq!((class.legacy_class.as_deref(), class.class_name.as_deref()), (Some("edge"), Some("edge")));
     assert_eq!((class.without_class, class.annotations.prefix), (true, "edge.example.com/"));
-    assert_eq!((&*own.controller, own.dialect), ("ingressd/nginx", Dialect::Specification));
+    assert_eq!((&*own.controller, own.dialect), ("ingressd/nginx", &SPECIFICATION));
     let named = |pair: &Option<(std::sync::Arc<str>, std::sync::Arc<str>)>| {
         pair.as_ref().map(|(namespace, name)| format!("{namespace}/{name}")).unwrap_or_default()
     };

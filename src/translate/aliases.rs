@@ -1,142 +1,108 @@
-//! Aliases of hosts: a rule for a host also holds for the aliases of the host.
+//! Aliases of hosts: a rule for a host also holds for the aliases of the host. It must not know
+//! who gets the hosts.
 //!
 //! An alias is a host like any other: it has an owner, counts in budgets, and gets a certificate.
-//! So the rules are copied for the alias, and all later steps see ordinary rules. Only here a rule
-//! can get an expression as its host, behind a `~`.
+//! So it is a rule with the same paths. Only here a rule can get an expression as its host.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::attach::Attached;
+use super::intent::{Intent, TlsSpec};
+use super::rule::Rule;
 use super::site::{self, younger};
-use super::{HostAliases, Limits, Reading, host, order};
+use super::{HostAliases, Limits, host};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, HostName, ObjectId, Origin, ServerName, UrlPath};
-use ingressd_objects::{Ingress, IngressPath, IngressRule, IngressTls, Snapshot, Stored};
-
-/// A snapshot with copied rules.
-#[derive(Debug)]
-pub struct Expanded {
-    /// The snapshot, including the copied rules.
-    pub snapshot: Snapshot,
-    /// The number of rules that each object has itself, and the field that the copies come from.
-    fields: HashMap<Arc<ObjectId>, (u16, Origin)>,
-}
+use ingressd_model::{ObjectId, Origin, ServerName};
 
 /// The objects that have rules for hosts, by namespace.
 type NamedHosts<'n> = BTreeMap<(&'n str, ServerName), &'n Arc<ObjectId>>;
 
-/// An Ingress with its options about host names.
-pub type Named<'a> = (&'a Stored<Ingress>, &'a Reading);
+/// The objects that decide about the aliases of hosts, by namespace.
+type Decided<'n> = BTreeMap<(&'n str, ServerName), (&'n ObjectId, &'n HostAliases)>;
 
-impl Expanded {
-    /// The objects with rules for the aliases of their hosts; `None` when there are no aliases.
-    /// The oldest object of a namespace decides about a host.
-    pub fn of(
-        snapshot: &Snapshot,
-        objects: &[Named<'_>],
-        limits: &Limits,
-        findings: &mut Vec<Finding>,
-    ) -> Option<Self> {
-        let mut naming: Vec<_> =
-            objects.iter().filter_map(|(stored, reading)| Some((*stored, reading.host.aliases.as_ref()?))).collect();
-        if naming.is_empty() {
-            return None;
-        }
-        naming.sort_by(|(one, _), (other, _)| order::oldest_first(one, other));
-        let mut decided: BTreeMap<(&str, ServerName), (&Stored<Ingress>, &HostAliases)> = BTreeMap::new();
-        for (stored, aliases) in naming {
-            for name in hosts(stored).collect::<BTreeSet<_>>() {
-                let written = host::written(&name);
-                let (older, counts) = *decided.entry((&stored.id.namespace, name)).or_insert((stored, aliases));
-                if counts.names != aliases.names {
-                    let note = younger(&older.id, &format!("the aliases of {written}"));
-                    findings.push(Finding::new(Reason::HostRuleConflict, aliases.origin.clone(), note));
-                }
-            }
-        }
-        let mut expanded = Expanded { snapshot: snapshot.clone(), fields: HashMap::new() };
-        // A canary names no host.
-        let naming = objects.iter().filter(|(_, reading)| reading.canary.is_none());
-        let mut named = NamedHosts::new();
-        for (stored, _) in naming {
-            // A solver of cert-manager takes its path only.
-            for name in rules(stored).iter().filter(|rule| !takes_challenges_only(rule)).filter_map(name_of) {
-                named.entry((&stored.id.namespace, name)).or_insert(&stored.id);
-            }
-        }
-        let edited = expanded.snapshot.ingresses.edit();
-        let mut room = Room { limits, used: BTreeMap::new() };
-        let mut objects: Vec<_> = objects.iter().map(|(stored, ..)| *stored).collect();
-        objects.sort_by(|one, other| order::oldest_first(one, other));
-        for stored in objects {
-            let further = further_rules(stored, &decided, &named, &mut room, findings);
-            let index = edited.binary_search_by(|other| other.id.cmp(&stored.id));
-            if let (Some((_, _, origin)), Ok(index)) = (further.first(), index) {
-                let own = rules(stored).len();
-                let field = (super::position(own), origin.clone());
-                expanded.fields.insert(Arc::clone(&stored.id), field);
-                let object = Arc::make_mut(&mut edited[index].object);
-                list_expressions(object, &further);
-                let own = std::mem::take(&mut object.rules).into_iter();
-                object.rules = own.chain(further.into_iter().map(|(rule, ..)| rule)).collect();
-            }
-        }
-        Some(expanded)
+/// A rule for an alias, with the host that it is an alias of and the field that names it.
+type Further = (Rule, ServerName, Origin);
+
+/// Adds rules for the aliases of their hosts to objects. The oldest object of a namespace decides
+/// about a host.
+pub fn expand(objects: &mut [Attached<'_>], limits: &Limits, findings: &mut Vec<Finding>) {
+    // Usually there are no aliases, and nothing has to be done.
+    if objects.iter().all(|object| object.intent.reading.host.aliases.is_none()) {
+        return;
     }
-
-    /// Moves findings about copied rules to the field that the copies come from.
-    pub fn relate(&self, findings: &mut [Finding]) {
-        for finding in findings {
-            let rule = match finding.origin.field {
-                Field::Rule(rule) | Field::Path(rule, ..) => rule,
-                _ => continue,
-            };
-            if let Some((_, origin)) = self.fields.get(&finding.origin.object).filter(|(own, _)| rule >= *own) {
-                finding.origin = origin.clone();
-            }
-        }
+    let mut order: Vec<_> = (0..objects.len()).collect();
+    order.sort_by(|one, other| objects[*one].intent.of.oldest_first(&objects[*other].intent.of));
+    let intents: Vec<_> = order.iter().map(|index| Arc::clone(&objects[*index].intent)).collect();
+    let (decided, named) = (decided(&intents, findings), named(&intents));
+    let mut room = Room { limits, used: BTreeMap::new() };
+    for (index, intent) in order.into_iter().zip(&intents) {
+        let further = further_rules(intent, &decided, &named, &mut room, findings);
+        let Some((_, _, origin)) = further.first() else { continue };
+        let object = &mut objects[index];
+        object.implied_at = Some(origin.clone());
+        object.tls = list_expressions(&object.tls, &further);
+        object.rules = object.rules.iter().cloned().chain(further.into_iter().map(|(rule, ..)| rule)).collect();
     }
 }
 
-fn rules(stored: &Stored<Ingress>) -> &[IngressRule] {
-    &stored.object.rules
+fn decided<'n>(oldest_first: &'n [Arc<Intent>], findings: &mut Vec<Finding>) -> Decided<'n> {
+    let mut decided = Decided::new();
+    for intent in oldest_first {
+        let Some(aliases) = &intent.reading.host.aliases else { continue };
+        let id = &intent.of.id;
+        for name in hosts(intent) {
+            let (older, counts) = *decided.entry((&*id.namespace, name.clone())).or_insert((&**id, aliases));
+            if counts.names != aliases.names {
+                let note = younger(older, &format!("the aliases of {}", host::written(name)));
+                findings.push(Finding::new(Reason::HostRuleConflict, aliases.origin.clone(), note));
+            }
+        }
+    }
+    decided
 }
 
-fn hosts(stored: &Stored<Ingress>) -> impl Iterator<Item = ServerName> {
-    rules(stored).iter().filter_map(name_of)
+fn named(oldest_first: &[Arc<Intent>]) -> NamedHosts<'_> {
+    let mut named = NamedHosts::new();
+    // A canary names no host. Of several objects the one whose name sorts first is told.
+    let mut naming: Vec<_> = oldest_first.iter().filter(|intent| intent.reading.canary.is_none()).collect();
+    naming.sort_by(|one, other| one.of.id.cmp(&other.of.id));
+    for intent in naming {
+        // A solver of cert-manager takes its path only.
+        let rules = intent.rules.iter().filter(|rule| !takes_challenges_only(rule));
+        for name in rules.filter_map(Rule::named) {
+            named.entry((&*intent.of.id.namespace, name.clone())).or_insert(&intent.of.id);
+        }
+    }
+    named
 }
 
-fn name_of(rule: &IngressRule) -> Option<ServerName> {
-    host::server_name(rule.host.as_deref()?).ok()
+fn hosts(intent: &Intent) -> BTreeSet<&ServerName> {
+    intent.rules.iter().filter_map(Rule::named).collect()
 }
 
-fn takes_challenges_only(rule: &IngressRule) -> bool {
-    let is_challenge = |path: &IngressPath| {
-        let path = path.path.as_deref().and_then(|path| UrlPath::new(path).ok());
-        path.is_some_and(|path| site::is_challenge(&path))
-    };
-    !rule.paths.is_empty() && rule.paths.iter().all(is_challenge)
+fn takes_challenges_only(rule: &Rule) -> bool {
+    !rule.paths.is_empty() && rule.paths.iter().all(|path| path.path.as_ref().is_ok_and(site::is_challenge))
 }
 
-/// The copied rules of an object, each with the field that names the alias. A name for which the
-/// namespace has a rule is not an alias.
+/// The rules for aliases of an object. A name for which the namespace has a rule is not an alias.
 fn further_rules(
-    stored: &Stored<Ingress>,
-    decided: &BTreeMap<(&str, ServerName), (&Stored<Ingress>, &HostAliases)>,
+    intent: &Intent,
+    decided: &Decided<'_>,
     named: &NamedHosts<'_>,
     room: &mut Room<'_>,
     findings: &mut Vec<Finding>,
-) -> Vec<(IngressRule, ServerName, Origin)> {
-    let own: BTreeSet<ServerName> = hosts(stored).collect();
-    let namespace = &*stored.id.namespace;
-    let other = |alias: &ServerName| named.get(&(namespace, alias.clone())).filter(|_| !own.contains(alias));
-    let paths = |rule: &IngressRule| rule.paths.len() as u64;
+) -> Vec<Further> {
+    let own = hosts(intent);
+    let namespace = &intent.of.id.namespace;
+    let other = |alias: &ServerName| named.get(&(&**namespace, alias.clone())).filter(|_| !own.contains(alias));
+    let paths = |rule: &Rule| rule.paths.len() as u64;
     let mut further = Vec::new();
-    let mut sum: u64 = rules(stored).iter().map(paths).sum();
-    for rule in rules(stored) {
-        let Some(name) = rule.host.as_deref().and_then(|written| host::server_name(written).ok()) else { continue };
-        let Some((_, aliases)) = decided.get(&(&*stored.id.namespace, name.clone())) else { continue };
-        let has_room = aliases.weight == 0 || room.take(&stored.id.namespace, aliases, findings);
+    let mut sum: u64 = intent.rules.iter().map(paths).sum();
+    for rule in intent.rules.iter() {
+        let Some(name) = rule.named() else { continue };
+        let Some((_, aliases)) = decided.get(&(&**namespace, name.clone())) else { continue };
+        let has_room = aliases.weight == 0 || room.take(namespace, aliases, findings);
         findings.extend(aliases.names.iter().filter_map(|alias| {
             let note = site::displaced(other(alias)?, "the alias", &host::written(alias));
             Some(Finding::new(Reason::HostRuleConflict, aliases.origin.clone(), note))
@@ -147,13 +113,15 @@ fn further_rules(
         };
         for alias in aliases.names.iter().filter(counts) {
             // An object with so many is refused as it is.
-            if sum > room.limits.object.paths
-                || !room.has_place(&stored.id.namespace, paths(rule).max(1), aliases, findings)
-            {
+            if sum > room.limits.object.paths || !room.has_place(namespace, paths(rule).max(1), aliases, findings) {
                 return further;
             }
             sum += paths(rule);
-            let rule = IngressRule { host: Some(host::written(alias).into()), is_alias: true, ..rule.clone() };
+            let host = match alias {
+                ServerName::Exact(host) => host.text(),
+                alias => host::written(alias).into(),
+            };
+            let rule = Rule { name: Ok(alias.clone()), host, paths: Arc::clone(&rule.paths), is_alias: true };
             further.push((rule, name.clone(), aliases.origin.clone()));
         }
     }
@@ -218,44 +186,18 @@ impl Room<'_> {
     }
 }
 
-/// The `spec.tls` entry of a host also holds for its expressions.
-fn list_expressions(object: &mut Ingress, further: &[(IngressRule, ServerName, Origin)]) {
-    for IngressTls { hosts: listed, .. } in &mut object.tls {
-        let concerns = |base: &ServerName| listed.iter().any(|listed| host::covers(listed, base));
-        let hosts = further.iter().filter(|(rule, base, _)| is_expression(rule) && concerns(base));
-        let hosts: BTreeSet<_> = hosts.filter_map(|(rule, ..)| rule.host.clone()).collect();
-        *listed = std::mem::take(listed).into_iter().chain(hosts).collect();
-    }
-}
-
-fn is_expression(rule: &IngressRule) -> bool {
-    rule.host.as_deref().is_some_and(|host| host.starts_with('~'))
-}
-
-/// Drops rules whose host is written like an expression, which only annotations may name; they
-/// match no host. `None` when there is none.
-pub fn without_expressions(snapshot: &Snapshot) -> Option<Snapshot> {
-    let has_one = |stored: &Stored<Ingress>| rules(stored).iter().any(is_expression);
-    if !snapshot.ingresses.iter().chain(snapshot.withheld.iter()).any(has_one) {
-        return None;
-    }
-    let mut without = snapshot.clone();
-    let all = without.ingresses.edit().iter_mut().chain(without.withheld.edit());
-    for stored in all.filter(|stored| has_one(stored)) {
-        let rules = Arc::make_mut(&mut stored.object).rules.iter_mut();
-        rules.filter(|rule| is_expression(rule)).for_each(|rule| {
-            rule.host = rule.host.take().map(|host| format!(" {host}").into());
-        });
-    }
-    Some(without)
-}
-
-/// The host with `www.` added or removed; `None` for names that have no such counterpart.
-pub fn twin(name: &ServerName) -> Option<ServerName> {
-    let ServerName::Exact(host) = name else { return None };
-    let twin = match host.as_str().strip_prefix("www.") {
-        Some(rest) => HostName::new(rest).ok().filter(|rest| rest.as_str().contains('.')),
-        None => HostName::new(&format!("www.{host}")).ok(),
-    };
-    twin.map(ServerName::Exact)
+/// The entries, of which each also holds for the expressions that are aliases of its hosts.
+fn list_expressions(entries: &[TlsSpec], further: &[Further]) -> Arc<[TlsSpec]> {
+    let listed = entries.iter().map(|entry| {
+        let concerns = |base: &ServerName| entry.hosts.iter().any(|listed| host::covers(listed, base));
+        let expressions = further
+            .iter()
+            .filter(|(rule, base, _)| matches!(rule.name, Ok(ServerName::Expression(_))) && concerns(base));
+        let expressions: BTreeSet<Box<str>> = expressions.map(|(rule, ..)| (&*rule.host).into()).collect();
+        match expressions.is_empty() {
+            true => entry.clone(),
+            false => TlsSpec { hosts: entry.hosts.iter().cloned().chain(expressions).collect(), ..entry.clone() },
+        }
+    });
+    listed.collect()
 }

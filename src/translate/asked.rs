@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::endpoint::{self, Slices};
 use super::port::{self, PortReference};
-use super::rule::Backend;
-use super::{Dialect, host};
+use super::{INGRESS_NGINX, host};
 use ingressd_model::{ObjectId, ServerName, Transport};
 use ingressd_objects::{Ingress, IngressBackend, IngressPath, IngressRule, Snapshot, Stored};
 
@@ -128,7 +127,8 @@ impl<'a> Behind<'a> {
     }
 
     fn to(&self, backend: &'a IngressBackend) -> AskedRoute<'a> {
-        let Backend { service, port } = Backend::of(backend);
+        let port = PortReference::read(backend.port_name.as_deref(), backend.port_number);
+        let service = backend.service.as_deref();
         let endpoints = service.zip(port.as_ref()).and_then(|(service, port)| self.endpoints(service, port));
         AskedRoute {
             rule: None,
@@ -147,7 +147,7 @@ impl<'a> Behind<'a> {
     fn endpoints(&self, service: &str, port: &PortReference<'_>) -> Option<usize> {
         let stored = self.snapshot.service(self.namespace, service)?;
         // A backend may also name the target port, which only one of the dialects allows.
-        let port = port::find(&stored.object, port, Transport::Tcp, Dialect::IngressNginx)?;
+        let port = port::find(&stored.object, port, Transport::Tcp, &INGRESS_NGINX)?;
         Some(endpoint::find(self.slices.of(self.namespace, service), &stored.object, port).len())
     }
 }

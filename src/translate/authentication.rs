@@ -35,7 +35,7 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
         let Some(requested) = &subject.reading.authentication else { continue };
         let mode = subject.mode(servers.options);
         let target = targets.get(&*route.origin.object);
-        protect(servers, route, requested, (mode, &subject.rule.dialect), target, &mut asked);
+        protect(servers, route, requested, (mode, subject.rule.dialect), target, &mut asked);
     }
 }
 
@@ -50,15 +50,15 @@ pub fn exempt(server: &mut Server, options: &Options) {
 /// As [`apply`], for a route that no object defines.
 pub fn apply_to(servers: &mut Servers<'_>, route: &mut Route, requested: &Arc<RequestedAuthentication>) {
     let mode = servers.options.endpoints;
-    let dialect = super::Dialect::Specification;
-    protect(servers, route, requested, (mode, &dialect), None, &mut ResolvedBehaviours::new());
+    let dialect = &super::SPECIFICATION;
+    protect(servers, route, requested, (mode, dialect), None, &mut ResolvedBehaviours::new());
 }
 
 fn protect(
     servers: &mut Servers<'_>,
     route: &mut Route,
     requested: &Arc<RequestedAuthentication>,
-    (mode, dialect): (EndpointMode, &super::Dialect),
+    (mode, dialect): (EndpointMode, &'static super::Dialect),
     target: Option<&Target>,
     asked: &mut ResolvedBehaviours,
 ) {
@@ -82,7 +82,7 @@ fn protect(
                         .into(),
                 )),
             },
-            _ => service::resolve(servers, &requested.service, mode, *dialect),
+            _ => service::resolve(servers, &requested.service, mode, dialect),
         };
         match service {
             Ok(service) => {

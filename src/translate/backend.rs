@@ -31,7 +31,7 @@ pub struct BackendReference<'a> {
     pub service: &'a str,
     pub port: PortReference<'a>,
     /// The dialect of the referring object.
-    pub dialect: Dialect,
+    pub dialect: &'static Dialect,
     /// How endpoints are reached unless the Service sets a mode.
     pub mode: EndpointMode,
     /// Whether the cluster IP of the Service is used instead, where it has one.
@@ -61,7 +61,12 @@ pub struct Resolution {
     pub notes: Vec<Note>,
     /// The DNS names whose addresses are needed.
     names: Vec<NamedBy>,
+    /// The objects that were looked up.
+    dependencies: Vec<Dependency>,
 }
+
+/// The names and objects that were noted before a resolution, which collects its own.
+type Noted = (Vec<NamedBy>, Vec<Dependency>);
 
 /// Resolves references, each once for a translation.
 #[derive(Debug)]
@@ -150,15 +155,15 @@ impl<'a> Backends<'a> {
 
     /// The upstream of a reference.
     pub fn resolve(&mut self, reference: &BackendReference<'a>) -> Arc<Resolution> {
-        self.dependencies.push(Dependency::on(Kind::Service, reference.namespace, reference.service));
         if let Some(known) = self.resolved.get(reference) {
             let known = Arc::clone(known);
             self.note(&known);
             return known;
         }
-        let (names, mut notes) = (std::mem::take(&mut self.names), Vec::new());
+        let (noted, mut notes) = (self.take_noted(), Vec::new());
+        self.dependencies.push(Dependency::on(Kind::Service, reference.namespace, reference.service));
         let upstream = self.upstream(reference, &mut notes);
-        let resolution = self.resolution(upstream, notes, names);
+        let resolution = self.resolution(upstream, notes, noted);
         self.resolved.insert(reference.clone(), Arc::clone(&resolution));
         resolution
     }
@@ -176,7 +181,7 @@ impl<'a> Backends<'a> {
             self.note(&known);
             return known;
         }
-        let (names, mut notes) = (std::mem::take(&mut self.names), Vec::new());
+        let (noted, mut notes) = (self.take_noted(), Vec::new());
         let upstream = self.endpoints_of_host(requested, &mut notes).map(|(name, port, endpoints)| {
             let identity = UpstreamIdentity {
                 mode: "host",
@@ -186,17 +191,21 @@ impl<'a> Backends<'a> {
             };
             Upstream { id: identity.into(), origin: Origin::object(&requested.origin.object), endpoints, uid: None }
         });
-        let resolution = self.resolution(upstream, notes, names);
+        let resolution = self.resolution(upstream, notes, noted);
         self.hosts.insert(host, Arc::clone(&resolution));
         resolution
     }
 
-    /// Makes the result of a resolution; `names` are those from before.
+    fn take_noted(&mut self) -> Noted {
+        (std::mem::take(&mut self.names), std::mem::take(&mut self.dependencies))
+    }
+
+    /// Makes the result of a resolution.
     fn resolution(
         &mut self,
         upstream: Result<Upstream, (Reason, String)>,
         mut notes: Vec<Note>,
-        names: Vec<NamedBy>,
+        (names, dependencies): Noted,
     ) -> Arc<Resolution> {
         let target = match upstream {
             // Two references that call the same port differently mostly stand side by side.
@@ -209,7 +218,9 @@ impl<'a> Backends<'a> {
                 None
             }
         };
-        let resolution = Arc::new(Resolution { target, notes, names: std::mem::replace(&mut self.names, names) });
+        let names = std::mem::replace(&mut self.names, names);
+        let dependencies = std::mem::replace(&mut self.dependencies, dependencies);
+        let resolution = Arc::new(Resolution { target, notes, names, dependencies });
         self.note(&resolution);
         resolution
     }
@@ -221,6 +232,7 @@ impl<'a> Backends<'a> {
         let target = resolution.target.as_ref().filter(is_used);
         self.used.extend(target.cloned());
         self.names.extend_from_slice(&resolution.names);
+        self.dependencies.extend_from_slice(&resolution.dependencies);
     }
 
     fn endpoints_of_host(
@@ -253,6 +265,7 @@ impl<'a> Backends<'a> {
         transport: Transport,
         notes: &mut Vec<Note>,
     ) -> Option<StreamUpstream> {
+        self.dependencies.push(Dependency::on(Kind::Service, reference.namespace, reference.service));
         let located =
             self.locate(reference, transport, notes).map_err(|(reason, note)| notes.push((reason, note.into())));
         let located = located.ok()?;
@@ -343,7 +356,7 @@ impl<'a> Backends<'a> {
                 return Err((Reason::ExternalNameDisabled, note));
             }
             // A Service without ports accepts any port number, in ingress-nginx every one does.
-            let accepts_any = service.object.ports.is_empty() || reference.dialect == Dialect::IngressNginx;
+            let accepts_any = service.object.ports.is_empty() || reference.dialect.accepts_target_ports;
             let numbers = match (port, &reference.port) {
                 (Some(port), _) => port::outside(port).map(|outside| (port.number, outside)),
                 (None, PortReference::Number(number)) if accepts_any => Some((i32::from(*number), *number)),

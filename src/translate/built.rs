@@ -10,18 +10,20 @@ use k8s_openapi::api::networking::v1::IngressClass;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::backend::NamedBy;
-use super::canary::Canaries;
+use super::canary::{Canaries, Offer};
 use super::client_certificates::Unserved;
+use super::intent::Intent;
 use super::passthrough::Passed;
 use super::path::{Matching, Text};
+use super::rule::Rule;
 use super::site::{Claim, Root, Site};
 use super::subject::Subject;
-use super::{Options, Reading, Translation};
+use super::{NameAnswer, Names, Options, Reading, Translation};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
     Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream,
 };
-use ingressd_objects::{Endpoints, Ingress, List, Service, Snapshot, Stored, Version};
+use ingressd_objects::{Endpoints, List, Service, Snapshot, Stored, Version};
 
 /// The result of building a host.
 #[derive(Debug, Default)]
@@ -33,8 +35,8 @@ pub struct Built {
     pub certificates: Vec<Arc<Certificate>>,
     /// Hosts with TLS passthrough.
     pub passed: Passed,
-    /// The indices of the canaries that take a share of its paths.
-    pub taken: BTreeSet<usize>,
+    /// The fields of the canaries that take a share of its paths.
+    pub taken: BTreeSet<Origin>,
     /// The DNS names of the Services that it refers to.
     pub names: Vec<NamedBy>,
     /// What is wrong.
@@ -55,7 +57,8 @@ pub struct Gathered {
     pub upstreams: Vec<Arc<Upstream>>,
     pub certificates: BTreeMap<CertificateId, Arc<Certificate>>,
     pub passed: Passed,
-    pub taken: BTreeSet<usize>,
+    /// The fields of the canaries that take a share.
+    pub taken: BTreeSet<Origin>,
     /// When one of them changes by time alone.
     pub due: Option<i64>,
 }
@@ -75,7 +78,7 @@ impl Gathered {
             let certificates = host.certificates.iter().map(|one| (one.id.clone(), Arc::clone(one)));
             all.certificates.extend(certificates);
             all.passed.extend(&host.passed);
-            all.taken.extend(&host.taken);
+            all.taken.extend(host.taken.iter().cloned());
             translation.note_names(&host.names);
             findings.extend_from_slice(&host.findings);
             translation.refused.extend_from_slice(&host.refused);
@@ -125,23 +128,35 @@ struct CachedHost {
     root: Root,
     order: u64,
     unserved: Option<BTreeSet<Arc<str>>>,
+    canaries: Box<[KeptCanary]>,
+    /// What DNS said about the names of its Services.
+    answers: Box<[Option<NameAnswer>]>,
     built: Arc<Built>,
 }
 
 /// An object of the host. While it is kept here, no other object gets its address in memory.
 #[derive(Debug)]
 struct KeptSubject {
-    object: Arc<Ingress>,
+    intent: Arc<Intent>,
+    rules: Arc<[Rule]>,
     reading: Arc<Reading>,
     behaviour: Arc<Behaviour>,
     is_protected: bool,
     closed_rules: Option<Arc<[usize]>>,
 }
 
-/// A claim. The path at a place of an object is the same as long as the object is.
+/// A path of a canary.
+#[derive(Debug)]
+struct KeptCanary {
+    subject: KeptSubject,
+    origin: Origin,
+}
+
+/// A claim. The path at a place of an object is the same as long as its rules are, which the host
+/// keeps with the object.
 #[derive(Debug)]
 struct KeptClaim {
-    object: Arc<Ingress>,
+    intent: Arc<Intent>,
     /// The indices of rule and path.
     place: (u16, u16),
     matching: Matching,
@@ -158,6 +173,8 @@ pub struct Surroundings<'c> {
     pub canaries: &'c Canaries<'c, 'c>,
     /// Client certificate rules of objects that are not served.
     pub unserved: &'c Unserved,
+    /// The DNS answers.
+    pub names: &'c Names,
 }
 
 impl BuiltHosts {
@@ -213,7 +230,7 @@ impl BuiltHosts {
     ) -> Vec<Arc<Built>> {
         let mut before = std::mem::take(&mut self.hosts).into_iter().peekable();
         let kept = sites.iter().map(|(name, site)| {
-            let kept = loop {
+            let kept: CachedHost = loop {
                 match before.peek()?.0.cmp(name) {
                     Ordering::Less => drop(before.next()),
                     Ordering::Equal => break before.next()?.1,
@@ -227,40 +244,34 @@ impl BuiltHosts {
         let missing: Vec<_> =
             sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
         let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
-        let anew = anew.map(|(built, (name, site))| (CachedHost::new(name, site, surroundings, &built), built));
+        let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, surroundings, built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
         let mut all = Vec::with_capacity(sites.len());
         self.hosts.reserve_exact(sites.len());
         for ((name, _), kept) in sites.iter().zip(kept) {
-            let kept = kept.map(|kept| {
-                let built = Arc::clone(&kept.built);
-                (Some(kept), built)
-            });
-            let Some((kept, built)) = kept.or_else(|| anew.next()) else { continue };
-            self.hosts.extend(kept.map(|kept| (name.clone(), kept)));
-            all.push(built);
+            let Some(kept) = kept.or_else(|| anew.next()) else { continue };
+            all.push(Arc::clone(&kept.built));
+            self.hosts.push((name.clone(), kept));
         }
         all
     }
 }
 
 impl CachedHost {
-    /// A cached host, if caching is possible: what depends on canaries, DNS names or passthrough
-    /// is built each time.
-    fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: &Arc<Built>) -> Option<Self> {
-        let lasts = built.names.is_empty() && built.passed.hosts.is_empty() && !surroundings.canaries.has_host(name);
-        let subjects = || site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect();
-        lasts.then(|| CachedHost {
+    fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: Arc<Built>) -> Self {
+        CachedHost {
             at: surroundings.options.now,
-            subjects: subjects(),
+            subjects: site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
             claims: site.claims.iter().map(KeptClaim::of).collect(),
             redirect: site.redirect.clone().map(Box::new),
             is_without_owner: site.is_without_owner,
             root: site.root,
             order: site.order,
             unserved: surroundings.unserved.get(name).cloned(),
-            built: Arc::clone(built),
-        })
+            canaries: surroundings.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
+            answers: answers(&built, surroundings.names).map(Option::<&NameAnswer>::cloned).collect(),
+            built,
+        }
     }
 
     /// Whether building the host would give the same result.
@@ -283,14 +294,35 @@ impl CachedHost {
             && self.claims.len() == site.claims.len()
             && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
             && self.unserved.as_ref() == surroundings.unserved.get(name)
-            && !surroundings.canaries.has_host(name)
+            && self.has_canaries(&surroundings.canaries.of_host(name))
+            && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, surroundings.names))
+    }
+
+    fn has_canaries(&self, offers: &[&Offer<'_, '_>]) -> bool {
+        self.canaries.len() == offers.len() && self.canaries.iter().zip(offers).all(|(kept, offer)| kept.is(offer))
+    }
+}
+
+/// What DNS says about the names of a host's Services.
+fn answers<'n>(built: &Built, names: &'n Names) -> impl Iterator<Item = Option<&'n NameAnswer>> {
+    built.names.iter().map(|(name, _)| names.0.get(name))
+}
+
+impl KeptCanary {
+    fn of(offer: &Offer<'_, '_>) -> Self {
+        KeptCanary { subject: KeptSubject::of(offer.subject), origin: offer.origin.clone() }
+    }
+
+    fn is(&self, offer: &Offer<'_, '_>) -> bool {
+        self.subject.is(offer.subject) && self.origin == offer.origin
     }
 }
 
 impl KeptSubject {
     fn of(subject: &Subject<'_>) -> Self {
         KeptSubject {
-            object: Arc::clone(&subject.stored.object),
+            intent: Arc::clone(subject.intent),
+            rules: Arc::clone(subject.read),
             reading: Arc::clone(&subject.reading),
             behaviour: Arc::clone(&subject.behaviour),
             is_protected: subject.is_protected,
@@ -299,7 +331,8 @@ impl KeptSubject {
     }
 
     fn is(&self, subject: &Subject<'_>) -> bool {
-        Arc::ptr_eq(&self.object, &subject.stored.object)
+        Arc::ptr_eq(&self.intent, subject.intent)
+            && Arc::ptr_eq(&self.rules, subject.read)
             && Arc::ptr_eq(&self.reading, &subject.reading)
             && Arc::ptr_eq(&self.behaviour, &subject.behaviour)
             && self.is_protected == subject.is_protected
@@ -310,12 +343,12 @@ impl KeptSubject {
 impl KeptClaim {
     fn of(claim: &Claim<'_, '_>) -> Self {
         let Claim { subject, place, matching, closed, ref stays_text, .. } = *claim;
-        let (object, stays_text) = (Arc::clone(&subject.stored.object), stays_text.clone());
-        KeptClaim { object, place, matching, closed, stays_text }
+        let (intent, stays_text) = (Arc::clone(subject.intent), stays_text.clone());
+        KeptClaim { intent, place, matching, closed, stays_text }
     }
 
     fn is(&self, claim: &Claim<'_, '_>) -> bool {
-        Arc::ptr_eq(&self.object, &claim.subject.stored.object)
+        Arc::ptr_eq(&self.intent, claim.subject.intent)
             && self.place == claim.place
             && self.matching == claim.matching
             && self.closed == claim.closed
@@ -361,7 +394,10 @@ mod tests {
     /// Replaces each object with this name by a copy.
     fn touch<K: Clone>(list: &mut List<K>, name: &str) {
         let named = list.edit().iter_mut().filter(|stored| *stored.id.name == *name);
-        named.for_each(|stored| stored.object = Arc::new((*stored.object).clone()));
+        named.for_each(|stored| {
+            stored.object = Arc::new((*stored.object).clone());
+            stored.version = Version("touched".into());
+        });
     }
 
     #[test]
@@ -381,6 +417,8 @@ mod tests {
             of("split", "", "web"),
             canary,
             of("asking", external, "web"),
+            of("passed", "ssl-passthrough: 'true'", "web"),
+            of("aliased", "server-alias: other.example", "web"),
         ];
         let before = manifests::snapshot(&objects.join("\n---\n"));
         let slice = |service: &str| {
@@ -388,39 +426,60 @@ mod tests {
             let mut of_service = slices.filter(|slice| slice.object.service.as_deref() == Some(service));
             of_service.next().unwrap().id.name.to_string()
         };
-        type Change<'c> = &'c dyn Fn(&mut Snapshot, &mut Options);
-        // What depends on DNS names or canaries is built each time.
-        let always = ["asking.example", "split.example"];
-        let of_web = ["one.example", "two.example"];
-        let all = ["one.example", "secure.example", "two.example"];
-        let rows: [(&str, Change<'_>, &[&str]); 9] = [
-            ("nothing", &|_, _| {}, &[]),
-            ("time", &|_, options| options.now += 1, &[]),
-            ("an object", &|snapshot, _| touch(&mut snapshot.ingresses, "one"), &["one.example"]),
-            ("a Service", &|snapshot, _| touch(&mut snapshot.services, "web"), &of_web),
-            ("a slice", &|snapshot, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &of_web),
+        type Change<'c> = &'c dyn Fn(&mut Snapshot, &mut Options, &mut Names);
+        let of_web = [
+            "aliased.example",
+            "asking.example",
+            "one.example",
+            "other.example",
+            "passed.example",
+            "split.example",
+            "two.example",
+        ];
+        let mut all = of_web.to_vec();
+        all.insert(5, "secure.example");
+        let asked = |names: &mut Names, number| {
+            let addresses = vec![[192, 0, 2, number].into()];
+            names
+                .0
+                .insert(HostName::new("auth.example.net").unwrap(), NameAnswer { addresses, ..NameAnswer::default() });
+        };
+        let rows: [(&str, Change<'_>, &[&str]); 12] = [
+            ("nothing", &|_, _, _| {}, &[]),
+            ("time", &|_, options, _| options.now += 1, &[]),
+            ("an object", &|snapshot, _, _| touch(&mut snapshot.ingresses, "one"), &["one.example"]),
+            ("a canary", &|snapshot, _, _| touch(&mut snapshot.ingresses, "canary"), &["split.example"]),
+            (
+                "an alias",
+                &|snapshot, _, _| touch(&mut snapshot.ingresses, "aliased"),
+                &["aliased.example", "other.example"],
+            ),
+            ("DNS", &|_, _, names| asked(names, 2), &["asking.example"]),
+            ("a Service", &|snapshot, _, _| touch(&mut snapshot.services, "web"), &of_web),
+            ("a slice", &|snapshot, _, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &of_web),
             (
                 "a Service that went",
-                &|snapshot, _| snapshot.services.edit().retain(|stored| *stored.id.name != *"web"),
+                &|snapshot, _, _| snapshot.services.edit().retain(|stored| *stored.id.name != *"web"),
                 &of_web,
             ),
-            ("a Secret", &|snapshot, _| touch(&mut snapshot.secrets, "shop-tls"), &["secure.example"]),
-            ("a class", &|snapshot, _| touch(&mut snapshot.ingress_classes, "nginx"), &all),
-            ("settings", &|_, options| options.own_addresses.push("192.0.2.1:80".parse().unwrap()), &all),
+            ("a Secret", &|snapshot, _, _| touch(&mut snapshot.secrets, "shop-tls"), &["secure.example"]),
+            ("a class", &|snapshot, _, _| touch(&mut snapshot.ingress_classes, "nginx"), &all),
+            ("settings", &|_, options, _| options.own_addresses.push("192.0.2.1:80".parse().unwrap()), &all),
         ];
         for (what, change, expected) in rows {
-            let (mut snapshot, mut options) = (before.clone(), options());
+            let (mut snapshot, mut options, mut names) = (before.clone(), options(), Names::default());
+            options.passthrough = true;
+            asked(&mut names, 1);
             let mut translator = Translator::new(options.clone());
-            let claims: Arc<Claims> = translator.translate(&snapshot, &Names::default(), &Arc::default()).claims;
+            let claims: Arc<Claims> = translator.translate(&snapshot, &names, &Arc::default()).claims;
             let kept = |translator: &Translator| {
                 let hosts = translator.memory.built.hosts.iter();
                 hosts.map(|(name, kept)| (host::written(name), Arc::clone(&kept.built))).collect::<Vec<_>>()
             };
             let first = kept(&translator);
-            assert!(!first.iter().any(|(name, _)| always.contains(&&**name)), "{what}");
-            change(&mut snapshot, &mut options);
+            change(&mut snapshot, &mut options, &mut names);
             translator.set_options(options);
-            translator.translate(&snapshot, &Names::default(), &claims);
+            translator.translate(&snapshot, &names, &claims);
             let then = kept(&translator);
             let anew = first.iter().zip(&then).filter(|((_, one), (_, other))| !Arc::ptr_eq(one, other));
             let anew: Vec<_> = anew.map(|((name, _), _)| &**name).collect();

@@ -34,14 +34,14 @@ pub struct Offer<'s, 'a> {
 #[derive(Debug, Default)]
 pub struct Canaries<'s, 'a> {
     offers: Vec<Offer<'s, 'a>>,
-    /// The index of the canary for a path, by namespace and host.
-    places: HashMap<&'a str, HashMap<ServerName, Paths>>,
+    /// The index of the canary for a path, by host.
+    places: HashMap<ServerName, Paths<'a>>,
     /// Default backends, which cannot have canaries.
     backends: Vec<Origin>,
 }
 
-/// The indices of offers, by path.
-type Paths = HashMap<(UrlPath, PathType), usize>;
+/// The indices of offers, by namespace and path.
+type Paths<'a> = HashMap<(&'a str, UrlPath, PathType), usize>;
 
 impl<'s, 'a> Canaries<'s, 'a> {
     /// The canaries among these objects, the oldest first.
@@ -50,7 +50,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
         for subject in subjects {
             let backend = subject.takes_the_rest().then(|| Origin::field(subject.id(), Field::DefaultBackend));
             canaries.backends.extend(backend);
-            for (number, rule) in subject.read() {
+            for (number, rule) in subject.rules() {
                 let name = match &rule.name {
                     Ok(name) => name,
                     Err(refused) => {
@@ -61,14 +61,13 @@ impl<'s, 'a> Canaries<'s, 'a> {
                 for (path_number, read, backend) in subject.paths(number) {
                     let Some((path, kind)) = read.parts() else { continue };
                     let origin = Origin::field(subject.id(), Field::Path(position(number), position(path_number), ""));
-                    let hosts = canaries.places.entry(&*subject.id().namespace).or_default();
-                    let site = hosts.entry(name.clone()).or_default();
-                    let place = (path.clone(), kind);
-                    if let Some(known) = site.get(&place) {
+                    let of_host = canaries.places.entry(name.clone()).or_default();
+                    let place = (&*subject.id().namespace, path.clone(), kind);
+                    if let Some(known) = of_host.get(&place) {
                         findings.push(second(&canaries.offers[*known].origin, origin));
                         continue;
                     }
-                    site.insert(place, canaries.offers.len());
+                    of_host.insert(place, canaries.offers.len());
                     canaries.offers.push(Offer { subject, origin, backend });
                 }
             }
@@ -76,36 +75,38 @@ impl<'s, 'a> Canaries<'s, 'a> {
         canaries
     }
 
-    /// The canary of a path, with its index.
+    /// The canary of a path.
     pub fn of_path(
         &self,
         namespace: &str,
         name: &ServerName,
         path: &UrlPath,
         kind: PathType,
-    ) -> Option<(usize, &Offer<'s, 'a>)> {
-        let number = *self.places.get(namespace)?.get(name)?.get(&(path.clone(), kind))?;
-        Some((number, &self.offers[number]))
+    ) -> Option<&Offer<'s, 'a>> {
+        let number = *self.places.get(name)?.get(&(namespace, path.clone(), kind))?;
+        self.offers.get(number)
     }
 
-    /// Whether a path of the host has a canary.
-    pub fn has_host(&self, name: &ServerName) -> bool {
-        self.places.values().any(|hosts| hosts.contains_key(name))
+    /// The canaries of all paths of a host, in order.
+    pub fn of_host(&self, name: &ServerName) -> Vec<&Offer<'s, 'a>> {
+        let mut numbers: Vec<_> = self.places.get(name).into_iter().flatten().map(|(_, number)| *number).collect();
+        numbers.sort_unstable();
+        numbers.into_iter().filter_map(|number| self.offers.get(number)).collect()
     }
 
     /// The number of paths of which each object takes a share.
-    pub fn parts(&self, taken: &BTreeSet<usize>) -> HashMap<&'a ObjectId, u32> {
+    pub fn parts(&self, taken: &BTreeSet<Origin>) -> HashMap<&'a ObjectId, u32> {
         let mut parts = HashMap::new();
-        for offer in taken.iter().filter_map(|number| self.offers.get(*number)) {
+        for offer in self.offers.iter().filter(|offer| taken.contains(&offer.origin)) {
             *parts.entry(&**offer.subject.id()).or_default() += 1;
         }
         parts
     }
 
     /// Adds findings about canaries without a main object.
-    pub fn tell(&self, taken: &BTreeSet<usize>, findings: &mut Vec<Finding>) {
-        let alone = self.offers.iter().enumerate().filter(|(number, _)| !taken.contains(number));
-        findings.extend(alone.map(|(_, offer)| {
+    pub fn tell(&self, taken: &BTreeSet<Origin>, findings: &mut Vec<Finding>) {
+        let alone = self.offers.iter().filter(|offer| !taken.contains(&offer.origin));
+        findings.extend(alone.map(|offer| {
             let note = "no other object of the namespace has this host and path with this type, so the canary gets no \
                 requests; give it the host, path and type of the main object";
             Finding::new(Reason::CanaryWithoutMain, offer.origin.clone(), note)

@@ -4,15 +4,14 @@
 use std::sync::Arc;
 
 use super::claims::Claims;
+use super::intent::TlsSpec;
 use super::site::{self, Site};
 use super::subject::Subject;
 use super::{Options, host, position};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Origin, ServerName};
-use ingressd_objects::{IngressTls, Snapshot};
+use ingressd_objects::Snapshot;
 
-/// Annotations by which an object asks cert-manager for its certificates.
-const ASKS: [&str; 3] = ["cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme"];
 /// An annotation of the Secrets that cert-manager writes.
 const WRITTEN: &str = "cert-manager.io/certificate-name";
 
@@ -26,13 +25,11 @@ pub fn tell(
 ) {
     for subject in subjects.iter().filter(|subject| subject.closed_rules.is_none()) {
         let namespace = &subject.id().namespace;
-        if subject.stored.object.tls.is_empty() || options.challenges.contains(namespace) {
+        if subject.tls.is_empty() || options.challenges.contains(namespace) {
             continue;
         }
-        let annotations = &subject.stored.object.annotations;
-        let asks =
-            ASKS.iter().any(|key| annotations.get(key).is_some_and(|value| !value.is_empty() && value != "false"));
-        for (number, entry) in subject.stored.object.tls.iter().enumerate() {
+        let asks = subject.intent.asks_for_certificates;
+        for (number, entry) in subject.tls.iter().enumerate() {
             let theirs: Vec<_> =
                 entry.hosts.iter().filter(|listed| is_of_others(listed, namespace, sites, claims)).collect();
             if theirs.is_empty() || !(asks || is_of_cert_manager(entry, namespace, snapshot)) {
@@ -58,8 +55,8 @@ fn is_of_others(listed: &str, own: &Arc<str>, sites: &[(ServerName, Site<'_, '_>
     owner.is_some_and(|owner| *owner != **own)
 }
 
-fn is_of_cert_manager(entry: &IngressTls, namespace: &str, snapshot: &Snapshot) -> bool {
-    let secret = entry.secret_name.as_deref().and_then(|name| snapshot.secret(namespace, name));
+fn is_of_cert_manager(entry: &TlsSpec, namespace: &str, snapshot: &Snapshot) -> bool {
+    let secret = entry.secret.as_deref().and_then(|name| snapshot.secret(namespace, name));
     let annotations = secret.and_then(|secret| secret.object.metadata.annotations.as_ref());
     annotations.is_some_and(|annotations| annotations.contains_key(WRITTEN))
 }

@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::host;
+use super::intent::Source;
 use super::stream_claims::{PortHolder, PortHolders};
 use ingressd_model::{ClaimOrder, ObjectId, Port, Seniority, ServerName, shared_namespace};
-use ingressd_objects::{Ingress, Stored};
 
 /// The most hosts and paths of one namespace that are reserved without any object that claims
 /// them.
@@ -86,17 +86,16 @@ pub struct Since<'a> {
 
 impl<'a> Since<'a> {
     /// The age of an object.
-    pub fn of(stored: &'a Stored<Ingress>) -> Self {
-        let created = stored.object.created;
-        let written = stored.place.as_ref().and_then(|place| place.file.written);
+    pub fn of(source: &'a Source) -> Self {
+        let Source { id, uid, created, written, .. } = source;
         Since {
             is_implied: false,
             is_undated: created.is_none(),
-            created,
-            uid: stored.object.uid.as_deref(),
+            created: *created,
+            uid: uid.as_deref(),
             is_unwritten: written.is_none(),
-            written,
-            id: &stored.id,
+            written: *written,
+            id,
         }
     }
 
@@ -309,8 +308,7 @@ impl Claims {
                 claims.ports.insert(port, PortHolder { namespace: shared_namespace(&line.namespace), gone: line.gone });
                 continue;
             }
-            let written = if line.host == "*" { "" } else { &*line.host };
-            let Ok(host) = host::of_rule(Some(written)) else { continue };
+            let Ok(host) = host::of_rule(Some(&line.host)) else { continue };
             let held = |(place, number, gone): (Cow<'_, str>, _, _)| (Arc::from(&*place), PlaceClaim { number, gone });
             let places: Option<BTreeMap<_, _>> = line.places.map(|places| places.into_iter().map(held).collect());
             let claimant = Claimant {

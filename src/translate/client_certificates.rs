@@ -20,9 +20,9 @@ pub type Unserved = BTreeMap<ServerName, BTreeSet<Arc<str>>>;
 /// Finds rules of objects that are not served: what they protect must not become open meanwhile.
 pub fn unserved(withheld: &[Withheld<'_>]) -> Unserved {
     let mut unserved = Unserved::new();
-    for object in withheld.iter().filter(|object| object.known.reading.host.client_rule.is_some()) {
+    for object in withheld.iter().filter(|object| object.reading.host.client_rule.is_some()) {
         for name in object.hosts() {
-            unserved.entry(name.into_owned()).or_default().insert(Arc::clone(&object.stored.id.namespace));
+            unserved.entry(name.into_owned()).or_default().insert(Arc::clone(object.namespace()));
         }
     }
     unserved

@@ -68,7 +68,7 @@ impl<'a> Servers<'a> {
     fn named_backend(&mut self, subject: &Subject<'a>) -> Option<&'a str> {
         let (named, origin) = subject.reading.errors.default_backend.as_ref()?;
         // The name of the reading does not live long enough; that of the snapshot does.
-        let namespace = &subject.stored.id.namespace;
+        let namespace = &subject.id().namespace;
         let service = self.backends.service(namespace, named).map(|stored| &*stored.id.name);
         if service.is_none() {
             let note = format!("there is no Service {named:?} in the namespace {namespace:?}");
@@ -82,7 +82,7 @@ impl<'a> Servers<'a> {
         let (dialect, http) = (subject.rule.dialect, Some(Protocol::Http));
         let found = match subject.reading.errors.default_backend {
             Some(_) => {
-                let (namespace, service) = (&subject.stored.id.namespace, self.named_backend(subject)?);
+                let (namespace, service) = (&subject.id().namespace, self.named_backend(subject)?);
                 self.first_port(namespace, service, subject.mode(self.options), dialect, http, origin)
             }
             None => {

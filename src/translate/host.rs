@@ -19,10 +19,9 @@ pub fn server_name(host: &str) -> Result<ServerName, Refused> {
     }
 }
 
-/// The server name of a rule, including rules that were copied for aliases: these may be
-/// expressions.
+/// The server name of a rule or an alias, which may be an expression, as [`written`] gives it.
 pub fn of_rule(host: Option<&str>) -> Result<ServerName, Refused> {
-    let host = host.unwrap_or_default();
+    let host = host.filter(|host| *host != "*").unwrap_or_default();
     match host.strip_prefix('~') {
         Some(expression) => HostExpression::read(expression).map(ServerName::Expression),
         None => server_name(host),

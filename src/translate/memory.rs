@@ -7,9 +7,12 @@ use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
+use super::attach::Attached;
 use super::built::BuiltHosts;
 use super::certificate::Certificates;
-use super::rule::{self, Rule};
+use super::ingress;
+use super::intent::Intent;
+use super::rule::Rule;
 use super::tables::{self, Basis, Change, Table};
 use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
 use ingressd_model::{Behaviour, Model, ObjectId};
@@ -28,28 +31,16 @@ pub struct Memory {
     /// may refer to something are read again.
     referable: Vec<(Arc<ObjectId>, Version)>,
     model: Model,
-}
-
-/// What is known about an object.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KnownObject {
-    /// The reading of its annotations.
-    pub reading: Arc<Reading>,
-    /// The behaviour of all its paths.
-    pub behaviour: Arc<Behaviour>,
-    /// Its hosts and paths.
-    pub rules: Arc<[Rule]>,
+    /// The rules of objects with aliases.
+    rules: HashMap<Arc<ObjectId>, Arc<[Rule]>>,
 }
 
 #[derive(Debug)]
 struct Remembered {
-    version: Version,
-    dialect: Dialect,
+    dialect: &'static Dialect,
     table: &'static Table,
     basis: Basis,
-    known: KnownObject,
-    /// The object that its rules were read from.
-    object: Arc<Ingress>,
+    intent: Arc<Intent>,
     /// Whether an annotation may name a Secret, on which the reading then depends, or is a
     /// snippet.
     refers: bool,
@@ -71,19 +62,23 @@ impl Remembered {
         // The list stays in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
-        let rules = rule::read(&ingress.object);
-        let known =
-            KnownObject { reading: shared(reading, &NO_READING), behaviour: shared(behaviour, &NO_BEHAVIOUR), rules };
+        let (reading, behaviour) = (shared(reading, &NO_READING), shared(behaviour, &NO_BEHAVIOUR));
+        let intent = Arc::new(ingress::read(ingress, class, reading, behaviour));
         let refers = ingress.object.annotations.iter().any(|(key, _)| {
             let row = || class.annotations.find(key.strip_prefix(class.annotations.prefix)?);
             may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
         });
-        let (version, object) = (ingress.version.clone(), Arc::clone(&ingress.object));
-        Remembered { version, dialect: class.dialect, table: class.annotations, basis, known, object, refers }
+        Remembered { dialect: class.dialect, table: class.annotations, basis, intent, refers }
     }
 
     fn is_of(&self, ingress: &Stored<Ingress>, rule: &ClassRule) -> bool {
-        self.version == ingress.version && self.dialect == rule.dialect && self.table == rule.annotations
+        let of = &self.intent.of;
+        let (uid, created) = (ingress.object.uid.as_deref(), ingress.object.created);
+        let written = ingress.place.as_ref().and_then(|place| place.file.written);
+        of.version == ingress.version
+            && (of.uid.as_deref(), of.created, of.written) == (uid, created, written)
+            && self.dialect == rule.dialect
+            && self.table == rule.annotations
     }
 }
 
@@ -116,55 +111,44 @@ impl Memory {
         }
     }
 
-    /// Reads an object, or returns what is cached.
-    pub fn read(
-        &mut self,
-        ingress: &Stored<Ingress>,
-        class: &ClassRule,
-        snapshot: &Snapshot,
-        options: &Options,
-    ) -> KnownObject {
-        if let Some(remembered) = self.readings.get_mut(&ingress.id).filter(|known| known.is_of(ingress, class)) {
-            // An object with copied rules for aliases has the same version as without them.
-            if !Arc::ptr_eq(&remembered.object, &ingress.object) {
-                remembered.known.rules = rule::read(&ingress.object);
-                remembered.object = Arc::clone(&ingress.object);
-            }
-            return remembered.known.clone();
-        }
-        let remembered = Remembered::read(ingress, class, snapshot, options);
-        let known = remembered.known.clone();
-        self.readings.insert(Arc::clone(&ingress.id), remembered);
-        known
-    }
-
-    /// What is known of these objects, in their order. Objects that are not cached yet are read on
-    /// all processors.
+    /// What these objects ask for, in their order. Objects that are not cached yet are read on all
+    /// processors.
     pub fn read_all(
         &mut self,
         ingresses: &[(&Stored<Ingress>, &ClassRule)],
         snapshot: &Snapshot,
         options: &Options,
-    ) -> Vec<KnownObject> {
+    ) -> Vec<Arc<Intent>> {
         let readings = &self.readings;
         let known =
             |ingress: &Stored<Ingress>, class| readings.get(&ingress.id).filter(|known| known.is_of(ingress, class));
         let read = ingresses.par_iter().map(|(ingress, class)| match known(ingress, class) {
-            Some(known) => Ok(Arc::ptr_eq(&known.object, &ingress.object).then(|| known.known.clone())),
+            Some(known) => Ok(Arc::clone(&known.intent)),
             None => Err(Remembered::read(ingress, class, snapshot, options)),
         });
         let read: Vec<_> = read.collect();
         self.readings.reserve(read.iter().filter(|read| read.is_err()).count());
-        let all = read.into_iter().zip(ingresses).map(|(read, (ingress, class))| match read {
-            Ok(Some(known)) => known,
-            Ok(None) => self.read(ingress, class, snapshot, options),
-            Err(remembered) => {
-                let known = remembered.known.clone();
+        let all = read.into_iter().zip(ingresses).map(|(read, (ingress, _))| {
+            read.unwrap_or_else(|remembered| {
+                let intent = Arc::clone(&remembered.intent);
                 self.readings.insert(Arc::clone(&ingress.id), remembered);
-                known
-            }
+                intent
+            })
         });
         all.collect()
+    }
+
+    /// Replaces rules with aliases by equal ones of the last translation, so that later steps can
+    /// compare them by pointer.
+    pub fn keep_rules(&mut self, attached: &mut [Attached<'_>]) {
+        let before = std::mem::take(&mut self.rules);
+        for object in attached.iter_mut().filter(|object| object.implied_at.is_some()) {
+            let id = &object.intent.of.id;
+            if let Some(same) = before.get(id).filter(|rules| **rules == object.rules) {
+                object.rules = Arc::clone(same);
+            }
+            self.rules.insert(Arc::clone(id), Arc::clone(&object.rules));
+        }
     }
 
     /// Replaces parts of the model by equal ones of the last model, so that later steps can

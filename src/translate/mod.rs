@@ -6,6 +6,7 @@ mod aliases;
 mod allowed;
 pub mod annotation;
 mod asked;
+mod attach;
 mod authentication;
 mod authority;
 mod backend;
@@ -18,10 +19,13 @@ mod challenges;
 pub mod claims;
 mod class;
 mod client_certificates;
+mod dialect;
 mod endpoint;
 mod error_backend;
 mod host;
+mod ingress;
 mod ingress_nginx;
+mod intent;
 mod key;
 mod left_out;
 mod limits;
@@ -30,7 +34,6 @@ mod mirror;
 mod mode;
 mod names;
 mod options;
-mod order;
 mod own_routes;
 mod passthrough;
 mod path;
@@ -59,10 +62,11 @@ pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_wi
 pub use budget::keys as budget_keys;
 pub use canary::Canary;
 pub use claims::Claims;
+pub use dialect::{DIALECTS, Dialect, ExpressionScope, INGRESS_NGINX, SPECIFICATION};
 pub use host::written as written_host;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
-pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
+pub use options::{ClassRule, DefaultValue, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::{
     AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
     RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
@@ -79,12 +83,13 @@ use std::sync::Arc;
 
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelSlice as _, ParallelSliceMut as _};
 
-use self::aliases::Expanded;
+use self::attach::Attached;
 use self::backend::{Backends, NamedBy};
 use self::built::{Gathered, Surroundings};
 use self::canary::Canaries;
 use self::endpoint::Slices;
-use self::memory::{KnownObject, Memory};
+use self::intent::Intent;
+use self::memory::Memory;
 use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{ClaimingObjects, Refusals, Sites};
@@ -211,22 +216,24 @@ impl Translator {
     /// Translates a snapshot. `claims` are those of the translation that is served.
     pub fn translate(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
-        let cleaned = aliases::without_expressions(snapshot);
-        let snapshot = cleaned.as_ref().unwrap_or(snapshot);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         let mut claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
         translation.findings.extend(allowed::unseen(snapshot, options));
         let everywhere = tables::everywhere(snapshot, options);
-        let (first, withheld, left_out) = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
-        let expanded = with_aliases(snapshot, options, (&first, &withheld), memory, &mut translation.findings);
-        let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
-        let (subjects, mut withheld, left_out) = match &expanded {
-            // Findings about objects are repeated with the same words, and are deduplicated in the
-            // end.
-            Some(_) => subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation),
-            None => (first, withheld, left_out),
-        };
+        let selected = select(snapshot, options, &mut translation.findings);
+        let intents = memory.read_all(&selected, snapshot, options);
+        let classes = selected.iter().map(|(_, class)| *class);
+        let mut attached: Vec<_> =
+            intents.into_iter().zip(classes).map(|(intent, class)| Attached::new(intent, class)).collect();
+        aliases::expand(&mut attached, &options.limits, &mut translation.findings);
+        memory.keep_rules(&mut attached);
+        let unserved = withheld(snapshot, options, memory);
+        let Judged { subjects, withheld: refused, left_out } =
+            judge(&attached, &everywhere.behaviour, &mut translation);
+        // A canary has no claim that could be reserved for it.
+        let withheld = unserved.iter().filter(|object| object.intent.reading.canary.is_none()).map(Withheld::from);
+        let mut withheld: Vec<_> = withheld.chain(refused).collect();
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
         withheld.append(&mut admission.withheld);
@@ -275,7 +282,7 @@ impl Translator {
         let mut hosts = Vec::with_capacity(sites.len() + 1);
         hosts
             .extend((site::find(&sites, &ServerName::CatchAll).is_none()).then(|| Arc::new(servers.build_catch_all())));
-        let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules };
+        let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules, names };
         memory.built.begin(snapshot, options);
         hosts.extend(memory.built.build(&sites, surroundings, |sites| {
             // References that several parts resolve have the same result in each.
@@ -312,9 +319,7 @@ impl Translator {
         translation.findings.extend(findings);
         translation.findings.extend(of_closed);
         translation.findings.append(&mut tls.findings);
-        if let Some(expanded) = &expanded {
-            expanded.relate(&mut translation.findings);
-        }
+        attach::relate(&attached, &mut translation.findings);
         translation.findings.sort();
         translation.findings.dedup();
         translation.refused.append(&mut tls.refused);
@@ -351,92 +356,90 @@ fn listeners(options: &Options, passed: &[Passthrough]) -> Vec<Listener> {
     if passed.is_empty() { all } else { all.into_iter().map(Listener::passing).collect() }
 }
 
-/// The snapshot with rules for the aliases of hosts, where an object of our classes has any.
-fn with_aliases(
-    snapshot: &Snapshot,
-    options: &Options,
-    (subjects, withheld): (&[Subject<'_>], &[Withheld<'_>]),
-    memory: &mut Memory,
-    findings: &mut Vec<Finding>,
-) -> Option<Expanded> {
-    let names_any = |reading: &Reading| reading.host.aliases.is_some();
-    // Usually there are no aliases, and nothing has to be done.
-    if !subjects.iter().any(|subject| names_any(&subject.reading))
-        && !withheld.iter().any(|object| names_any(&object.known.reading))
-    {
-        return None;
-    }
-    let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
-    let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
-    let known = memory.read_all(&selected, snapshot, options);
-    let named = selected.iter().zip(&known).map(|((stored, _), known)| (*stored, &*known.reading));
-    Expanded::of(snapshot, &named.collect::<Vec<_>>(), &options.limits, findings)
-}
-
-/// The valid objects of our classes, the oldest first; and the invalid ones, with findings: as
-/// claims, and as they would be served.
-fn subjects<'a>(
+/// The Ingresses of our classes, with findings about the others.
+fn select<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
-    everywhere: &Behaviour,
-    memory: &mut Memory,
-    translation: &mut Translation,
-) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>, Vec<Subject<'a>>) {
+    findings: &mut Vec<Finding>,
+) -> Vec<(&'a Stored<Ingress>, &'a ClassRule)> {
     let mut selected = Vec::with_capacity(snapshot.ingresses.len());
     for stored in snapshot.ingresses.iter() {
         match class::select(stored, snapshot, options) {
-            Ok(rule) => selected.push((stored, rule)),
-            Err(finding) => translation.findings.push(*finding),
+            Ok(class) => selected.push((stored, class)),
+            Err(finding) => findings.push(*finding),
         }
     }
-    let all_known = memory.read_all(&selected, snapshot, options);
-    let withheld = snapshot.withheld.iter().filter_map(|stored| {
-        let class = class::select(stored, snapshot, options).ok()?;
-        Some(Withheld { stored, class, known: memory.read(stored, class, snapshot, options) })
-    });
-    // A canary has no claim that could be reserved for it.
-    let mut withheld: Vec<_> = withheld.filter(|object| object.known.reading.canary.is_none()).collect();
-    let lists = everywhere.access.as_deref();
-    let is_everywhere = |access: &AccessList| {
-        lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
-    };
-    let (mut subjects, mut refused, mut left_out) = (Vec::with_capacity(selected.len()), Vec::new(), Vec::new());
-    for ((stored, rule), known) in selected.into_iter().zip(all_known) {
-        let KnownObject { reading, behaviour, rules } = known;
+    selected
+}
+
+/// The Ingresses of our classes that are kept out of service, of which no version is good.
+fn withheld<'a>(snapshot: &'a Snapshot, options: &'a Options, memory: &mut Memory) -> Vec<Attached<'a>> {
+    let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
+    let selected: Vec<_> = snapshot.withheld.iter().filter_map(ours).collect();
+    let intents = memory.read_all(&selected, snapshot, options);
+    intents.into_iter().zip(&selected).map(|(intent, (_, class))| Attached::new(intent, class)).collect()
+}
+
+/// Objects by whether they can be served as they are.
+struct Judged<'a> {
+    /// The valid ones, the oldest first.
+    subjects: Vec<Subject<'a>>,
+    /// The invalid ones, as claims.
+    withheld: Vec<Withheld<'a>>,
+    /// The invalid ones, as they would be served, the oldest first.
+    left_out: Vec<Subject<'a>>,
+}
+
+/// Which of the objects can be served, with findings about the others.
+fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translation: &mut Translation) -> Judged<'a> {
+    let mut judged =
+        Judged { subjects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
+    let mut refused = Vec::new();
+    for object in attached {
+        let intent = &object.intent;
+        let (of, reading) = (&intent.of, &intent.reading);
         translation.findings.extend_from_slice(&reading.findings);
-        let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
-        let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
-        // Protection in a canary has no effect: the main object protects the path.
-        let is_protected = reading.canary.is_none()
-            && (reading.closed
-                || own_list
-                || own_firewall
-                || behaviour.basic_authentication.is_some()
-                || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
-                || reading.host.client_rule.is_some());
-        let subject = Subject { stored, rule, reading, behaviour, read: rules, is_protected, closed_rules: None };
-        let (faults, is_fit) = subject.faults();
-        if subject.reading.refused || !faults.is_empty() {
-            translation.findings.extend(faults);
-            translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
-            if subject.reading.refused || !is_fit {
-                left_out.push(subject.clone());
-                withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
-                refused.extend(is_fit.then_some(subject));
+        let subject = Subject::of(object, is_protected(intent, everywhere));
+        if reading.refused || !intent.faults.is_empty() {
+            translation.findings.extend_from_slice(&intent.faults);
+            translation.refused.push((Arc::clone(&of.id), of.version.clone()));
+            if reading.refused || !intent.is_fit {
+                judged.left_out.push(subject.clone());
+                judged.withheld.extend(reading.canary.is_none().then(|| Withheld::from(&subject)));
+                refused.extend(intent.is_fit.then_some(subject));
                 continue;
             }
         }
         let tells = |finding: &Finding| finding.reason == Reason::ClosedRoute;
-        if subject.reading.closed && subject.reading.canary.is_none() && !subject.reading.findings.iter().any(tells) {
+        if reading.closed && reading.canary.is_none() && !reading.findings.iter().any(tells) {
             let note = "all routes of the object answer 503, because their protection cannot be set up; see its other findings";
-            translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&stored.id), note));
+            translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
         }
-        subjects.push(subject);
+        judged.subjects.push(subject);
     }
-    budget::close_refused(refused, &mut subjects);
-    subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
-    left_out.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
-    (subjects, withheld, left_out)
+    budget::close_refused(refused, &mut judged.subjects);
+    judged.subjects.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
+    judged.left_out.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
+    judged
+}
+
+/// Whether an object protects its routes by something that is its own. Protection in a canary has
+/// no effect: the main object protects the path.
+fn is_protected(intent: &Intent, everywhere: &Behaviour) -> bool {
+    let (reading, behaviour) = (&intent.reading, &intent.behaviour);
+    let lists = everywhere.access.as_deref();
+    let is_everywhere = |access: &AccessList| {
+        lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
+    };
+    let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
+    let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
+    reading.canary.is_none()
+        && (reading.closed
+            || own_list
+            || own_firewall
+            || behaviour.basic_authentication.is_some()
+            || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
+            || reading.host.client_rule.is_some())
 }
 
 fn accepted<'s, 'a: 's>(
@@ -463,7 +466,7 @@ fn accept(
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
     let has = |name: &ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name.clone()));
-    let valid = subject.read().filter(|(_, rule)| rule.name.as_ref().is_ok_and(has));
+    let valid = subject.rules().filter(|(_, rule)| rule.name.as_ref().is_ok_and(has));
     let catch_all = (subject.is_for_all_hosts() && has(&ServerName::CatchAll)).then(|| Arc::from("*"));
     for host in valid.map(|(_, rule)| Arc::clone(&rule.host)).chain(catch_all) {
         // A linear search is faster for a few, and takes minutes for thousands.
@@ -483,7 +486,7 @@ fn accept(
             hosts.push(host);
         }
     }
-    let (id, version) = (Arc::clone(subject.id()), subject.stored.version.clone());
+    let (id, version) = (Arc::clone(subject.id()), subject.intent.of.version.clone());
     let RouteCount { open, closed } = routes.get(&*id).copied().unwrap_or_default();
     let parts = parts.get(&*id).copied().unwrap_or_default();
     Accepted { routes: open + parts, parts, closed, served: open + parts, unanswered: 0, id, version, hosts }

@@ -5,26 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::tables::{ANNOTATIONS, Scope, Table, Trust};
-use super::{AllowedHosts, AllowedSnippets, Limits, StreamOptions};
+use super::{AllowedHosts, AllowedSnippets, Dialect, Limits, StreamOptions};
 use ingressd_model::{
     Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, UrlPath,
 };
-
-/// The semantics of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dialect {
-    /// The Ingress specification, strictly; annotations of ingress-nginx are read.
-    Specification,
-    /// The semantics of ingress-nginx, with its peculiarities.
-    IngressNginx,
-}
-
-impl Dialect {
-    /// Whether its objects have strict paths, given the setting for all objects.
-    pub fn has_strict_paths(self, everywhere: Option<bool>) -> bool {
-        everywhere.unwrap_or(self == Dialect::Specification)
-    }
-}
 
 /// How endpoints are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,7 +45,7 @@ pub struct ClassRule {
     /// `spec.controller` of the IngressClass, for example `ingressd/nginx`.
     pub controller: Arc<str>,
     /// The dialect of its objects.
-    pub dialect: Dialect,
+    pub dialect: &'static Dialect,
     /// The name of an IngressClass that belongs to this rule whatever its `spec.controller` is, if
     /// any.
     pub class_name: Option<Arc<str>>,
@@ -79,7 +63,7 @@ pub struct ClassRule {
 
 impl ClassRule {
     /// A rule for a controller name and a dialect, without further settings.
-    pub fn new(controller: &str, dialect: Dialect) -> Self {
+    pub fn new(controller: &str, dialect: &'static Dialect) -> Self {
         ClassRule {
             controller: controller.into(),
             dialect,
@@ -95,7 +79,7 @@ impl ClassRule {
     /// Whether a host is exclusive when an object of the class claims it first.
     pub fn is_exclusive(&self, everywhere: HostOwnership) -> bool {
         match self.ownership.unwrap_or(everywhere) {
-            HostOwnership::Dialect => self.dialect == Dialect::Specification,
+            HostOwnership::Dialect => self.dialect.has_exclusive_hosts,
             HostOwnership::Namespace => true,
             HostOwnership::Shared => false,
         }
@@ -248,8 +232,8 @@ impl Options {
     }
 
     /// Whether `appProtocol` of Services counts for objects of a dialect.
-    pub fn heeds_app_protocol(&self, dialect: Dialect) -> bool {
-        self.app_protocol.unwrap_or(dialect == Dialect::Specification)
+    pub fn heeds_app_protocol(&self, dialect: &Dialect) -> bool {
+        self.app_protocol.unwrap_or(dialect.heeds_app_protocol)
     }
 
     /// Whether the administrator names the namespace for unknown hosts.

@@ -5,13 +5,9 @@ use std::sync::Arc;
 use super::Dialect;
 use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, Route, UrlPath};
 
-/// See [`health`].
-pub const HEALTH: &str = "/healthz";
-
-/// The health check of load balancers in front of ingress-nginx, whose catch-all server answers
-/// 200.
-pub fn health(dialect: Dialect) -> Option<Route> {
-    let path = UrlPath::new(HEALTH).ok().filter(|_| dialect == Dialect::IngressNginx)?;
+/// The health check of load balancers, on hosts that no object names.
+pub fn health(dialect: &Dialect) -> Option<Route> {
+    let path = UrlPath::new(dialect.health?).ok()?;
     let (path, action) = (PathMatch::Exact { path, redirect_to_slash: false }, Action::Respond { status: 200 });
     Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default(), errors: None })
 }

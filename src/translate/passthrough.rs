@@ -123,17 +123,8 @@ fn moot(
 ) -> Option<Finding> {
     let paths = site.claims.iter().filter(|other| other.subject.id() == subject.id() && other.origin != claim.origin);
     let paths = paths.map(|other| super::value::excerpt(other.path.as_str()));
-    let table = subject.rule.annotations;
-    let key = |(key, _): (&str, &str)| table.find(key.strip_prefix(table.prefix)?).filter(|row| row.is_served());
-    let said = subject
-        .stored
-        .object
-        .annotations
-        .iter()
-        .filter_map(key)
-        .map(|row| row.key)
-        .filter(|key| !OF_PLAIN_HTTP.contains(key));
-    let said = said.map(str::to_owned);
+    let said = subject.intent.keys.iter().filter(|key| !OF_PLAIN_HTTP.contains(key));
+    let said = said.map(|key| (*key).to_owned());
     let all: Vec<_> = said.chain(paths).take(MOST_TOLD).collect();
     let note = format!(
         "TLS of {name} is passed through to the Service of the path /, so these have an effect only for plain http: {}",

@@ -5,12 +5,11 @@ use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
 use super::reading::RequestedSession;
-use super::{Dialect, Reading};
+use super::{Dialect, ExpressionScope, Reading};
 use ingressd_model::{
     Behaviour, CookiePath, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, Session, UrlPath,
     expression, request_path,
 };
-use ingressd_objects::IngressPath;
 
 /// The `pathType` of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,8 +36,8 @@ impl PathType {
 
 /// The path of a rule; an empty one is `/`. It may contain any character except control
 /// characters.
-pub fn read(entry: &IngressPath) -> Result<UrlPath, Refused> {
-    match entry.path.as_deref() {
+pub fn read(written: Option<&str>) -> Result<UrlPath, Refused> {
+    match written {
         None | Some("") => UrlPath::new("/"),
         Some(path) => UrlPath::new(path),
     }
@@ -121,12 +120,12 @@ pub fn is_like_an_expression(matching: Matching, path: &UrlPath) -> bool {
 /// without its trailing slash too; only when it has not, ingress-nginx redirects to the slash.
 pub fn path_match(
     matching: Matching,
-    dialect: Dialect,
+    dialect: &Dialect,
     path: &UrlPath,
     bare_is_taken: bool,
 ) -> Result<PathMatch, Refused> {
     let redirect_to_slash =
-        dialect == Dialect::IngressNginx && !bare_is_taken && path.as_str() != "/" && path.as_str().ends_with('/');
+        dialect.redirects_to_slash && !bare_is_taken && path.as_str() != "/" && path.as_str().ends_with('/');
     Ok(match matching {
         Matching::Exact => PathMatch::Exact { path: path.clone(), redirect_to_slash },
         Matching::Prefix => PathMatch::Prefix { path: path.clone(), redirect_to_slash },
@@ -155,7 +154,7 @@ pub fn winning_order(left: (Matching, &UrlPath), right: (Matching, &UrlPath)) ->
 pub fn behaviour(
     reading: &Reading,
     shared: &Arc<Behaviour>,
-    dialect: Dialect,
+    dialect: &Dialect,
     kind: PathType,
     matching: Matching,
     path: &UrlPath,
@@ -170,19 +169,19 @@ pub fn behaviour(
 
 fn rewrite(
     reading: &Reading,
-    dialect: Dialect,
+    dialect: &Dialect,
     kind: PathType,
     matching: Matching,
     path: &UrlPath,
 ) -> Result<Option<Rewrite>, Refused> {
     let Some(target) = &reading.rewrite_target else { return Ok(None) };
-    let pattern = match (dialect, matching) {
-        (Dialect::IngressNginx, _) if is(target, path) && (kind == PathType::Exact || path.as_str() == "/") => {
+    let pattern = match (dialect.expressions, matching) {
+        (ExpressionScope::Host, _) if is(target, path) && (kind == PathType::Exact || path.as_str() == "/") => {
             return Ok(None);
         }
-        (Dialect::IngressNginx, _) => RewritePattern::Unanchored(Pattern::new(path.as_str())?),
-        (Dialect::Specification, Matching::Regex) => RewritePattern::Anchored(Pattern::new(path.as_str())?),
-        (Dialect::Specification, _) => RewritePattern::Whole,
+        (ExpressionScope::Host, _) => RewritePattern::Unanchored(Pattern::new(path.as_str())?),
+        (ExpressionScope::Object, Matching::Regex) => RewritePattern::Anchored(Pattern::new(path.as_str())?),
+        (ExpressionScope::Object, _) => RewritePattern::Whole,
     };
     // nginx before 1.30.2 reserves too little memory for them (CVE-2026-9256).
     let is_encoded = target.is_url() || !target.query().is_empty();

@@ -38,7 +38,7 @@ pub fn find<'s>(
     service: &'s Service,
     wanted: &PortReference<'_>,
     transport: Transport,
-    dialect: Dialect,
+    dialect: &Dialect,
 ) -> Option<&'s ServicePort> {
     let mut ports = service.ports.iter().filter(|port| port.transport == Some(transport));
     let by_port = |port: &&ServicePort| match wanted {
@@ -51,10 +51,7 @@ pub fn find<'s>(
         (PortReference::Name(name), Some(TargetPort::Name(target))) => **target == **name,
         _ => false,
     };
-    ports.clone().find(by_port).or_else(|| match dialect {
-        Dialect::IngressNginx => ports.find(by_target),
-        Dialect::Specification => None,
-    })
+    ports.clone().find(by_port).or_else(|| dialect.accepts_target_ports.then(|| ports.find(by_target)).flatten())
 }
 
 /// The port of a slice's endpoints: the one with the same name; the only one for a port without a

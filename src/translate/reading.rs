@@ -187,7 +187,7 @@ impl Reading {
 /// The administrator's settings for routes that no object defines.
 #[derive(Debug)]
 pub struct Everywhere {
-    pub dialect: Dialect,
+    pub dialect: &'static Dialect,
     pub behaviour: Arc<Behaviour>,
     /// Whether a value that protects everything is invalid.
     pub closed: bool,

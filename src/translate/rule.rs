@@ -1,39 +1,45 @@
-//! The hosts and paths of an object, parsed once for each version. It must not know who gets them.
+//! The hosts and paths of an object. It must not know who gets them.
 
 use std::sync::Arc;
 
-use super::path::{self, PathType};
+use super::intent::Reference;
+use super::path::PathType;
 use super::port::PortReference;
-use super::{aliases, host, subject};
-use ingressd_model::{Refused, ServerName, UrlPath};
-use ingressd_objects::{Ingress, IngressBackend};
+use ingressd_model::{HostName, Refused, ServerName, UrlPath};
 
-/// A parsed rule.
-#[derive(Debug, PartialEq, Eq)]
+/// A host with its paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// The server name.
     pub name: Result<ServerName, Refused>,
     /// The host as written; `*` for a missing one.
     pub host: Arc<str>,
     /// Its paths in their order.
-    pub paths: Box<[RulePath]>,
-    /// Whether it stands for an alias of a host.
-    is_alias: bool,
+    pub paths: Arc<[RulePath]>,
+    /// Whether it is not written, but stands for an alias of the host of a rule that is.
+    pub is_alias: bool,
 }
 
 impl Rule {
     /// The host with or without `www.` that may be redirected to that of this rule. An alias has
     /// none.
-    pub fn twin(&self) -> Option<ServerName> {
-        self.name.as_ref().ok().filter(|_| !self.is_alias).and_then(aliases::twin)
+    pub fn counterpart(&self) -> Option<ServerName> {
+        self.name.as_ref().ok().filter(|_| !self.is_alias).and_then(counterpart)
+    }
+
+    /// The host that it names; `None` for all hosts and for an invalid one.
+    pub fn named(&self) -> Option<&ServerName> {
+        self.name.as_ref().ok().filter(|name| **name != ServerName::CatchAll)
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+/// A path of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulePath {
     pub path: Result<UrlPath, Refused>,
     /// Its type; `None` when it is invalid.
     pub kind: Option<PathType>,
+    pub backend: Reference,
 }
 
 impl RulePath {
@@ -41,9 +47,14 @@ impl RulePath {
     pub fn parts(&self) -> Option<(&UrlPath, PathType)> {
         Some((self.path.as_ref().ok()?, self.kind?))
     }
+
+    /// The text of the path; empty for one that is refused.
+    pub fn text(&self) -> &str {
+        self.path.as_ref().map(UrlPath::as_str).unwrap_or_default()
+    }
 }
 
-/// A backend, as an object writes it.
+/// A backend, as an object names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Backend<'a> {
     /// The Service; `None` for another kind of backend.
@@ -52,28 +63,18 @@ pub struct Backend<'a> {
     pub port: Option<PortReference<'a>>,
 }
 
-impl<'a> Backend<'a> {
-    /// The backend of an Ingress.
-    pub fn of(backend: &'a IngressBackend) -> Self {
-        let port = PortReference::read(backend.port_name.as_deref(), backend.port_number);
-        Backend { service: backend.service.as_deref(), port }
+impl<'a> From<&'a Reference> for Backend<'a> {
+    fn from(reference: &'a Reference) -> Self {
+        Backend { service: reference.service.as_deref(), port: reference.port.reference() }
     }
 }
 
-/// Parses all rules of an object.
-pub fn read(ingress: &Ingress) -> Arc<[Rule]> {
-    let rules = ingress.rules.iter().map(|rule| {
-        let written = rule.host.as_deref().unwrap_or_default();
-        let name = host::of_rule(rule.host.as_deref());
-        // Nearly all hosts are written in canonical form, so that the text can be shared.
-        let host = match &name {
-            Ok(ServerName::Exact(host)) if host.as_str() == written => host.text(),
-            Ok(ServerName::CatchAll) => "*".into(),
-            _ => written.into(),
-        };
-        let paths = subject::paths(rule)
-            .map(|(_, entry)| RulePath { path: path::read(entry), kind: PathType::read(&entry.path_type) });
-        Rule { name, host, paths: paths.collect(), is_alias: rule.is_alias }
-    });
-    rules.collect()
+/// The host with `www.` added or removed; `None` for names that have no such counterpart.
+pub fn counterpart(name: &ServerName) -> Option<ServerName> {
+    let ServerName::Exact(host) = name else { return None };
+    let other = match host.as_str().strip_prefix("www.") {
+        Some(rest) => HostName::new(rest).ok().filter(|rest| rest.as_str().contains('.')),
+        None => HostName::new(&format!("www.{host}")).ok(),
+    };
+    other.map(ServerName::Exact)
 }

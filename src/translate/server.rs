@@ -9,7 +9,7 @@ use super::built::Built;
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
 use super::mirror;
-use super::own_routes::{HEALTH, health, root, settings};
+use super::own_routes::{health, root, settings};
 use super::passthrough::{self, Passed};
 use super::path::{self, Matching, Text};
 use super::port::PortReference;
@@ -22,8 +22,8 @@ use super::value::excerpt;
 use super::{Dialect, EndpointMode, Everywhere, Options};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
-    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, HeaderSet, Hsts, HttpsRedirect,
-    ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Hsts, HttpsRedirect, ObjectId,
+    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use ingressd_objects::Version;
 
@@ -71,8 +71,8 @@ pub struct Servers<'a> {
     pub unserved_rules: &'a client_certificates::Unserved,
     /// The dialect and behaviour of routes that no object defines.
     pub everywhere: &'a Everywhere,
-    /// The indices of canaries with a main path.
-    pub taken: BTreeSet<usize>,
+    /// The fields of canaries with a main path.
+    pub taken: BTreeSet<Origin>,
     /// Certificates.
     pub tls: Tls<'a>,
     /// Hosts with TLS passthrough.
@@ -107,7 +107,8 @@ impl<'a> Servers<'a> {
             }
         }
         closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, *route, is_protected));
-        if *name == ServerName::CatchAll && site.claims.iter().all(|claim| claim.path.as_str() != HEALTH) {
+        let is_free = |path: &str| site.claims.iter().all(|claim| claim.path.as_str() != path);
+        if *name == ServerName::CatchAll && oldest.rule.dialect.health.is_some_and(is_free) {
             // Expressions take precedence over it, as in ingress-nginx.
             let is_before = |route: &Route| !matches!(route.path, PathMatch::Prefix { .. });
             let place = routes.iter().position(|route| !is_before(route)).unwrap_or(routes.len());
@@ -134,7 +135,7 @@ impl<'a> Servers<'a> {
             tls,
             directives: site::directives(name, site, &mut self.findings),
             hsts: self.hsts(oldest.rule.dialect),
-            header_set: header_set(oldest.rule.dialect),
+            header_set: oldest.rule.dialect.header_set,
             routes,
             ..Server::usual(name.clone(), fallback)
         };
@@ -215,7 +216,7 @@ impl<'a> Servers<'a> {
 
     /// Keeps challenges of certificate authorities, which are the owner's of the host, from the
     /// path of another namespace that would take them.
-    fn keep_challenges(&mut self, site: &Site<'_, 'a>, dialect: Dialect, routes: &mut Vec<Route>) {
+    fn keep_challenges(&mut self, site: &Site<'_, 'a>, dialect: &'static Dialect, routes: &mut Vec<Route>) {
         let Some((before, path)) = site.challenges.as_ref().zip(site::of_challenges()) else { return };
         let path = PathMatch::Prefix { path, redirect_to_slash: false };
         let place = routes.iter().position(|route| route.origin == *before);
@@ -260,14 +261,13 @@ impl<'a> Servers<'a> {
             authentication::apply_to(self, &mut fallback, requested);
         }
         let (routes, hsts) = (health(dialect).into_iter().collect(), self.hsts(dialect));
-        Some(Server { origin, hsts, header_set: header_set(dialect), routes, fallback, ..Server::of_unknown_hosts()? })
+        Some(Server { origin, hsts, header_set: dialect.header_set, routes, fallback, ..Server::of_unknown_hosts()? })
     }
 
     /// The route of a claim; if that cannot be written, a route that closes its prefix.
     fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Route, Box<Route>> {
         let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
-        self.taken.extend(offer.map(|(number, _)| number));
-        let offer = offer.map(|(_, offer)| offer);
+        self.taken.extend(offer.map(|offer| offer.origin.clone()));
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
         let bare_is_taken =
             claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.binary_search(&bare).is_ok());
@@ -298,8 +298,8 @@ impl<'a> Servers<'a> {
                 // protected.
                 let note = format!("it cannot be used: {refused}; paths that begin like it answer 503");
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
-                let stored = claim.subject.stored;
-                self.refused.push((Arc::clone(&stored.id), stored.version.clone()));
+                let of = &claim.subject.intent.of;
+                self.refused.push((Arc::clone(&of.id), of.version.clone()));
                 let above = site::above(&claim.path);
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
                 let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
@@ -323,14 +323,13 @@ impl<'a> Servers<'a> {
         // In ingress-nginx the automatic location belongs to the oldest object whether or not it
         // has a backend for it.
         let has_one = |subject: &&Subject<'a>| subject.default_backend().is_some();
-        let owner = match (dialect, name) {
+        let is_of_oldest = dialect.rest_is_of_oldest && *name != ServerName::CatchAll;
+        let owner = match is_of_oldest {
             _ if site.is_without_owner => None,
-            (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_) | ServerName::Expression(_)) => {
-                Some(oldest).filter(has_one)
-            }
+            true => Some(oldest).filter(has_one),
             // The namespace that claimed the host first decides about requests that no path
             // matches.
-            _ => {
+            false => {
                 let home =
                     site.subjects.iter().copied().take_while(|subject| subject.id().namespace == oldest.id().namespace);
                 let mut home = home.filter(has_one);
@@ -349,13 +348,12 @@ impl<'a> Servers<'a> {
         {
             self.findings.push(site::conflict(&Origin::field(loser.id(), Field::DefaultBackend), &origin));
         }
-        let redirects = dialect == Dialect::IngressNginx && *name != ServerName::CatchAll;
         let action = match owner {
             Some(owner) => self.action(owner, owner.default_backend(), &origin),
             None if site.is_without_owner => self.daemon_backend(dialect),
             None if subject.reading.closed => Action::Closed,
             None => match &subject.reading.redirect {
-                Some((status, location)) if redirects => {
+                Some((status, location)) if is_of_oldest => {
                     Action::Redirect { status: *status, location: location.clone() }
                 }
                 _ => self.daemon_backend(dialect),
@@ -476,7 +474,7 @@ impl<'a> Servers<'a> {
         namespace: &'a str,
         service: &'a str,
         mode: EndpointMode,
-        dialect: Dialect,
+        dialect: &'static Dialect,
         protocol: Option<Protocol>,
         origin: &Origin,
     ) -> Action {
@@ -558,23 +556,15 @@ impl<'a> Servers<'a> {
         Action::Proxy { upstream: upstream.id.clone(), split: None }
     }
 
-    fn daemon_backend(&mut self, dialect: Dialect) -> Action {
+    fn daemon_backend(&mut self, dialect: &'static Dialect) -> Action {
         let Some((namespace, service)) = &self.options.default_backend else { return NOT_FOUND };
         self.first_port(namespace, service, self.options.endpoints, dialect, None, &Origin::object(&settings()))
     }
 
-    fn hsts(&self, dialect: Dialect) -> Option<Hsts> {
+    fn hsts(&self, dialect: &'static Dialect) -> Option<Hsts> {
         let hsts = self.options.hsts;
         let (max_age, include_subdomains, preload) = (hsts.max_age, hsts.include_subdomains, hsts.preload);
-        let enabled = hsts.enabled.unwrap_or(dialect == Dialect::IngressNginx);
+        let enabled = hsts.enabled.unwrap_or(dialect.sends_hsts);
         enabled.then_some(Hsts { max_age, include_subdomains, preload })
-    }
-}
-
-/// The headers that backends expect from the dialect.
-const fn header_set(dialect: Dialect) -> HeaderSet {
-    match dialect {
-        Dialect::Specification => HeaderSet::Usual,
-        Dialect::IngressNginx => HeaderSet::Detailed,
     }
 }

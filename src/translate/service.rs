@@ -41,7 +41,7 @@ pub fn resolve<'a>(
     servers: &mut Servers<'a>,
     requested: &RequestedService,
     mode: EndpointMode,
-    dialect: Dialect,
+    dialect: &'static Dialect,
 ) -> Target {
     let own = &requested.origin.object.namespace;
     let resolution = match &*in_cluster(&requested.whereabouts, &servers.options.cluster_domain)? {

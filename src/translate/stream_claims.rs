@@ -187,14 +187,14 @@ fn of_settings(claim: &StreamClaim<'_>, options: &Options) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::translate::intent::Source;
     use ingressd_model::{Kind, ObjectId};
-    use ingressd_objects::{Ingress, Stored, Version};
+    use ingressd_objects::Version;
 
-    fn stored(namespace: &str, second: i64) -> Stored<Ingress> {
+    fn source(namespace: &str, second: i64) -> Source {
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "tcp"));
         let created = Some(jiff::Timestamp::from_second(second).unwrap());
-        let object = Arc::new(Ingress { created, ..Ingress::default() });
-        Stored { id, version: Version("1".into()), object, published: None, place: None }
+        Source { id, uid: None, created, written: None, version: Version("1".into()) }
     }
 
     fn options() -> Options {
@@ -234,10 +234,10 @@ mod tests {
 
     #[test]
     fn the_administrator_comes_first_then_who_has_the_port_then_the_oldest() {
-        let (old, young) = (stored("old", 1), stored("young", 2));
-        fn asked(stored: &Stored<Ingress>) -> StreamClaim<'_> {
-            let claim = of(Kind::Ingress, &stored.id.namespace, "tcp", Transport::Tcp, 7);
-            StreamClaim { since: Some(Since::of(stored)), ..claim }
+        let (old, young) = (source("old", 1), source("young", 2));
+        fn asked(source: &Source) -> StreamClaim<'_> {
+            let claim = of(Kind::Ingress, &source.id.namespace, "tcp", Transport::Tcp, 7);
+            StreamClaim { since: Some(Since::of(source)), ..claim }
         }
         let map = of(Kind::ConfigMap, "z", "tcp", Transport::Tcp, 7);
         let none = PortHolders::new();
@@ -279,8 +279,8 @@ mod tests {
     fn ports_of_backends_and_more_than_a_namespace_may_have_are_refused() {
         let mut options = options();
         options.own_upstreams = vec!["192.0.2.2:9".parse().unwrap()];
-        let stored = stored("a", 1);
-        let since = Some(Since::of(&stored));
+        let source = source("a", 1);
+        let since = Some(Since::of(&source));
         let object = |number| StreamClaim { since, ..of(Kind::Ingress, "a", "tcp", Transport::Tcp, number) };
         let map = of(Kind::ConfigMap, "z", "tcp", Transport::Tcp, 9);
         let mut findings = Vec::new();

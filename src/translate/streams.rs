@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::backend::{BackendReference, Backends};
 use super::stream_claims::StreamClaim;
-use super::{Dialect, Options, budget};
+use super::{Options, SPECIFICATION, budget};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Listener, Serves, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
 
@@ -61,7 +61,7 @@ pub fn build<'a>(
             namespace: claim.namespace,
             service: claim.service,
             port: claim.port,
-            dialect: Dialect::Specification,
+            dialect: &SPECIFICATION,
             mode: options.endpoints,
             by_cluster_address: false,
             protocol: None,

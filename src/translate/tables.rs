@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::annotation::{self, Context, NotedOptions, Row};
 use super::ingress_nginx::{errors, external_authentication, mirror, snippet};
 use super::value::ServiceAddress;
-use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
+use super::{ClassRule, DefaultValue, Everywhere, INGRESS_NGINX, Options, Reading, SPECIFICATION, class};
 use ingressd_model::{Effective, Kind, ObjectId, WrittenAt};
 use ingressd_objects::{Ingress, Snapshot, Stored, StringMap};
 
@@ -58,7 +58,7 @@ pub fn effective_annotations(
 pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
     let (dialect, table) = match options.classes.first() {
         Some(rule) => (rule.dialect, rule.annotations),
-        None => (Dialect::Specification, &ANNOTATIONS),
+        None => (&SPECIFICATION, &ANNOTATIONS),
     };
     let (object, options) =
         (&Arc::new(ObjectId::new(Kind::Settings, "", "default-backend")), &NotedOptions::new(options));
@@ -80,7 +80,7 @@ pub fn snippet_directives() -> String {
 /// Checks whether a default of an annotation can be used: the result has its faults, and whether
 /// it protects something.
 pub fn judge_default(default: &DefaultValue, under: &Options) -> Reading {
-    annotation::judge(&ANNOTATIONS, Dialect::IngressNginx, default, under)
+    annotation::judge(&ANNOTATIONS, &INGRESS_NGINX, default, under)
 }
 
 /// Extracts the address of a service from a value.

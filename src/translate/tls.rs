@@ -10,6 +10,7 @@ use super::Options;
 use super::built::Dependency;
 use super::certificate::{Certificates, Checked};
 use super::host;
+use super::intent::TlsSpec;
 use super::subject::Subject;
 use super::tls_entries::Entries;
 use ingressd_model::finding::{Finding, Reason};
@@ -17,7 +18,7 @@ use ingressd_model::{
     Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination, Validity, ValidityPhase,
     in_words,
 };
-use ingressd_objects::{IngressTls, Snapshot, Stored, Version};
+use ingressd_objects::{Snapshot, Stored, Version};
 
 /// Chooses certificates and collects those in use.
 #[derive(Debug)]
@@ -37,9 +38,8 @@ pub struct Tls<'a> {
 
 /// The existing Secrets that an object names for TLS.
 pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Stored<Secret>> {
-    let entries = &subject.stored.object.tls;
-    let namespace: &'a str = &subject.stored.id.namespace;
-    let names = entries.iter().filter_map(|entry| entry.secret_name.as_deref());
+    let namespace: &'a str = &subject.id().namespace;
+    let names = subject.tls.iter().filter_map(|entry| entry.secret.as_deref());
     names.filter_map(move |name| snapshot.secret(namespace, name))
 }
 
@@ -47,9 +47,8 @@ pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterat
 pub fn dependencies(subjects: &[&Subject<'_>], options: &Options) -> Vec<Dependency> {
     let on = |namespace: &str, name: &str| Dependency::on(Kind::Secret, namespace, name);
     let of_object = |subject: &&Subject<'_>| {
-        let entries = &subject.stored.object.tls;
         let namespace = &subject.id().namespace;
-        entries.iter().filter_map(|entry| Some(on(namespace, entry.secret_name.as_deref()?))).collect::<Vec<_>>()
+        subject.tls.iter().filter_map(|entry| Some(on(namespace, entry.secret.as_deref()?))).collect::<Vec<_>>()
     };
     let default = options.default_certificate.iter().map(|(namespace, name)| on(namespace, name));
     subjects.iter().flat_map(of_object).chain(default).collect()
@@ -73,12 +72,12 @@ impl<'a> Tls<'a> {
     /// that one decides nothing about requests for paths of others.
     pub fn of_host(&mut self, name: &ServerName, subjects: &[&Subject<'a>]) -> (TlsTermination, Option<&'a str>) {
         let Some(oldest) = subjects.first() else { return (TlsTermination::Default, None) };
-        let home: &'a str = &oldest.stored.id.namespace;
+        let home: &'a str = &oldest.id().namespace;
         let mut decider: Option<(&Subject<'a>, usize)> = None;
         let mut termination = None;
         let options = self.options;
         for subject in subjects.iter().filter(|subject| may_decide(options, name, subject)) {
-            let namespace: &'a str = &subject.stored.id.namespace;
+            let namespace: &'a str = &subject.id().namespace;
             let is_settled =
                 termination.is_some() && decider.is_some_and(|(decider, _)| *decider.id().namespace == *namespace);
             // Of a namespace whose certificate is served the first entry counts.
@@ -105,7 +104,7 @@ impl<'a> Tls<'a> {
             }
         }
         let Some((subject, number)) = decider else { return (TlsTermination::Default, None) };
-        let namespace: &'a str = &subject.stored.id.namespace;
+        let namespace: &'a str = &subject.id().namespace;
         let stranger = (namespace != home).then_some(namespace);
         if stranger.is_some() {
             self.tell_stranger(subject, number, name, home);
@@ -115,8 +114,8 @@ impl<'a> Tls<'a> {
 
     /// Whether an entry uses the default certificate, because it names no Secret, or none that is
     /// valid.
-    fn is_default(&self, subject: &Subject<'_>, entry: &IngressTls) -> bool {
-        let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty());
+    fn is_default(&self, subject: &Subject<'_>, entry: &TlsSpec) -> bool {
+        let secret = entry.secret.as_deref();
         let secret = secret.and_then(|name| self.snapshot.secret(&subject.id().namespace, name));
         secret.is_none_or(|secret| self.certificates.check(secret).is_err())
     }
@@ -134,10 +133,10 @@ impl<'a> Tls<'a> {
         name: &ServerName,
         subject: &Subject<'a>,
         number: usize,
-        entry: &IngressTls,
+        entry: &TlsSpec,
     ) -> Option<TlsTermination> {
         let origin = Origin::field(subject.id(), Field::Tls(super::position(number)));
-        let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty())?;
+        let secret = entry.secret.as_deref()?;
         let checked = self.secret(&subject.id().namespace, secret, &origin)?;
         // It is unknown which names the requests to the catch-all server, or to an expression,
         // have.

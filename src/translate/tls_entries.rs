@@ -3,10 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use super::certificate::Certificates;
+use super::dialect::UnlistedHost;
+use super::host;
+use super::intent::TlsSpec;
 use super::subject::Subject;
-use super::{Dialect, host};
 use ingressd_model::{ObjectId, ServerName};
-use ingressd_objects::{IngressTls, Snapshot};
+use ingressd_objects::Snapshot;
 
 /// With more names than this an index is used: comparing each host with each name would take
 /// minutes.
@@ -35,8 +37,8 @@ impl<'a> Entries<'a> {
     }
 
     /// The entry of `spec.tls` for the host.
-    pub fn of_host(&mut self, subject: &Subject<'a>, name: &ServerName) -> Option<(usize, &'a IngressTls)> {
-        let entries = &subject.stored.object.tls;
+    pub fn of_host(&mut self, subject: &Subject<'a>, name: &ServerName) -> Option<(usize, &'a TlsSpec)> {
+        let entries = subject.tls;
         let number = match has_few(entries) {
             true => self.compared(entries, subject, name),
             false => self.looked_up(entries, subject, name),
@@ -44,23 +46,23 @@ impl<'a> Entries<'a> {
         number.map(|number| (number, &entries[number]))
     }
 
-    fn compared(&self, entries: &[IngressTls], subject: &Subject<'_>, name: &ServerName) -> Option<usize> {
+    fn compared(&self, entries: &[TlsSpec], subject: &Subject<'_>, name: &ServerName) -> Option<usize> {
         let hosts = |matches: fn(&str, &ServerName) -> bool| {
             entries.iter().position(|entry| entry.hosts.iter().any(|listed| matches(listed, name)))
         };
         let listed = hosts(host::is_listed);
-        match subject.rule.dialect {
+        match subject.rule.dialect.unlisted_host {
             _ if listed.is_some() => listed,
-            Dialect::Specification => hosts(host::covers).or_else(|| entries.iter().position(is_without_hosts)),
-            Dialect::IngressNginx => entries.iter().position(|entry| {
-                let secret = entry.secret_name.as_deref().unwrap_or_default();
+            UnlistedHost::ByEntry => hosts(host::covers).or_else(|| entries.iter().position(is_without_hosts)),
+            UnlistedHost::ByCertificate => entries.iter().position(|entry| {
+                let secret = entry.secret.as_deref().unwrap_or_default();
                 let secret = self.snapshot.secret(&subject.id().namespace, secret);
                 secret.is_some_and(|secret| self.certificates.check(secret).is_ok_and(|checked| checked.covers(name)))
             }),
         }
     }
 
-    fn looked_up(&mut self, entries: &[IngressTls], subject: &Subject<'a>, name: &ServerName) -> Option<usize> {
+    fn looked_up(&mut self, entries: &[TlsSpec], subject: &Subject<'a>, name: &ServerName) -> Option<usize> {
         if !self.indexes.contains_key(&**subject.id()) {
             let index = self.index(entries, subject);
             self.indexes.insert(subject.id(), index);
@@ -71,24 +73,24 @@ impl<'a> Entries<'a> {
             pattern.as_deref().and_then(|pattern| map.get(pattern)).copied()
         };
         let listed = first(&index.listed, &own);
-        match subject.rule.dialect {
+        match subject.rule.dialect.unlisted_host {
             _ if listed.is_some() => listed,
-            Dialect::Specification => first(&index.listed, &wildcard).or(index.without_hosts),
-            Dialect::IngressNginx => {
+            UnlistedHost::ByEntry => first(&index.listed, &wildcard).or(index.without_hosts),
+            UnlistedHost::ByCertificate => {
                 first(&index.certified, &own).into_iter().chain(first(&index.certified, &wildcard)).min()
             }
         }
     }
 
-    fn index(&self, entries: &[IngressTls], subject: &Subject<'_>) -> Index {
+    fn index(&self, entries: &[TlsSpec], subject: &Subject<'_>) -> Index {
         let mut index = Index { without_hosts: entries.iter().position(is_without_hosts), ..Index::default() };
         let mut secrets = HashSet::new();
         for (number, entry) in entries.iter().enumerate() {
             for listed in entry.hosts.iter() {
                 index.listed.entry(listed.to_ascii_lowercase()).or_insert(number);
             }
-            let secret = entry.secret_name.as_deref().unwrap_or_default();
-            if subject.rule.dialect != Dialect::IngressNginx || !secrets.insert(secret) {
+            let secret = entry.secret.as_deref().unwrap_or_default();
+            if subject.rule.dialect.unlisted_host != UnlistedHost::ByCertificate || !secrets.insert(secret) {
                 continue;
             }
             let secret = self.snapshot.secret(&subject.id().namespace, secret);
@@ -101,12 +103,12 @@ impl<'a> Entries<'a> {
     }
 }
 
-fn is_without_hosts(entry: &IngressTls) -> bool {
+fn is_without_hosts(entry: &TlsSpec) -> bool {
     entry.hosts.is_empty()
 }
 
 /// Whether comparing is cheaper than an index; it counts no further than necessary.
-fn has_few(entries: &[IngressTls]) -> bool {
-    let names = |entry: &IngressTls| entry.hosts.len();
+fn has_few(entries: &[TlsSpec]) -> bool {
+    let names = |entry: &TlsSpec| entry.hosts.len();
     entries.len() <= FEW && entries.iter().map(names).sum::<usize>() <= FEW
 }

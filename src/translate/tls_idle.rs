@@ -3,13 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::intent::TlsSpec;
 use super::site::{self, Refusals, Site};
 use super::subject::Subject;
 use super::tls_entries::Entries;
 use super::{FEW_HOSTS, host, position};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, ObjectId, Origin, ServerName};
-use ingressd_objects::{IngressTls, Snapshot};
+use ingressd_objects::Snapshot;
 
 /// Adds findings about entries without effect on a host of others: entries of objects that do not
 /// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is
@@ -22,13 +23,12 @@ pub fn tell<'a>(
     findings: &mut Vec<Finding>,
 ) {
     for subject in subjects {
-        let written = &subject.stored.object.tls;
+        let written = subject.tls;
         let is_ordinary = outsiders.is_empty() && lists_its_own(subject, written);
         if written.is_empty() || is_ordinary || subject.closed_rules.is_some() {
             continue;
         }
-        let own = subject.rules().filter_map(|(_, rule)| rule.host.as_deref());
-        let own: HashSet<String> = own.map(str::to_ascii_lowercase).collect();
+        let own: HashSet<String> = written_hosts(subject).map(|host| host.to_ascii_lowercase()).collect();
         let above: HashSet<&str> = own.iter().filter_map(|own| Some(own.split_once('.')?.1)).collect();
         let mut earlier = HashMap::<String, usize>::new();
         let mut used = None;
@@ -51,7 +51,7 @@ pub fn tell<'a>(
                 }
                 None if entry.hosts.is_empty() => {
                     let used = used.get_or_insert_with(|| used_secrets(subject, entries));
-                    (!used.contains(&secret_of(entry))).then(|| unused(entry))
+                    (!used.contains(&entry.secret.as_deref())).then(|| unused(entry))
                 }
                 None => unlisted(entry, (&own, &above), sites).or_else(|| repeated(entry, written, &earlier)),
             };
@@ -62,7 +62,7 @@ pub fn tell<'a>(
             let origin = Origin::field(subject.id(), Field::Tls(position(number)));
             let is_whole = count == 0 || count == entry.hosts.len();
             if is_whole
-                && let Some(secret) = secret_of(entry)
+                && let Some(secret) = entry.secret.as_deref()
                 && snapshot.secret(&subject.id().namespace, secret).is_none()
             {
                 let namespace = &subject.id().namespace;
@@ -74,20 +74,22 @@ pub fn tell<'a>(
     }
 }
 
-fn secret_of(entry: &IngressTls) -> Option<&str> {
-    entry.secret_name.as_deref().filter(|name| !name.is_empty())
+/// The hosts of its rules, as written.
+fn written_hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
+    let named = subject.rules().filter(|(_, rule)| rule.name != Ok(ServerName::CatchAll));
+    named.map(|(_, rule)| &*rule.host)
 }
 
 /// The Secrets of the entries that decide about a host of the object.
 fn used_secrets<'a>(subject: &Subject<'a>, entries: &mut Entries<'a>) -> HashSet<Option<&'a str>> {
-    let named = subject.read().filter_map(|(_, rule)| rule.name.as_ref().ok());
+    let named = subject.rules().filter_map(|(_, rule)| rule.name.as_ref().ok());
     let rest = subject.takes_the_rest().then_some(&ServerName::CatchAll);
-    named.chain(rest).filter_map(|name| Some(secret_of(entries.of_host(subject, name)?.1))).collect()
+    named.chain(rest).filter_map(|name| Some(entries.of_host(subject, name)?.1.secret.as_deref())).collect()
 }
 
 /// The note about an entry without hosts that is used for none.
-fn unused(entry: &IngressTls) -> String {
-    let secret = match secret_of(entry) {
+fn unused(entry: &TlsSpec) -> String {
+    let secret = match entry.secret.as_deref() {
         Some(secret) => format!("Secret {secret:?} is"),
         None => "it is".to_owned(),
     };
@@ -99,7 +101,7 @@ fn unused(entry: &IngressTls) -> String {
 
 /// The note about an entry that lists only hosts on which nobody has a path.
 fn unlisted(
-    entry: &IngressTls,
+    entry: &TlsSpec,
     (own, above): (&HashSet<String>, &HashSet<&str>),
     sites: &[(ServerName, Site<'_, '_>)],
 ) -> Option<String> {
@@ -120,9 +122,9 @@ fn unlisted(
 }
 
 /// The note about an entry whose hosts earlier entries with other Secrets list.
-fn repeated(entry: &IngressTls, written: &[IngressTls], earlier: &HashMap<String, usize>) -> Option<String> {
+fn repeated(entry: &TlsSpec, written: &[TlsSpec], earlier: &HashMap<String, usize>) -> Option<String> {
     let before = |listed: &str| earlier.get(&listed.to_ascii_lowercase()).copied();
-    let is_other = |number: &usize| written[*number].secret_name != entry.secret_name;
+    let is_other = |number: &usize| written[*number].secret != entry.secret;
     let numbers = entry.hosts.iter().map(|listed| before(listed).filter(is_other));
     let numbers = numbers.collect::<Option<Vec<_>>>()?;
     let first = numbers.first()?;
@@ -131,13 +133,13 @@ fn repeated(entry: &IngressTls, written: &[IngressTls], earlier: &HashMap<String
 
 /// Whether an object with few rules has one entry, which lists only their hosts, as most do; then
 /// nothing has to be looked up.
-fn lists_its_own(subject: &Subject<'_>, entries: &[IngressTls]) -> bool {
+fn lists_its_own(subject: &Subject<'_>, entries: &[TlsSpec]) -> bool {
     if !matches!(entries, [only] if !only.hosts.is_empty()) {
         return false;
     }
-    let rules = || subject.rules().filter_map(|(_, rule)| rule.host.as_ref());
     let mut listed = entries.iter().flat_map(|entry| entry.hosts.iter());
-    rules().nth(FEW_HOSTS).is_none() && listed.all(|listed| rules().any(|own| own == listed))
+    written_hosts(subject).nth(FEW_HOSTS).is_none()
+        && listed.all(|listed| written_hosts(subject).any(|own| *own == **listed))
 }
 
 fn is_idle(

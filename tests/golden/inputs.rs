@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ingressd::translate::{AllowedSnippets, ClassRule, Dialect, Options, SnippetKind, StreamOptions};
+use ingressd::translate::{
+    AllowedSnippets, ClassRule, INGRESS_NGINX, Options, SPECIFICATION, SnippetKind, StreamOptions,
+};
 use ingressd_model::HeaderName;
 use ingressd_objects::directory::Changes;
 use ingressd_objects::{Directory, Snapshot};
@@ -47,8 +49,8 @@ pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Option
     };
     Options {
         classes: vec![
-            class("ingressd/nginx", Dialect::Specification, None),
-            class("k8s.io/ingress-nginx", Dialect::IngressNginx, Some("nginx")),
+            class("ingressd/nginx", &SPECIFICATION, None),
+            class("k8s.io/ingress-nginx", &INGRESS_NGINX, Some("nginx")),
         ],
         default_certificate: Some((namespace.into(), name.into())),
         allowed_headers: ALLOWED_HEADERS.into_iter().filter_map(|name| HeaderName::new(name).ok()).collect(),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ingressd::translate::annotation::{Context, NotedOptions, read};
-use ingressd::translate::{ANNOTATIONS, Dialect, PREFIX};
+use ingressd::translate::{ANNOTATIONS, INGRESS_NGINX, PREFIX};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::{Snapshot, StringMap};
 
@@ -108,7 +108,7 @@ fn is_taken(kind: &str, text: &str) -> bool {
     let context = Context {
         object,
         namespace: SCRIBES,
-        dialect: Dialect::IngressNginx,
+        dialect: &INGRESS_NGINX,
         table: &ANNOTATIONS,
         snapshot,
         options: &NotedOptions::new(options),

@@ -2,6 +2,7 @@
 //! know what they mean.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::TypedLocalObjectReference;
@@ -35,8 +36,6 @@ pub struct IngressRule {
     pub host: Option<Box<str>>,
     /// The paths of `http`; a rule without `http` has none.
     pub paths: Box<[IngressPath]>,
-    /// Whether it is not written, but stands for another name of the host of a rule that is.
-    pub is_alias: bool,
 }
 
 /// A path of a rule.
@@ -51,9 +50,9 @@ pub struct IngressPath {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IngressBackend {
     /// The name of a Service; `None` for a resource of another kind.
-    pub service: Option<Box<str>>,
+    pub service: Option<Arc<str>>,
     /// The name of the port of the Service.
-    pub port_name: Option<Box<str>>,
+    pub port_name: Option<Arc<str>>,
     /// The number of the port of the Service.
     pub port_number: Option<i32>,
 }
@@ -62,16 +61,20 @@ pub struct IngressBackend {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IngressTls {
     /// The hosts that the certificate is for.
-    pub hosts: Box<[Box<str>]>,
-    pub secret_name: Option<Box<str>>,
+    pub hosts: Arc<[Box<str>]>,
+    pub secret_name: Option<Arc<str>>,
+}
+
+fn shared(text: Option<String>) -> Option<Arc<str>> {
+    text.map(Arc::from)
 }
 
 fn boxed(text: Option<String>) -> Option<Box<str>> {
     text.map(String::into_boxed_str)
 }
 
-fn text(boxed: Option<Box<str>>) -> Option<String> {
-    boxed.map(str::into_string)
+fn text<T: AsRef<str>>(kept: Option<T>) -> Option<String> {
+    kept.map(|text| text.as_ref().to_owned())
 }
 
 impl From<api::Ingress> for Ingress {
@@ -92,7 +95,7 @@ impl From<api::Ingress> for Ingress {
 impl From<api::IngressRule> for IngressRule {
     fn from(rule: api::IngressRule) -> Self {
         let paths = rule.http.into_iter().flat_map(|http| http.paths).map(IngressPath::from);
-        IngressRule { host: boxed(rule.host), paths: paths.collect(), is_alias: false }
+        IngressRule { host: boxed(rule.host), paths: paths.collect() }
     }
 }
 
@@ -111,14 +114,14 @@ impl From<api::IngressBackend> for IngressBackend {
     fn from(backend: api::IngressBackend) -> Self {
         let Some(service) = backend.service else { return IngressBackend::default() };
         let port = service.port.unwrap_or_default();
-        IngressBackend { service: Some(service.name.into()), port_name: boxed(port.name), port_number: port.number }
+        IngressBackend { service: Some(service.name.into()), port_name: shared(port.name), port_number: port.number }
     }
 }
 
 impl From<api::IngressTLS> for IngressTls {
     fn from(entry: api::IngressTLS) -> Self {
         let hosts = entry.hosts.into_iter().flatten().map(String::into_boxed_str);
-        IngressTls { hosts: hosts.collect(), secret_name: boxed(entry.secret_name) }
+        IngressTls { hosts: hosts.collect(), secret_name: shared(entry.secret_name) }
     }
 }
 
@@ -160,7 +163,8 @@ impl From<IngressPath> for HTTPIngressPath {
 impl From<IngressBackend> for api::IngressBackend {
     fn from(backend: IngressBackend) -> Self {
         let port = ServiceBackendPort { name: text(backend.port_name), number: backend.port_number };
-        let service = backend.service.map(|name| IngressServiceBackend { name: name.into(), port: Some(port) });
+        let service =
+            backend.service.map(|name| IngressServiceBackend { name: name.as_ref().to_owned(), port: Some(port) });
         // What a resource is called does not matter.
         let resource = service.is_none().then(TypedLocalObjectReference::default);
         api::IngressBackend { resource, service }
@@ -169,7 +173,7 @@ impl From<IngressBackend> for api::IngressBackend {
 
 impl From<IngressTls> for api::IngressTLS {
     fn from(entry: IngressTls) -> Self {
-        let hosts = entry.hosts.into_iter().map(str::into_string).collect();
+        let hosts = entry.hosts.iter().map(|host| host.to_string()).collect();
         api::IngressTLS { hosts: Some(hosts), secret_name: text(entry.secret_name) }
     }
 }

@@ -100,7 +100,7 @@ mod tests {
             ("auth-secret".to_owned(), "unread".to_owned()),
         ];
         let tls = [Some("tls.example"), Some(""), None];
-        let tls = tls.map(|name| IngressTls { secret_name: name.map(Box::from), ..IngressTls::default() });
+        let tls = tls.map(|name| IngressTls { secret_name: name.map(Arc::from), ..IngressTls::default() });
         let ingress = Ingress { annotations: annotations.into(), tls: tls.into(), ..Ingress::default() };
         let expected = [("other", "authority"), ("shop", "8m"), ("shop", "passwords"), ("shop", "tls.example")];
         let mut expected = names(&expected);

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::translate::tests::manifests::snapshot;
     use crate::translate::tests::{ingress, path};
-    use crate::translate::{Allowed, Dialect};
+    use crate::translate::{Allowed, INGRESS_NGINX};
 
     #[test]
     fn what_tenants_may_do_is_named() {
@@ -183,7 +183,7 @@ mod tests {
         };
         let (free, named) = found(&settings);
         assert_eq!((free, named), (vec![r#"*.shop.example of "default""#.to_owned()], Vec::new()));
-        settings.translate.classes.iter_mut().for_each(|class| class.dialect = Dialect::IngressNginx);
+        settings.translate.classes.iter_mut().for_each(|class| class.dialect = &INGRESS_NGINX);
         assert_eq!(found(&settings).1, ["Ingress default/external", "Ingress default/judged"]);
     }
 }

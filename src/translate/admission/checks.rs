@@ -8,7 +8,7 @@ use crate::translate::annotation::{
     ANYTHING, Companion, Effect, Form, Gives, OnError, Row, SOMETHING, Shape, Table, Trust, asks, asks_for_nothing,
     fits, words,
 };
-use crate::translate::{Limits, Options, subject};
+use crate::translate::{Limits, Options};
 use ingressd_model::{Field, LONGEST};
 
 /// The prefix of our own keys, none of which is for Ingresses.
@@ -260,8 +260,8 @@ pub fn paths() -> Vec<Check<'static>> {
         naming: None,
         wrong: Box::new(|candidate| {
             let rules = (0..).zip(&candidate.object.rules);
-            let paths =
-                rules.flat_map(|(rule, entry)| subject::paths(entry).map(move |(path, entry)| (rule, path, entry)));
+            let paths = rules
+                .flat_map(|(rule, entry)| entry.paths.iter().enumerate().map(move |(path, entry)| (rule, path, entry)));
             let wrong =
                 paths.filter(|(.., entry)| entry.path.as_deref().is_some_and(|path| !Form::Text(&PATH).accepts(path)));
             wrong.map(|(rule, path, _)| Field::Path(rule, crate::translate::position(path), "path")).collect()

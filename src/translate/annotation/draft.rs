@@ -41,7 +41,7 @@ pub struct Context<'a> {
     pub object: &'a Arc<ObjectId>,
     pub namespace: &'a str,
     /// The dialect of its class.
-    pub dialect: Dialect,
+    pub dialect: &'static Dialect,
     /// The table of keys.
     pub table: &'static Table,
     pub snapshot: &'a Snapshot,

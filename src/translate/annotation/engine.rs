@@ -136,7 +136,7 @@ fn apply_defaults(
 
 /// Checks whether a default can be used: the result has its faults, and whether it protects
 /// something.
-pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, under: &Options) -> Reading {
+pub fn judge(table: &'static Table, dialect: &'static Dialect, default: &DefaultValue, under: &Options) -> Reading {
     let Options { limits, lookup_tables, .. } = under.clone();
     let options = Options { defaults: [default.clone()].into(), limits, lookup_tables, ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 use self::objects::{secret, snapshot};
 use super::{Ceiling, Context, Effect, Gives, NotedOptions, OnError, Row, Scope, Trust, outline, read};
-use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
+use crate::translate::{ANNOTATIONS, Dialect, INGRESS_NGINX, Limits, Options, PREFIX, Reading, SPECIFICATION};
 use ingressd_model::catalogue::{self, AskedFor};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Argument, ByteSize, Field, HeaderName, Kind, ObjectId};
@@ -28,7 +28,7 @@ use ingressd_objects::{Snapshot, StringMap};
 /// Every key that ingress-nginx documents or has documented, with the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
 
-fn read_all(annotations: &StringMap, dialect: Dialect, options: &Options) -> Reading {
+fn read_all(annotations: &StringMap, dialect: &'static Dialect, options: &Options) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
     let (snapshot, options) = (&snapshot(), &NotedOptions::new(options));
     read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
@@ -40,7 +40,7 @@ fn given(annotations: &[(&str, &str)]) -> Reading {
     let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
     let allowed_headers = ["cache-control", "X-Frame-Options"].map(|name| HeaderName::new(name).unwrap()).to_vec();
     let options = Options { passthrough: true, allowed_headers, ..Options::default() };
-    read_all(&full, Dialect::Specification, &options)
+    read_all(&full, &SPECIFICATION, &options)
 }
 
 fn tried(row: &Row, key: &str, value: &str) -> Reading {
@@ -242,22 +242,22 @@ fn defaults_follow_dialect_and_settings() {
         |dialect, options: &Options| read_all(&StringMap::default(), dialect, options).behaviour.https_redirect;
     let options = Options::default();
     let strips = |dialect| redirect(dialect, &options).map(|redirect| redirect.strip_trailing_slash);
-    assert_eq!(strips(Dialect::IngressNginx), Some(true));
-    assert_eq!(strips(Dialect::Specification), Some(false));
+    assert_eq!(strips(&INGRESS_NGINX), Some(true));
+    assert_eq!(strips(&SPECIFICATION), Some(false));
     let keep = StringMap::from([(format!("{PREFIX}preserve-trailing-slash"), "true")]);
-    let kept = read_all(&keep, Dialect::IngressNginx, &options).behaviour.https_redirect;
+    let kept = read_all(&keep, &INGRESS_NGINX, &options).behaviour.https_redirect;
     assert_eq!(kept.map(|redirect| redirect.strip_trailing_slash), Some(false));
     let forced = Options { force_ssl_redirect: true, ssl_redirect: false, ..Options::default() };
-    assert_eq!(redirect(Dialect::Specification, &forced).map(|redirect| redirect.forced), Some(true));
+    assert_eq!(redirect(&SPECIFICATION, &forced).map(|redirect| redirect.forced), Some(true));
     let off = Options { ssl_redirect: false, ..Options::default() };
-    assert_eq!(redirect(Dialect::Specification, &off), None);
+    assert_eq!(redirect(&SPECIFICATION, &off), None);
 }
 
 #[test]
 fn an_annotation_replaces_the_lists_of_the_administrator() {
     let list = |text: &str| super::value::address_list(text).unwrap();
     let options = Options { allowlist: list("10.0.0.0/8"), denylist: list("10.6.6.6"), ..Options::default() };
-    let access = |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.access.unwrap();
+    let access = |annotations| read_all(&annotations, &SPECIFICATION, &options).behaviour.access.unwrap();
     assert_eq!(access(StringMap::default()).allow(), list("10.0.0.0/8"));
     let own = access(StringMap::from([(format!("{PREFIX}whitelist-source-range"), "192.0.2.1")]));
     assert_eq!((own.allow().to_vec(), own.deny().to_vec()), (list("192.0.2.1"), list("10.6.6.6")));
@@ -271,7 +271,7 @@ fn an_object_that_is_trusted_less_than_a_row_needs_is_refused_by_it() {
             let keys = [(row.key, value)];
             let annotations = keys.map(|(key, value)| (format!("{PREFIX}{key}"), value)).into();
             let options = Options { max_trust, ..Options::default() };
-            let reading = read_all(&annotations, Dialect::Specification, &options);
+            let reading = read_all(&annotations, &SPECIFICATION, &options);
             let told = |finding: &Finding| finding.note.contains("access.max-trust is");
             let is_refused = reading.findings.iter().any(told);
             assert_eq!(is_refused, row.trust > max_trust, "{}: {:#?}", row.key, reading.findings);
@@ -380,7 +380,7 @@ fn a_bad_realm_keeps_the_default_and_the_password() {
 fn authentication_is_whole_or_the_routes_are_closed() {
     let told = |annotations: &[(&str, &str)], options: &Options| {
         let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
-        let reading = read_all(&full, Dialect::Specification, options);
+        let reading = read_all(&full, &SPECIFICATION, options);
         assert_eq!(reading.behaviour.basic_authentication.is_some(), reading.password_file.is_some());
         let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
         (reading.closed, reading.password_file.is_some(), reasons)
@@ -411,7 +411,7 @@ fn password_files_of_colliding_names_differ() {
         let annotations = annotations.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
         let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));
         let options = Options::default();
-        let (dialect, snapshot, options) = (Dialect::Specification, &snapshot, &NotedOptions::new(&options));
+        let (dialect, snapshot, options) = (&SPECIFICATION, &snapshot, &NotedOptions::new(&options));
         let reading =
             read(&Context { object, namespace, dialect, table: &ANNOTATIONS, snapshot, options }, &annotations);
         reading.password_file.unwrap().id.clone()
@@ -451,7 +451,7 @@ proptest! {
 
     #[test]
     fn nothing_that_ends_a_line_comes_through(pairs in prop::collection::vec(hostile(), 1..6)) {
-        let reading = read_all(&pairs.into_iter().collect(), Dialect::IngressNginx, &Options::default());
+        let reading = read_all(&pairs.into_iter().collect(), &INGRESS_NGINX, &Options::default());
         for line in outline(&reading) {
             prop_assert!(!line.contains(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')), "{line:?}");
         }

@@ -9,8 +9,8 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _,
 use super::demand::{self, Backend, Demand, namespace};
 use super::shares::Shares;
 use super::{BUDGETS, Budget, Total, is_near, near, near_total, zones};
-use crate::translate::subject::{self, Subject, Withheld};
-use crate::translate::{HostOptions, Limits, Reading, bounds, host, order};
+use crate::translate::subject::{Subject, Withheld};
+use crate::translate::{HostOptions, Limits, Reading, bounds, host};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Action, ByteSize, CorsPart, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
@@ -138,7 +138,7 @@ fn share<'a, 'd>(
     tallies.extend(anew);
     // All objects that are left out, for whichever reason, are handled with the oldest first.
     if number > 0 {
-        left_out.sort_by(|(left, _), (right, _)| order::oldest_first(left.stored, right.stored));
+        left_out.sort_by(|(left, _), (right, _)| left.intent.of.oldest_first(&right.intent.of));
     }
     kept
 }
@@ -312,7 +312,7 @@ impl<'a> Admission<'a> {
         let mut held: HashMap<&Arc<str>, u64> = HashMap::new();
         for (subject, Why { mut note, by_itself }) in left_out {
             if by_itself {
-                self.refused.push((Arc::clone(subject.id()), subject.stored.version.clone()));
+                self.refused.push((Arc::clone(subject.id()), subject.intent.of.version.clone()));
             }
             let hosts = held.entry(namespace(&subject)).or_default();
             *hosts += number(demand::hosts(&subject).count());
@@ -327,7 +327,7 @@ impl<'a> Admission<'a> {
                 let paths: usize = subject
                     .rules()
                     .filter(|(number, _)| fallen.iter().any(|(fallen, _)| fallen == number))
-                    .map(|(_, rule)| subject::paths(rule).count())
+                    .map(|(_, rule)| rule.paths.len())
                     .sum();
                 let closed = closed.entry(namespace(&subject)).or_default();
                 match *closed + number(paths) <= limits.namespace.routes {
@@ -347,7 +347,7 @@ impl<'a> Admission<'a> {
             }
             self.findings.push(Finding::new(Reason::OverBudget, origin, note));
         }
-        self.subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
+        self.subjects.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
     }
 
     /// Closes hosts of namespaces that protect more than their budget, and adds a finding for each
@@ -380,13 +380,13 @@ impl<'a> Admission<'a> {
 
 /// The hosts of these objects.
 fn hosts(subjects: &[Subject<'_>]) -> HashSet<ServerName> {
-    subjects.iter().flat_map(Subject::read).filter_map(|(_, rule)| rule.name.as_ref().ok().cloned()).collect()
+    subjects.iter().flat_map(Subject::rules).filter_map(|(_, rule)| rule.name.as_ref().ok().cloned()).collect()
 }
 
 /// The rules of a protecting object whose requests would reach other objects without it, and the
 /// server for them.
 fn fallen(subject: &Subject<'_>, served: &HashSet<ServerName>) -> Vec<(usize, ServerName)> {
-    let rules = subject.read().filter(|_| subject.is_protected);
+    let rules = subject.rules().filter(|_| subject.is_protected);
     rules.filter_map(|(number, rule)| Some((number, falls(rule.name.as_ref().ok()?, served)?))).collect()
 }
 

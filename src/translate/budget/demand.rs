@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use crate::translate::ClientRule;
 use crate::translate::Reading;
-use crate::translate::aliases;
 use crate::translate::host;
 use crate::translate::port::PortReference;
 use crate::translate::rule;
-use crate::translate::subject::{self, Subject};
+use crate::translate::subject::Subject;
 use ingressd_model::cost::{self, Cost};
 use ingressd_model::{BackendTls, Balance, CorsPart, ListMark, Protocol, ServerName, Snippet, Variables};
 
@@ -57,17 +56,17 @@ impl Demand {
             Some(ClientRule::Good(asked)) => Some(asked),
             _ => None,
         };
-        let has_tls = !subject.stored.object.tls.is_empty() || asked.is_some_and(|asked| asked.chooses());
+        let has_tls = !subject.tls.is_empty() || asked.is_some_and(|asked| asked.chooses());
         let mut hosts = 0;
         for (_, rule) in subject.rules() {
             hosts += 1;
-            for (_, entry) in subject::paths(rule) {
-                let path = entry.path.as_deref().map_or(1, str::len);
+            for entry in rule.paths.iter() {
+                let path = entry.text().len();
                 // A rewritten path is an expression, and is written once more in the `rewrite`
                 // directive.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
                 own += Cost::of_route(path, texts, behaviour, has_tls);
-                own += of_expressions(entry.path.as_deref().unwrap_or_default(), reading);
+                own += of_expressions(entry.text(), reading);
                 if let Some(asked) = asked {
                     own += Cost::of_guarded_path(asked);
                 }
@@ -194,31 +193,30 @@ fn variables(subject: &Subject<'_>) -> Variables {
 
 /// The hosts of an object, as written, with those that it redirects.
 pub fn hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Cow<'a, str>> {
-    let alone = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "");
-    let named = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default()).chain(alone);
+    let alone = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "*");
+    let named = subject.rules().map(|(_, rule)| &*rule.host).chain(alone);
     named.map(Cow::Borrowed).chain(redirected(subject).map(|name| Cow::Owned(host::written(&name))))
 }
 
 /// The hosts that an object redirects to those of its rules.
 fn redirected(subject: &Subject<'_>) -> impl Iterator<Item = ServerName> {
-    let named = subject.read().filter_map(|(_, rule)| rule.name.as_ref().ok());
-    named.filter(|_| subject.reading.host.redirects_www.is_some()).filter_map(aliases::twin)
+    let named = subject.rules().filter_map(|(_, rule)| rule.name.as_ref().ok());
+    named.filter(|_| subject.reading.host.redirects_www.is_some()).filter_map(rule::counterpart)
 }
 
 /// The number of its paths on each host.
 pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
     let mut paths = HashMap::new();
     for (_, rule) in subject.rules() {
-        let count = u64::try_from(subject::paths(rule).count()).unwrap_or(u64::MAX);
-        *paths.entry(rule.host.as_deref().unwrap_or_default()).or_default() += count;
+        let count = u64::try_from(rule.paths.len()).unwrap_or(u64::MAX);
+        *paths.entry(&*rule.host).or_default() += count;
     }
     paths
 }
 
 /// The ports of Services that it refers to.
 pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> {
-    let paths =
-        subject.rules().flat_map(|(_, rule)| subject::paths(rule).map(|(_, entry)| rule::Backend::of(&entry.backend)));
+    let paths = subject.rules().flat_map(|(_, rule)| rule.paths.iter()).map(|path| rule::Backend::from(&path.backend));
     let reading = &subject.reading;
     let tls = reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
     let manner: Manner = (reading.balance.clone(), reading.protocol, tls, reading.by_cluster_address);
@@ -229,8 +227,7 @@ pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> 
 
 /// The Secrets with certificates that it names.
 pub fn secrets<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
-    let entries = subject.stored.object.tls.iter();
-    entries.filter_map(|entry| entry.secret_name.as_deref()).filter(|name| !name.is_empty())
+    subject.tls.iter().filter_map(|entry| entry.secret.as_deref())
 }
 
 /// The namespace of an object.

@@ -1,6 +1,5 @@
 //! Annotations about redirects from http to https.
 
-use crate::translate::Dialect;
 use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, Row, Trust};
 use crate::translate::value::boolean;
 use ingressd_model::catalogue::PORT_IN_REDIRECT;
@@ -86,7 +85,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     if forced || draft.https.redirect.unwrap_or_else(|| options.ssl_redirect()) {
         draft.reading.behaviour.https_redirect = Some(HttpsRedirect {
             status: options.redirect_status(),
-            strip_trailing_slash: context.dialect == Dialect::IngressNginx && !draft.https.keep_trailing_slash,
+            strip_trailing_slash: context.dialect.strips_trailing_slash && !draft.https.keep_trailing_slash,
             forced,
         });
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Claim, Site, conflict, reach};
 use crate::translate::path::{self, Matching, PathType, Text};
-use crate::translate::{Dialect, Limits, bounds};
+use crate::translate::{ExpressionScope, Limits, bounds};
 use ingressd_model::expression;
 use ingressd_model::finding::{Finding, Reason, count};
 
@@ -87,7 +87,7 @@ fn meets(beginnings: &BTreeMap<String, ()>, beginning: &str) -> bool {
 }
 
 fn is_quirky(claim: &Claim<'_, '_>) -> bool {
-    claim.subject.rule.dialect == Dialect::IngressNginx
+    claim.subject.rule.dialect.expressions == ExpressionScope::Host
 }
 
 /// Whether a text that is matched like expressions would mean more as one.
@@ -176,7 +176,7 @@ fn in_order<'s, 'a>(mut claims: Vec<Claim<'s, 'a>>) -> Vec<Claim<'s, 'a>> {
     };
     let claims = claims.into_iter().map(|claim| (length(&claim), claim));
     let (theirs, mut own): (Vec<_>, Vec<_>) =
-        claims.partition(|(_, claim)| claim.subject.rule.dialect == Dialect::IngressNginx);
+        claims.partition(|(_, claim)| claim.subject.rule.dialect.expressions == ExpressionScope::Host);
     // The sort is stable: of paths that are equally long expressions go first, which would get no
     // requests otherwise.
     own.sort_by_key(|(length, _)| Reverse(*length));

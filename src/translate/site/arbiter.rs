@@ -192,7 +192,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
     fn parties<'s>(&self, name: &ServerName, asked: Site<'s, 'a>) -> Vec<Party<'s, 'a>> {
         let mut parties: Vec<Party<'s, 'a>> = Vec::with_capacity(1);
         for subject in asked.subjects {
-            let namespace = &subject.stored.id.namespace;
+            let namespace = &subject.id().namespace;
             match parties.iter_mut().find(|party| party.namespace == namespace) {
                 Some(party) => party.subjects.push(subject),
                 None => parties.push(Party { namespace, subjects: vec![subject], claims: Vec::new() }),

@@ -205,14 +205,14 @@ fn gather<'s, 'a>(
 ) -> Gathered<'s, 'a> {
     let mut wanting: Vec<Wanting<'s, 'a>> = Vec::with_capacity(subjects.len());
     for subject in subjects {
-        let namespace = &subject.stored.id.namespace;
+        let namespace = &subject.id().namespace;
         let allowance = allowances.of(namespace);
         // While labels cannot be read all namespaces keep what they have.
         let may_have = |name: &ServerName| {
             let has = || known.of(name).iter().any(|claimant| claimant.namespace == *namespace);
             allowance.permits(name) || (allowance.undecided && has())
         };
-        for (number, rule) in subject.read() {
+        for (number, rule) in subject.rules() {
             let name = match &rule.name {
                 Ok(name) => name,
                 Err(refused) => {
@@ -280,9 +280,10 @@ fn redirect_with_or_without_www<'s, 'a>(
 ) {
     let mut asked = BTreeMap::<ServerName, Vec<&'s Subject<'a>>>::new();
     for subject in subjects.iter().filter(|subject| subject.reading.host.redirects_www.is_some()) {
-        let allowance = allowances.of(&subject.stored.id.namespace);
-        let permitted = subject.read().filter(|(_, rule)| rule.name.as_ref().is_ok_and(|name| allowance.permits(name)));
-        for other in permitted.filter_map(|(_, rule)| rule.twin()) {
+        let allowance = allowances.of(&subject.id().namespace);
+        let permitted =
+            subject.rules().filter(|(_, rule)| rule.name.as_ref().is_ok_and(|name| allowance.permits(name)));
+        for other in permitted.filter_map(|(_, rule)| rule.counterpart()) {
             let mut known = find(sites, &other).into_iter().flat_map(|site| &site.subjects);
             let has_rule = |known: &&&Subject<'_>| {
                 known.id().namespace == subject.id().namespace && !takes_challenges_only(known, &other)
@@ -319,8 +320,8 @@ fn redirect_with_or_without_www<'s, 'a>(
 /// Whether all that an object has on a host are paths for single challenges of certificate
 /// authorities.
 fn takes_challenges_only(subject: &Subject<'_>, name: &ServerName) -> bool {
-    let rules = subject.read().filter(|(_, rule)| rule.name.as_ref() == Ok(name));
-    let mut paths = rules.flat_map(|(_, rule)| &rule.paths).peekable();
+    let rules = subject.rules().filter(|(_, rule)| rule.name.as_ref() == Ok(name));
+    let mut paths = rules.flat_map(|(_, rule)| rule.paths.iter()).peekable();
     paths.peek().is_some() && paths.all(|read| read.parts().is_some_and(|(path, _)| is_challenge(path)))
 }
 
@@ -350,7 +351,7 @@ fn withheld<'w, 'a>(
     let mut hosts = WithheldHosts::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for object in objects {
-        let namespace = &object.stored.id.namespace;
+        let namespace = object.namespace();
         let (allowance, count) = (allowances.of(namespace), counts.entry(namespace).or_default());
         for name in object.hosts() {
             // A namespace with many such objects must not make the list of claims grow without
@@ -367,11 +368,11 @@ fn withheld<'w, 'a>(
 
 /// The keys of the paths of an object that is not served.
 fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
-    let paths = object.rules_of(name).flat_map(|rule| &rule.paths).filter_map(|path| path.path.as_ref().ok());
+    let paths = object.rules_of(name).flat_map(|rule| rule.paths.iter()).filter_map(|path| path.path.as_ref().ok());
     let places = paths.flat_map(|path| {
         [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(reach::beginning(matching, path.as_str())))
     });
-    places.chain(object.known.reading.host.app_root.as_ref().map(|_| ROOT_REDIRECT.into())).collect()
+    places.chain(object.reading.host.app_root.as_ref().map(|_| ROOT_REDIRECT.into())).collect()
 }
 
 /// Whether an object claims a host only to have it redirected.
@@ -406,7 +407,7 @@ fn asked<'m, 'a: 'm>(
         });
         for object in objects {
             let is_exclusive = object.class.is_exclusive(options.ownership);
-            ask(&mut asked[place].1, &object.stored.id.namespace, object.since(name), is_exclusive);
+            ask(&mut asked[place].1, object.namespace(), object.since(name), is_exclusive);
         }
     }
     let mut known = known.in_order();
@@ -429,7 +430,7 @@ fn asked<'m, 'a: 'm>(
             is_named || owner.is_none_or(|owner| *owner.namespace == *namespace)
         };
         for object in withheld.get(*name).into_iter().flatten() {
-            let namespace = &object.stored.id.namespace;
+            let namespace = object.namespace();
             let rest = (object.takes_the_rest_of(name) && has_rest(namespace)).then(Arc::default);
             let places = places_of(object, name).into_iter().chain(rest);
             places.for_each(|place| own(namespace, place, object.since(name)));

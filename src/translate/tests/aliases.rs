@@ -1,9 +1,13 @@
 //! Aliases of hosts, their counterparts with or without `www.`, and redirects of `/`.
 
+use std::sync::Arc;
+
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, shared, translate};
-use crate::translate::aliases::Expanded;
+use crate::translate::aliases::expand;
+use crate::translate::attach::Attached;
 use crate::translate::host::{server_name, written};
+use crate::translate::ingress as reader;
 use crate::translate::{AllowedHosts, Claims, HostAliases, HostOptions, Options, Reading, Translation, Translator};
 use ingressd_model::{Action, Origin, PathMatch, Server, ServerName};
 use ingressd_objects::{Ingress, Stored};
@@ -409,16 +413,18 @@ fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
             .map(|(number, count)| many(&format!("o{number}"), 2020 + number, &format!("a{number}.example"), *count))
             .collect();
         let snapshot = snapshot(&documents.join("\n---\n"));
-        let reading = |stored: &Stored<Ingress>| {
+        let class = options.classes[1].clone();
+        let attached = |stored: &Stored<Ingress>| {
             let names = (0..30).map(|number| server_name(&format!("{}-{number}.example", stored.id.name)).unwrap());
             let aliases = HostAliases { names: names.collect(), weight: 0, origin: Origin::object(&stored.id) };
-            Reading { host: HostOptions { aliases: Some(aliases), ..HostOptions::default() }, ..Reading::default() }
+            let host = HostOptions { aliases: Some(aliases), ..HostOptions::default() };
+            let reading = Arc::new(Reading { host, ..Reading::default() });
+            Attached::new(Arc::new(reader::read(stored, &class, reading, Arc::default())), &class)
         };
-        let readings: Vec<_> = snapshot.ingresses.iter().map(reading).collect();
-        let named: Vec<_> = snapshot.ingresses.iter().zip(&readings).collect();
+        let mut attached: Vec<_> = snapshot.ingresses.iter().map(attached).collect();
         let mut findings = Vec::new();
-        let expanded = Expanded::of(&snapshot, &named, &options.limits, &mut findings).unwrap();
-        let rules = expanded.snapshot.ingresses.iter().map(|stored| stored.object.rules.len());
+        expand(&mut attached, &options.limits, &mut findings);
+        let rules = attached.iter().map(|object| object.rules.len());
         assert_eq!(rules.collect::<Vec<_>>(), *expected, "{own:?}");
         let told_of = findings.iter().filter(|finding| finding.note.contains("limits.namespace-routes"));
         assert_eq!(told_of.count(), *told, "{findings:?}");

@@ -8,7 +8,7 @@ use crate::translate::annotation::{
 };
 use crate::translate::value::arguments::time;
 use crate::translate::value::boolean;
-use crate::translate::{ClassRule, Dialect, Options, Translation};
+use crate::translate::{ClassRule, Options, SPECIFICATION, Translation};
 use ingressd_model::finding::Reason;
 use ingressd_model::{Argument, catalogue};
 
@@ -57,7 +57,7 @@ static TINY: Table = Table {
 
 /// Settings in which objects of the class `ingressd` have the keys of the tiny dialect.
 pub fn tiny() -> Options {
-    let rule = ClassRule { annotations: &TINY, ..ClassRule::new("ingressd/nginx", Dialect::Specification) };
+    let rule = ClassRule { annotations: &TINY, ..ClassRule::new("ingressd/nginx", &SPECIFICATION) };
     Options { classes: vec![rule], ..options() }
 }
 

@@ -25,7 +25,7 @@ mod streams;
 mod tenants;
 mod whole_hosts;
 
-use super::{ClassRule, Dialect, HostOwnership, Names, Options, Translation, Translator, host};
+use super::{ClassRule, HostOwnership, INGRESS_NGINX, Names, Options, SPECIFICATION, Translation, Translator, host};
 use ingressd_model::{Action, PathMatch, RewritePattern, Route, TlsTermination};
 use manifests::snapshot;
 
@@ -35,10 +35,8 @@ pub fn options() -> Options {
         legacy_class: Some(legacy.into()),
         ..ClassRule::new(controller, dialect)
     };
-    let classes = vec![
-        rule("ingressd/nginx", Dialect::Specification, "ingressd"),
-        rule("k8s.io/ingress-nginx", Dialect::IngressNginx, "nginx"),
-    ];
+    let classes =
+        vec![rule("ingressd/nginx", &SPECIFICATION, "ingressd"), rule("k8s.io/ingress-nginx", &INGRESS_NGINX, "nginx")];
     // This is after the certificates of the fixtures become valid.
     Options { classes, own_ports: vec![80, 443], now: 1_800_000_000, ..Options::default() }
 }

@@ -1,7 +1,7 @@
 //! Which objects are of our classes, by the administrator's settings.
 
 use super::{options, translate};
-use crate::translate::{ANNOTATIONS, ClassRule, Dialect, Options};
+use crate::translate::{ANNOTATIONS, ClassRule, INGRESS_NGINX, Options};
 use ingressd_model::finding::Reason;
 
 /// One IngressClass of another controller, and Ingresses that refer to it in each way, or have a
@@ -29,10 +29,9 @@ fn ours(options: Options) -> (Vec<String>, Vec<String>) {
 fn a_class_may_be_ours_by_its_name() {
     assert_eq!(ours(options()).0, ["all", "no-host", "rest"]);
     let mut named = options();
-    named.classes.push(ClassRule {
-        class_name: Some("edge".into()),
-        ..ClassRule::new("example.com/none", Dialect::IngressNginx)
-    });
+    named
+        .classes
+        .push(ClassRule { class_name: Some("edge".into()), ..ClassRule::new("example.com/none", &INGRESS_NGINX) });
     assert_eq!(ours(named.clone()).0, ["all", "by-field", "no-host", "rest"]);
     named.classes[2].class_name = Some("edge2".into());
     assert_eq!(ours(named).0, ["all", "no-host", "rest"]);

@@ -76,15 +76,12 @@ fn read_anew(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
     let mut memory = Memory::default();
     memory.begin(snapshot);
     memory.read_all(&ingresses, snapshot, before);
-    let readings = |memory: &mut Memory, options: &Options| -> Vec<_> {
-        ingresses.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options)).collect()
-    };
+    let readings = |memory: &mut Memory, options: &Options| memory.read_all(&ingresses, snapshot, options);
     let known = readings(&mut memory, before);
     memory.follow(before, after);
     let now = readings(&mut memory, after);
     assert_eq!(now, readings(&mut Memory::default(), after));
-    let anew =
-        known.iter().zip(&now).zip(&ingresses).filter(|((known, now), _)| !Arc::ptr_eq(&known.rules, &now.rules));
+    let anew = known.iter().zip(&now).zip(&ingresses).filter(|((known, now), _)| !Arc::ptr_eq(known, now));
     anew.map(|(_, (stored, _))| &*stored.id.name).collect::<Vec<_>>().join(" ")
 }
 

@@ -9,7 +9,7 @@ fn reading(annotations: &[(&str, &str)], options: &Options) -> (Reading, Basis) 
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
     let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
     let (snapshot, options) = (&snapshot(), &NotedOptions::new(options));
-    let (namespace, dialect, table) = ("default", Dialect::Specification, &ANNOTATIONS);
+    let (namespace, dialect, table) = ("default", &SPECIFICATION, &ANNOTATIONS);
     read_with_basis(&Context { object, namespace, dialect, table, snapshot, options }, &annotations)
 }
 

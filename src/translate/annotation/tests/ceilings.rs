@@ -26,7 +26,7 @@ fn a_ceiling_takes_the_place_of_what_asks_for_more() {
     let read = |key: &str, value: &str, limits: &Limits| {
         let annotations = StringMap::from([(format!("{PREFIX}{key}"), value)]);
         let options = Options { limits: limits.clone(), ..Options::default() };
-        let reading = read_all(&annotations, Dialect::Specification, &options);
+        let reading = read_all(&annotations, &SPECIFICATION, &options);
         let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
         (outline(&reading), reasons)
     };

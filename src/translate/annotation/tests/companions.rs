@@ -16,7 +16,7 @@ const PROTECT: [&str; 2] = ["proxy-ssl-secret", "proxy-ssl-verify"];
 
 fn notes(annotations: &[(&str, &str)], options: &Options) -> Vec<(Reason, String)> {
     let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
-    let reading = read_all(&full, Dialect::Specification, options);
+    let reading = read_all(&full, &SPECIFICATION, options);
     assert!(
         reading
             .findings

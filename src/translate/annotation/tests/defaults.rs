@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::read_all;
-use crate::translate::{DefaultValue, Dialect, Options, PREFIX};
+use crate::translate::{DefaultValue, INGRESS_NGINX, Options, PREFIX};
 use ingressd_model::{Kind, ObjectId, Origin};
 
 #[test]
 fn an_empty_key_hides_neither_its_other_spelling_nor_a_default() {
     let list = |annotations: &[(&str, &str)], options: &Options| {
         let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned()));
-        let reading = read_all(&annotations.collect(), Dialect::IngressNginx, options);
+        let reading = read_all(&annotations.collect(), &INGRESS_NGINX, options);
         reading.behaviour.access.as_ref().map(|access| access.allow().len())
     };
     let object = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));

@@ -30,7 +30,7 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
         ..Options::default()
     };
     let (object, snapshot) = (&Arc::new(ObjectId::new(Kind::Ingress, "default", "shop")), &snapshot());
-    let dialect = Dialect::Specification;
+    let dialect = &SPECIFICATION;
     let options = &NotedOptions::new(&options);
     let context = Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options };
     let Some(effective) = effective(&context, &annotations, key, &setting) else { return Vec::new() };

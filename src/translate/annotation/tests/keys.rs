@@ -27,16 +27,16 @@ fn unknown_keys_are_told_with_the_nearest_one() {
     ];
     for (key, reason, text) in cases {
         let annotations = StringMap::from([(key, "x")]);
-        let findings = read_all(&annotations, Dialect::Specification, &Options::default()).findings;
+        let findings = read_all(&annotations, &SPECIFICATION, &Options::default()).findings;
         assert_eq!(findings.len(), 1, "{key}");
         assert_eq!(findings[0].reason, reason, "{key}");
         assert!(findings[0].note.contains(text), "{key}: {}", findings[0].note);
     }
     let foreign = ["nginx.org/a", "nginx.org/b", "nginx.com/c"].map(|key| (key, ""));
-    let reading = read_all(&foreign.into(), Dialect::Specification, &Options::default());
+    let reading = read_all(&foreign.into(), &SPECIFICATION, &Options::default());
     assert_eq!(reading.findings.len(), 1);
     let protects = ["ingress.kubernetes.io/app-root", "ingress.kubernetes.io/auth-type"].map(|key| (key, "x"));
-    let reading = read_all(&protects.into(), Dialect::Specification, &Options::default());
+    let reading = read_all(&protects.into(), &SPECIFICATION, &Options::default());
     let [finding] = &reading.findings[..] else { panic!("{:?}", reading.findings) };
     assert!(finding.severity == Severity::Warning && finding.note.contains("auth-type"), "{finding}");
     for harmless in [
@@ -48,7 +48,7 @@ fn unknown_keys_are_told_with_the_nearest_one() {
             ("nginx.ingress.kubernetes.io/allowlist-source-range", "10.0.0.0/8"),
         ]),
     ] {
-        assert_eq!(read_all(&harmless, Dialect::Specification, &Options::default()).findings, []);
+        assert_eq!(read_all(&harmless, &SPECIFICATION, &Options::default()).findings, []);
     }
 }
 

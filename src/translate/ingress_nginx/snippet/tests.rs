@@ -12,7 +12,7 @@ use self::names::marks;
 use super::directives::{self, ALLOWED, Read};
 use super::refused;
 use crate::translate::annotation::{Context, Effect, NotedOptions, read as read_annotations};
-use crate::translate::{ANNOTATIONS, AllowedSnippets, Dialect, Options, Reading, SnippetKind};
+use crate::translate::{ANNOTATIONS, AllowedSnippets, INGRESS_NGINX, Options, Reading, SnippetKind};
 use ingressd_model::catalogue::{self, Context as Block};
 use ingressd_model::cost::Cost;
 use ingressd_model::{Argument, Kind, ObjectId, Snippet};
@@ -32,7 +32,7 @@ fn options() -> Options {
 fn reading(namespace: &str, options: &Options, annotations: &[(&str, &str)]) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "web"));
     let (snapshot, table, options) = (&Snapshot::default(), &ANNOTATIONS, &NotedOptions::new(options));
-    let context = Context { object, namespace, dialect: Dialect::IngressNginx, table, snapshot, options };
+    let context = Context { object, namespace, dialect: &INGRESS_NGINX, table, snapshot, options };
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), *value)).collect();
     read_annotations(&context, &annotations)
 }
