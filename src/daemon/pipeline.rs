@@ -417,7 +417,7 @@ impl Stages for Pipeline {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let Translation { model, mut findings, mut accepted, mut refused, claims, due, names } =
+        let Translation { model, mut findings, mut accepted, mut refused, claims, due, names, work: _ } =
             self.translate(snapshot);
         let certificates = certificates(&model);
         let costs = by_namespace(&model);

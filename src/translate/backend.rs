@@ -8,6 +8,7 @@ use super::built::Dependency;
 use super::endpoint::Slices;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
+use super::resolution::{KeptReference, NamedBy, Note, Noted, Resolution};
 use super::target::{self, Chosen};
 use super::value::{ClusterName, ExternalName, ServiceAddress, excerpt};
 use super::{Dialect, EndpointMode, Names, Options, RequestedService, bounds, service};
@@ -46,28 +47,6 @@ pub struct BackendReference<'a> {
     pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
-/// A DNS name of a Service, and the namespace of the Service.
-pub type NamedBy = (HostName, Arc<str>);
-
-/// A finding about a reference, for the referring object.
-pub type Note = (Reason, Arc<str>);
-
-/// The result of a reference: an upstream or none, and findings.
-#[derive(Debug, Clone, Default)]
-pub struct Resolution {
-    /// The upstream; without endpoints it answers 503.
-    pub target: Option<Arc<Upstream>>,
-    /// The findings; never empty without a target.
-    pub notes: Vec<Note>,
-    /// The DNS names whose addresses are needed.
-    names: Vec<NamedBy>,
-    /// The objects that were looked up.
-    dependencies: Vec<Dependency>,
-}
-
-/// The names and objects that were noted before a resolution, which collects its own.
-type Noted = (Vec<NamedBy>, Vec<Dependency>);
-
 /// Resolves references, each once for a translation.
 #[derive(Debug)]
 pub struct Backends<'a> {
@@ -88,6 +67,8 @@ pub struct Backends<'a> {
     pub dependencies: Vec<Dependency>,
     /// The DNS names that were needed meanwhile.
     pub names: Vec<NamedBy>,
+    /// The results meanwhile, perhaps repeated.
+    pub resolutions: Vec<Arc<Resolution>>,
 }
 
 /// A host that is not a Service: the object that names it, its address, its protocol, and the
@@ -139,6 +120,7 @@ impl<'a> Backends<'a> {
             without_endpoints,
             dependencies,
             names: named,
+            resolutions: Vec::new(),
         }
     }
 
@@ -153,6 +135,12 @@ impl<'a> Backends<'a> {
         self.snapshot.service(namespace, name)
     }
 
+    /// Records that a Service matters, with its endpoints.
+    fn depend_on(&mut self, namespace: &str, service: &str) {
+        let on = |kind| Dependency::on(kind, namespace, service);
+        self.dependencies.extend([Kind::Service, Kind::EndpointSlice].map(on));
+    }
+
     /// The upstream of a reference.
     pub fn resolve(&mut self, reference: &BackendReference<'a>) -> Arc<Resolution> {
         if let Some(known) = self.resolved.get(reference) {
@@ -161,9 +149,9 @@ impl<'a> Backends<'a> {
             return known;
         }
         let (noted, mut notes) = (self.take_noted(), Vec::new());
-        self.dependencies.push(Dependency::on(Kind::Service, reference.namespace, reference.service));
+        self.depend_on(reference.namespace, reference.service);
         let upstream = self.upstream(reference, &mut notes);
-        let resolution = self.resolution(upstream, notes, noted);
+        let resolution = self.resolution(Some(KeptReference::of(reference)), upstream, notes, noted);
         self.resolved.insert(reference.clone(), Arc::clone(&resolution));
         resolution
     }
@@ -191,9 +179,17 @@ impl<'a> Backends<'a> {
             };
             Upstream { id: identity.into(), origin: Origin::object(&requested.origin.object), endpoints, uid: None }
         });
-        let resolution = self.resolution(upstream, notes, noted);
+        let resolution = self.resolution(None, upstream, notes, noted);
         self.hosts.insert(host, Arc::clone(&resolution));
         resolution
+    }
+
+    /// The results since they were last taken, each once.
+    pub fn take_resolutions(&mut self) -> Box<[Arc<Resolution>]> {
+        let mut all = std::mem::take(&mut self.resolutions);
+        all.sort_unstable_by_key(Arc::as_ptr);
+        all.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        all.into()
     }
 
     fn take_noted(&mut self) -> Noted {
@@ -203,6 +199,7 @@ impl<'a> Backends<'a> {
     /// Makes the result of a resolution.
     fn resolution(
         &mut self,
+        reference: Option<KeptReference>,
         upstream: Result<Upstream, (Reason, String)>,
         mut notes: Vec<Note>,
         (names, dependencies): Noted,
@@ -220,12 +217,12 @@ impl<'a> Backends<'a> {
         };
         let names = std::mem::replace(&mut self.names, names);
         let dependencies = std::mem::replace(&mut self.dependencies, dependencies);
-        let resolution = Arc::new(Resolution { target, notes, names, dependencies });
+        let resolution = Arc::new(Resolution { reference, target, notes, names, dependencies });
         self.note(&resolution);
         resolution
     }
 
-    fn note(&mut self, resolution: &Resolution) {
+    fn note(&mut self, resolution: &Arc<Resolution>) {
         // The routes of one object mostly use the same upstream.
         let is_last = |target: &&Arc<Upstream>| self.used.last().is_some_and(|last| Arc::ptr_eq(last, target));
         let is_used = |target: &&Arc<Upstream>| !is_last(target) && !self.is_without_endpoints(&target.id);
@@ -233,6 +230,7 @@ impl<'a> Backends<'a> {
         self.used.extend(target.cloned());
         self.names.extend_from_slice(&resolution.names);
         self.dependencies.extend_from_slice(&resolution.dependencies);
+        self.resolutions.push(Arc::clone(resolution));
     }
 
     fn endpoints_of_host(
@@ -265,7 +263,7 @@ impl<'a> Backends<'a> {
         transport: Transport,
         notes: &mut Vec<Note>,
     ) -> Option<StreamUpstream> {
-        self.dependencies.push(Dependency::on(Kind::Service, reference.namespace, reference.service));
+        self.depend_on(reference.namespace, reference.service);
         let located =
             self.locate(reference, transport, notes).map_err(|(reason, note)| notes.push((reason, note.into())));
         let located = located.ok()?;
@@ -390,6 +388,7 @@ impl<'a> Backends<'a> {
             return self.endpoints_of(located.service, host, number, notes);
         };
         let (namespace, service) = (&*next.id.namespace, &*next.id.name);
+        self.depend_on(namespace, service);
         let port = PortReference::Number(number);
         let reference = BackendReference { namespace, service, port, ..reference.clone() };
         let located = self.locate(&reference, transport, notes)?;

@@ -1,7 +1,7 @@
 //! Caches hosts until something that they depend on changes. It must not know how a host is built.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -9,19 +9,21 @@ use k8s_openapi::api::core::v1::{Node, Secret};
 use k8s_openapi::api::networking::v1::IngressClass;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
-use super::backend::NamedBy;
+use super::backend::Backends;
 use super::canary::{Canaries, Offer};
 use super::client_certificates::Unserved;
+use super::endpoint::Slices;
 use super::intent::Intent;
 use super::passthrough::Passed;
 use super::path::{Matching, Text};
+use super::resolution::{NamedBy, Resolution};
 use super::rule::Rule;
 use super::site::{Claim, Root, Site};
 use super::subject::Subject;
 use super::{NameAnswer, Names, Options, Reading, Translation};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
-    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream,
+    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream, UpstreamId,
 };
 use ingressd_objects::{Endpoints, List, Service, Snapshot, Stored, Version};
 
@@ -47,6 +49,8 @@ pub struct Built {
     pub due: Option<i64>,
     /// The objects that were looked up in the snapshot.
     pub dependencies: Vec<Dependency>,
+    /// What its references to Services were resolved to.
+    pub resolutions: Box<[Arc<Resolution>]>,
 }
 
 /// The results of all hosts together.
@@ -115,12 +119,25 @@ pub struct BuiltHosts {
     own_ports: Vec<u16>,
     /// The objects that have changed since.
     changed: HashSet<Dependency>,
+    /// The Services whose endpoints have changed since.
+    moved: HashSet<Dependency>,
+    /// Upstreams whose endpoints have changed since their hosts were built, with what they depend
+    /// on.
+    renewed: BTreeMap<UpstreamId, (Arc<Upstream>, Vec<Dependency>)>,
+    /// Whether a host has to be built again because of endpoints.
+    pub is_stale: bool,
+    /// How many hosts were built in this translation.
+    pub anew: usize,
+    /// How many upstreams got other endpoints in this translation beside hosts that stay.
+    pub rows: usize,
 }
 
 #[derive(Debug)]
 struct CachedHost {
     /// When it was built, in seconds since 1970.
     at: i64,
+    /// Whether the endpoints of a Service change more than its upstream.
+    is_stale: bool,
     subjects: Box<[KeptSubject]>,
     claims: Box<[KeptClaim]>,
     redirect: Option<Box<(HostName, Origin)>>,
@@ -181,17 +198,20 @@ impl BuiltHosts {
     /// Drops everything, because settings have changed.
     pub fn forget(&mut self) {
         self.hosts.clear();
+        self.renewed.clear();
     }
 
     /// Records what has changed in this snapshot.
     pub fn begin(&mut self, snapshot: &Snapshot, options: &Options) {
         self.changed.clear();
+        self.moved.clear();
+        (self.is_stale, self.rows) = (false, 0);
         // Without hosts that were built before, no change of anything matters.
         if self.hosts.is_empty() {
             self.keep(snapshot, options);
             return;
         }
-        let changed = &mut self.changed;
+        let (changed, moved) = (&mut self.changed, &mut self.moved);
         let is_same = compare(&self.classes, &snapshot.ingress_classes, |_| {})
             & compare(&self.nodes, &snapshot.nodes, |_| {})
             & (self.own_ports == options.own_ports);
@@ -200,15 +220,68 @@ impl BuiltHosts {
         });
         compare(&self.slices, &snapshot.endpoint_slices, |stored| {
             let service = stored.object.service.as_deref();
-            changed.extend(service.map(|service| Dependency::on(Kind::Service, &stored.id.namespace, service)));
+            moved.extend(service.map(|service| Dependency::on(Kind::EndpointSlice, &stored.id.namespace, service)));
         });
         compare(&self.secrets, &snapshot.secrets, |stored| {
             changed.insert(Dependency::on(Kind::Secret, &stored.id.namespace, &stored.id.name));
         });
         if !is_same {
-            self.hosts.clear();
+            self.forget();
         }
         self.keep(snapshot, options);
+    }
+
+    /// Resolves references to Services whose endpoints have changed again. A host stays as it is
+    /// where only the addresses differ.
+    pub fn refresh(&mut self, snapshot: &Snapshot, names: &Names, options: &Options) {
+        let BuiltHosts { hosts, changed, moved, renewed, is_stale, rows, .. } = self;
+        renewed.retain(|_, (_, dependencies)| {
+            !dependencies.iter().any(|one| changed.contains(one) || moved.contains(one))
+        });
+        if moved.is_empty() {
+            return;
+        }
+        let touched = |dependencies: &[Dependency]| dependencies.iter().any(|one| moved.contains(one));
+        let mut judged = HashMap::new();
+        let concerned = hosts.iter().enumerate().filter(|(_, (_, host))| touched(&host.built.dependencies));
+        let concerned: Vec<_> = concerned.map(|(number, (_, host))| (number, Arc::clone(&host.built))).collect();
+        let slices = Slices::new(snapshot);
+        let mut backends = Backends::new(snapshot, names, options, &slices);
+        for (number, built) in &concerned {
+            let mut resolutions = built.resolutions.iter().filter(|resolution| touched(&resolution.dependencies));
+            let stays = resolutions.all(|resolution| {
+                *judged.entry(Arc::as_ptr(resolution)).or_insert_with(|| {
+                    let Some(reference) = &resolution.reference else { return false };
+                    let now = backends.resolve(&reference.borrowed());
+                    let stays = now.has_other_endpoints_only(resolution);
+                    if let Some(upstream) = now.target.as_ref().filter(|_| stays) {
+                        let row = (Arc::clone(upstream), now.dependencies.clone());
+                        *rows += usize::from(renewed.insert(upstream.id.clone(), row).is_none());
+                    }
+                    stays
+                })
+            });
+            // What else looks at endpoints is not resolved alone.
+            let is_resolved = |one: &Dependency| built.resolutions.iter().any(|all| all.dependencies.contains(one));
+            let mut all = built.dependencies.iter().filter(|one| moved.contains(one));
+            hosts[*number].1.is_stale = !(stays && built.passed.hosts.is_empty() && all.all(is_resolved));
+            *is_stale |= hosts[*number].1.is_stale;
+        }
+    }
+
+    /// Whether endpoints of one of these have changed.
+    pub fn has_moved(&self, dependencies: &[Dependency]) -> bool {
+        dependencies.iter().any(|one| self.moved.contains(one))
+    }
+
+    /// Puts renewed upstreams in the place of those that hosts were built with. The list is sorted
+    /// by identity.
+    pub fn renew(&self, upstreams: &mut [Arc<Upstream>]) {
+        for (id, (renewed, _)) in &self.renewed {
+            if let Ok(index) = upstreams.binary_search_by(|upstream| upstream.id.cmp(id)) {
+                upstreams[index] = Arc::clone(renewed);
+            }
+        }
     }
 
     fn keep(&mut self, snapshot: &Snapshot, options: &Options) {
@@ -243,6 +316,7 @@ impl BuiltHosts {
         drop(before);
         let missing: Vec<_> =
             sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
+        self.anew = missing.len();
         let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
         let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, surroundings, built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
@@ -261,6 +335,7 @@ impl CachedHost {
     fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: Arc<Built>) -> Self {
         CachedHost {
             at: surroundings.options.now,
+            is_stale: false,
             subjects: site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
             claims: site.claims.iter().map(KeptClaim::of).collect(),
             redirect: site.redirect.clone().map(Box::new),
@@ -283,7 +358,8 @@ impl CachedHost {
         changed: &HashSet<Dependency>,
     ) -> bool {
         let now = surroundings.options.now;
-        self.at <= now
+        !self.is_stale
+            && self.at <= now
             && self.built.due.is_none_or(|due| now < due)
             && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
             && (self.is_without_owner, self.root) == (site.is_without_owner, site.root)
@@ -444,7 +520,7 @@ mod tests {
                 .0
                 .insert(HostName::new("auth.example.net").unwrap(), NameAnswer { addresses, ..NameAnswer::default() });
         };
-        let rows: [(&str, Change<'_>, &[&str]); 12] = [
+        let rows: [(&str, Change<'_>, &[&str]); 13] = [
             ("nothing", &|_, _, _| {}, &[]),
             ("time", &|_, options, _| options.now += 1, &[]),
             ("an object", &|snapshot, _, _| touch(&mut snapshot.ingresses, "one"), &["one.example"]),
@@ -456,7 +532,15 @@ mod tests {
             ),
             ("DNS", &|_, _, names| asked(names, 2), &["asking.example"]),
             ("a Service", &|snapshot, _, _| touch(&mut snapshot.services, "web"), &of_web),
-            ("a slice", &|snapshot, _, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &of_web),
+            ("a slice", &|snapshot, _, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &["passed.example"]),
+            (
+                "the last endpoint",
+                &|snapshot, _, _| {
+                    let gone = slice("web");
+                    snapshot.endpoint_slices.edit().retain(|stored| *stored.id.name != *gone);
+                },
+                &of_web,
+            ),
             (
                 "a Service that went",
                 &|snapshot, _, _| snapshot.services.edit().retain(|stored| *stored.id.name != *"web"),

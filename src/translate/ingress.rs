@@ -66,10 +66,9 @@ fn path(entry: &IngressPath) -> RulePath {
 }
 
 fn reference(backend: &IngressBackend) -> Reference {
-    let port = match PortReference::read(backend.port_name.as_deref(), backend.port_number) {
-        Some(PortReference::Number(number)) => Port::Number(number),
-        Some(PortReference::Name(_)) => backend.port_name.clone().map_or(Port::Missing, Port::Name),
-        Some(PortReference::First) | None => Port::Missing,
+    let port = match (&backend.port_name, PortReference::read(backend.port_name.as_deref(), backend.port_number)) {
+        (Some(name), Some(PortReference::Name(_))) => Port::Name(Arc::clone(name)),
+        (_, port) => port.map_or(Port::Missing, Port::from),
     };
     Reference { service: backend.service.clone(), port }
 }

@@ -64,6 +64,8 @@ pub enum Port {
     /// It names no valid one.
     #[default]
     Missing,
+    /// The first port, where no object names one.
+    First,
     Number(u16),
     Name(Arc<str>),
 }
@@ -99,11 +101,22 @@ impl Source {
     }
 }
 
+impl From<PortReference<'_>> for Port {
+    fn from(port: PortReference<'_>) -> Self {
+        match port {
+            PortReference::First => Port::First,
+            PortReference::Number(number) => Port::Number(number),
+            PortReference::Name(name) => Port::Name(name.into()),
+        }
+    }
+}
+
 impl Port {
     /// The port as references are compared; `None` where it is missing.
     pub fn reference(&self) -> Option<PortReference<'_>> {
         match self {
             Port::Missing => None,
+            Port::First => Some(PortReference::First),
             Port::Number(number) => Some(PortReference::Number(*number)),
             Port::Name(name) => Some(PortReference::Name(name)),
         }

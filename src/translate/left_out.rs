@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::built::Dependency;
 use super::path::{self, Matching};
 use super::position;
 use super::server::Servers;
@@ -14,8 +15,9 @@ use ingressd_model::{Field, Origin};
 /// objects.
 const MOST: usize = 200;
 
-/// What is wrong with these objects, the oldest first, besides what refuses them.
-pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> Vec<Finding> {
+/// What is wrong with these objects, the oldest first, besides what refuses them, and what it
+/// depends on.
+pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> (Vec<Finding>, Vec<Dependency>) {
     let mut told: HashMap<&str, usize> = HashMap::new();
     for subject in left_out {
         for (rule, _) in subject.rules() {
@@ -36,5 +38,5 @@ pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> Vec<F
             }
         }
     }
-    servers.findings
+    (servers.findings, servers.backends.dependencies)
 }

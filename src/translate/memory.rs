@@ -12,9 +12,10 @@ use super::built::BuiltHosts;
 use super::certificate::Certificates;
 use super::ingress;
 use super::intent::Intent;
+use super::kept::Kept;
 use super::rule::Rule;
 use super::tables::{self, Basis, Change, Table};
-use super::{ClassRule, Dialect, Options, Reading, SMALLEST_PART};
+use super::{ClassRule, Dialect, Names, Options, Reading, SMALLEST_PART, Translation, Work, budget};
 use ingressd_model::{Behaviour, Model, ObjectId};
 use ingressd_objects::references::may_refer;
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
@@ -31,6 +32,10 @@ pub struct Memory {
     /// may refer to something are read again.
     referable: Vec<(Arc<ObjectId>, Version)>,
     model: Model,
+    /// The last translation.
+    pub kept: Option<Kept>,
+    /// How many objects were read since this was last asked.
+    read: usize,
     /// The rules of objects with aliases.
     rules: HashMap<Arc<ObjectId>, Arc<[Rule]>>,
 }
@@ -104,6 +109,9 @@ impl Memory {
     pub fn follow(&mut self, before: &Options, after: &Options) {
         let change = Change::between(before, after);
         self.readings.retain(|_, known| known.basis.outlasts(known.table, &change));
+        if *after != (Options { now: after.now, ..before.clone() }) {
+            self.kept = None;
+        }
         // Hosts do not depend on the time and the claims of other nodes.
         let (now, claim_orders) = (after.now, Arc::clone(&after.claim_orders));
         if *after != (Options { now, claim_orders, ..before.clone() }) {
@@ -127,7 +135,9 @@ impl Memory {
             None => Err(Remembered::read(ingress, class, snapshot, options)),
         });
         let read: Vec<_> = read.collect();
-        self.readings.reserve(read.iter().filter(|read| read.is_err()).count());
+        let anew = read.iter().filter(|read| read.is_err()).count();
+        self.read += anew;
+        self.readings.reserve(anew);
         let all = read.into_iter().zip(ingresses).map(|(read, (ingress, _))| {
             read.unwrap_or_else(|remembered| {
                 let intent = Arc::clone(&remembered.intent);
@@ -136,6 +146,35 @@ impl Memory {
             })
         });
         all.collect()
+    }
+
+    /// How many objects were read since this was last asked.
+    pub fn take_read(&mut self) -> usize {
+        std::mem::take(&mut self.read)
+    }
+
+    /// The last translation with the endpoints of this snapshot, where nothing else has changed;
+    /// `None` where hosts have to be built for that.
+    pub fn follow_endpoints(&mut self, kept: &Kept, snapshot: &Snapshot, names: &Names) -> Option<Translation> {
+        let options = &*kept.options;
+        self.built.begin(snapshot, options);
+        self.built.refresh(snapshot, names, options);
+        if self.built.is_stale || self.built.has_moved(&kept.dependencies) {
+            return None;
+        }
+        let mut translation = kept.translation.clone();
+        let Translation { model, findings, .. } = &mut translation;
+        let told = findings.len();
+        self.built.renew(&mut model.upstreams);
+        budget::bound_endpoints(&mut model.upstreams, &options.limits, findings);
+        // Findings about many endpoints are not those of the last translation.
+        if findings.len() != told {
+            return None;
+        }
+        share(&mut model.upstreams, &self.model.upstreams, |upstream| &upstream.id);
+        self.model.upstreams.clone_from(&model.upstreams);
+        translation.work = Work { rows: self.built.rows, ..Work::default() };
+        Some(translation)
     }
 
     /// Replaces rules with aliases by equal ones of the last translation, so that later steps can

@@ -26,6 +26,7 @@ mod host;
 mod ingress;
 mod ingress_nginx;
 mod intent;
+mod kept;
 mod key;
 mod left_out;
 mod limits;
@@ -40,6 +41,7 @@ mod path;
 mod pem;
 mod port;
 mod reading;
+mod resolution;
 mod rule;
 mod server;
 mod service;
@@ -84,13 +86,15 @@ use std::sync::Arc;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelSlice as _, ParallelSliceMut as _};
 
 use self::attach::Attached;
-use self::backend::{Backends, NamedBy};
+use self::backend::Backends;
 use self::built::{Gathered, Surroundings};
 use self::canary::Canaries;
 use self::endpoint::Slices;
 use self::intent::Intent;
+use self::kept::Kept;
 use self::memory::Memory;
 use self::passthrough::Passed;
+use self::resolution::NamedBy;
 use self::server::Servers;
 use self::site::{ClaimingObjects, Refusals, Sites};
 use self::subject::{Subject, Withheld};
@@ -128,6 +132,23 @@ pub struct Translation {
     pub due: Option<i64>,
     /// The DNS names of Services that are used, with the namespaces that use them.
     pub names: BTreeMap<HostName, Namespaces>,
+    /// What had to be done.
+    pub work: Work,
+}
+
+/// How much work a translation was: what was kept from the last one counts nowhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Object versions that were read.
+    pub read: usize,
+    /// Objects that were attached to their class.
+    pub attached: usize,
+    /// Hosts whose claims were decided.
+    pub claimed: usize,
+    /// Hosts that were built.
+    pub built: usize,
+    /// Upstreams that got other endpoints beside hosts that stay as they are.
+    pub rows: usize,
 }
 
 /// Whether an Ingress is of one of our classes, whatever else it contains.
@@ -215,6 +236,19 @@ impl Translator {
 
     /// Translates a snapshot. `claims` are those of the translation that is served.
     pub fn translate(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>) -> Translation {
+        let now = self.options.now;
+        let Some(kept) = self.memory.kept.take().filter(|kept| kept.is_of(snapshot, names, claims, now)) else {
+            return self.translate_all(snapshot, names, claims, false);
+        };
+        let Some(translation) = self.memory.follow_endpoints(&kept, snapshot, names) else {
+            return self.translate_all(snapshot, names, claims, true);
+        };
+        self.memory.kept = Some(kept);
+        translation
+    }
+
+    /// Translates everything; `begun` says whether what has changed is known already.
+    fn translate_all(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>, begun: bool) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
@@ -256,6 +290,7 @@ impl Translator {
             || claiming.settle(options, claims, &mut findings),
             || memory.certificates.prepare(named.chain(default)),
         );
+        let given_claims = claims;
         let Sites { sites, claims, ends, refusals, outsiders } = sites;
         let mut entries = Entries::new(snapshot, &memory.certificates);
         tls_idle::tell(&subjects, &sites, &outsiders, (snapshot, &mut entries), &mut findings);
@@ -275,15 +310,24 @@ impl Translator {
             findings: Vec::new(),
             refused: Vec::new(),
         };
+        let mut dependencies = Vec::new();
         if !left_out.is_empty() {
-            findings.extend(left_out::findings(nothing_built(), &left_out));
+            let (told, of_left_out) = left_out::findings(nothing_built(), &left_out);
+            findings.extend(told);
+            dependencies.extend(of_left_out);
         }
         let mut servers = nothing_built();
         let mut hosts = Vec::with_capacity(sites.len() + 1);
-        hosts
-            .extend((site::find(&sites, &ServerName::CatchAll).is_none()).then(|| Arc::new(servers.build_catch_all())));
+        if site::find(&sites, &ServerName::CatchAll).is_none() {
+            let built = servers.build_catch_all();
+            dependencies.extend_from_slice(&built.dependencies);
+            hosts.push(Arc::new(built));
+        }
         let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules, names };
-        memory.built.begin(snapshot, options);
+        if !begun {
+            memory.built.begin(snapshot, options);
+            memory.built.refresh(snapshot, names, options);
+        }
         hosts.extend(memory.built.build(&sites, surroundings, |sites| {
             // References that several parts resolve have the same result in each.
             let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
@@ -302,12 +346,16 @@ impl Translator {
         let (streams, stream_upstreams) =
             streams::build(&ports.claims, passed.upstreams, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
+        dependencies.append(&mut backends.dependencies);
         findings.extend(budget::near_names(&translation.names, &options.limits));
         // Several objects may have asked for the same; which of them was resolved first does not
         // matter.
         upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
         upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
+        memory.built.renew(&mut upstreams);
+        let told = findings.len();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
+        let is_within_limits = findings.len() == told;
         let of_backends =
             subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
         of_backends.for_each(|certificate| tls.use_as_well(certificate));
@@ -346,6 +394,17 @@ impl Translator {
             stream_upstreams: stream_upstreams.into_iter().map(Arc::new).collect(),
         };
         memory.share(&mut translation.model);
+        translation.work = Work {
+            read: memory.take_read(),
+            attached: attached.len(),
+            claimed: sites.len(),
+            built: memory.built.anew,
+            rows: memory.built.rows,
+        };
+        if is_within_limits {
+            let given = (snapshot, names, given_claims);
+            memory.kept = Kept::of(given, Arc::new(options.clone()), dependencies, &translation);
+        }
         translation
     }
 }

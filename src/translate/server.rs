@@ -238,6 +238,7 @@ impl<'a> Servers<'a> {
             passed: std::mem::take(&mut self.passed),
             taken: std::mem::take(&mut self.taken),
             names: std::mem::take(&mut self.backends.names),
+            resolutions: self.backends.take_resolutions(),
             findings,
             refused,
             due: self.tls.due.take(),

@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 
 use super::{ingress, manifests, options, path};
-use crate::translate::{Claims, NameAnswer, Names, Options, Translation, Translator};
-use ingressd_model::{Action, HostName};
-use ingressd_objects::{List, Snapshot, Stored};
+use crate::translate::{Claims, NameAnswer, Names, Options, Translation, Translator, Work};
+use ingressd_model::{Action, HostName, ObjectId};
+use ingressd_objects::{Endpoints, List, Snapshot, Stored, Version};
 
 /// The objects that may change.
 const CASES: [&str; 14] = [
@@ -127,7 +127,7 @@ impl World {
 
 /// The complete result.
 fn outcome(translation: &Translation) -> impl PartialEq + std::fmt::Debug {
-    let Translation { model, findings, accepted, refused, claims, due, names } = translation.clone();
+    let Translation { model, findings, accepted, refused, claims, due, names, work: _ } = translation.clone();
     (model, findings, accepted, refused, claims, due, names)
 }
 
@@ -140,7 +140,8 @@ proptest! {
         steps in prop::collection::vec(prop::collection::vec(a_change(), 1..3), 1..32),
     ) {
         let versions = &VERSIONS[case];
-        let mut world = World { versions, snapshot: versions[0].clone(), options: options(), names: names(1) };
+        let options = Options { passthrough: true, ..options() };
+        let mut world = World { versions, snapshot: versions[0].clone(), options, names: names(1) };
         let mut translator = Translator::new(world.options.clone());
         let mut claims: Arc<Claims> = Arc::default();
         for step in steps {
@@ -154,6 +155,74 @@ proptest! {
         }
     }
 }
+
+/// So many hosts, each with an object and a Service of its own.
+fn many(number: usize) -> Snapshot {
+    let one = manifests::snapshot(&ingress("one", "nginx", "one.example", "", &[path("/", "Prefix", "web")]));
+    let named = |id: &ObjectId, number: usize| Arc::new(ObjectId { name: format!("n{number}").into(), ..id.clone() });
+    let mut all = one.clone();
+    let web = one.service("default", "web").unwrap();
+    let of_web = |slice: &&Stored<Endpoints>| slice.object.service.as_deref() == Some("web");
+    let slice = one.endpoint_slices.iter().find(of_web).unwrap();
+    for number in 0..number {
+        let (mut object, mut of_it) = ((*one.ingresses[0].object).clone(), (*slice.object).clone());
+        object.rules[0].host = Some(format!("n{number}.example").into());
+        object.rules[0].paths[0].backend.service = Some(format!("n{number}").into());
+        of_it.service = Some(format!("n{number}").into());
+        let id = named(&one.ingresses[0].id, number);
+        all.ingresses.edit().push(Stored { id, object: Arc::new(object), ..one.ingresses[0].clone() });
+        all.services.edit().push(Stored { id: named(&web.id, number), ..web.clone() });
+        let id = named(&slice.id, number);
+        all.endpoint_slices.edit().push(Stored { id, object: Arc::new(of_it), ..slice.clone() });
+    }
+    all.ingresses.edit().sort_by(|one, other| one.id.cmp(&other.id));
+    all.services.edit().sort_by(|one, other| one.id.cmp(&other.id));
+    all.endpoint_slices.edit().sort_by(|one, other| one.id.cmp(&other.id));
+    all
+}
+
+#[test]
+fn work_follows_the_size_of_the_change() {
+    let before = many(5000);
+    let mut translator = Translator::new(options());
+    let claims = translator.translate(&before, &Names::default(), &Arc::default()).claims;
+    let first = translator.translate(&before, &Names::default(), &claims);
+    let idle = Work { attached: 5001, claimed: 5001, ..Work::default() };
+    assert_eq!(first.work, idle);
+    let mut moved = before.clone();
+    let slice = moved.endpoint_slices.edit().iter_mut().find(|slice| *slice.id.name == *"n7").unwrap();
+    let other = manifests::snapshot(&OTHER_SLICE.replace("NAME", "n7")).endpoint_slices;
+    *slice = other.iter().find(|other| other.id == slice.id).unwrap().clone();
+    let then = translator.translate(&moved, &Names::default(), &claims);
+    assert_eq!(then.work, Work { rows: 1, ..Work::default() });
+    assert!(first.model.servers.iter().zip(&then.model.servers).all(|(one, other)| Arc::ptr_eq(one, other)));
+    let differ = first.model.upstreams.iter().zip(&then.model.upstreams).filter(|(one, other)| !Arc::ptr_eq(one, other));
+    let differ: Vec<_> = differ.map(|(_, other)| (&*other.id.service, other.endpoints[0].address.to_string())).collect();
+    assert_eq!(differ, [("n7", "10.244.99.1:8080".to_owned())]);
+    let anew = Translator::new(options()).translate(&moved, &Names::default(), &claims);
+    assert_eq!(outcome(&then), outcome(&anew));
+    // The last endpoint concerns the host as well.
+    let mut gone = moved.clone();
+    gone.endpoint_slices.edit().retain(|slice| *slice.id.name != *"n7");
+    let then = translator.translate(&gone, &Names::default(), &claims);
+    assert_eq!(then.work, Work { built: 1, ..idle });
+    let mut edited = gone.clone();
+    let stored = edited.ingresses.edit().iter_mut().find(|stored| *stored.id.name == *"n9").unwrap();
+    let mut object = (*stored.object).clone();
+    object.rules[0].paths[0].path = Some("/other".into());
+    (stored.object, stored.version) = (Arc::new(object), Version("2".into()));
+    let then = translator.translate(&edited, &Names::default(), &claims);
+    assert_eq!(then.work, Work { read: 1, built: 1, ..idle });
+}
+
+/// A slice with another endpoint.
+const OTHER_SLICE: &str = "apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: NAME, namespace: default, labels: {kubernetes.io/service-name: NAME}}
+addressType: IPv4
+ports: [{name: http, port: 8080}]
+endpoints: [{addresses: [10.244.99.1], conditions: {ready: true}}]
+";
 
 #[test]
 fn an_object_that_cannot_be_served_closes_what_was_open_before() {
