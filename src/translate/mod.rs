@@ -263,7 +263,7 @@ impl Translator {
         aliases::expand(&mut attached, &options.limits, &mut translation.findings);
         memory.keep_rules(&mut attached);
         let unserved = withheld(snapshot, options, memory);
-        let Judged { subjects, withheld: refused, left_out } =
+        let Servable { subjects, withheld: refused, left_out } =
             judge(&attached, &everywhere.behaviour, &mut translation);
         // A canary has no claim that could be reserved for it.
         let withheld = unserved.iter().filter(|object| object.intent.reading.canary.is_none()).map(Withheld::from);
@@ -440,7 +440,7 @@ fn withheld<'a>(snapshot: &'a Snapshot, options: &'a Options, memory: &mut Memor
 }
 
 /// Objects by whether they can be served as they are.
-struct Judged<'a> {
+struct Servable<'a> {
     /// The valid ones, the oldest first.
     subjects: Vec<Subject<'a>>,
     /// The invalid ones, as claims.
@@ -450,9 +450,9 @@ struct Judged<'a> {
 }
 
 /// Which of the objects can be served, with findings about the others.
-fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translation: &mut Translation) -> Judged<'a> {
-    let mut judged =
-        Judged { subjects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
+fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translation: &mut Translation) -> Servable<'a> {
+    let mut servable =
+        Servable { subjects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
     let mut refused = Vec::new();
     for object in attached {
         let intent = &object.intent;
@@ -463,8 +463,8 @@ fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translation: 
             translation.findings.extend_from_slice(&intent.faults);
             translation.refused.push((Arc::clone(&of.id), of.version.clone()));
             if reading.refused || !intent.is_fit {
-                judged.left_out.push(subject.clone());
-                judged.withheld.extend(reading.canary.is_none().then(|| Withheld::from(&subject)));
+                servable.left_out.push(subject.clone());
+                servable.withheld.extend(reading.canary.is_none().then(|| Withheld::from(&subject)));
                 refused.extend(intent.is_fit.then_some(subject));
                 continue;
             }
@@ -474,12 +474,12 @@ fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translation: 
             let note = "all routes of the object answer 503, because their protection cannot be set up; see its other findings";
             translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
         }
-        judged.subjects.push(subject);
+        servable.subjects.push(subject);
     }
-    budget::close_refused(refused, &mut judged.subjects);
-    judged.subjects.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
-    judged.left_out.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
-    judged
+    budget::close_refused(refused, &mut servable.subjects);
+    servable.subjects.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
+    servable.left_out.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
+    servable
 }
 
 /// Whether an object protects its routes by something that is its own. Protection in a canary has

@@ -33,7 +33,6 @@ impl Rule {
     }
 }
 
-/// A path of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulePath {
     pub path: Result<UrlPath, Refused>,

@@ -145,7 +145,6 @@ pub struct Withheld<'a> {
 }
 
 impl Withheld<'_> {
-    /// Its namespace.
     pub fn namespace(&self) -> &Arc<str> {
         &self.intent.of.id.namespace
     }

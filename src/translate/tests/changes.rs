@@ -196,8 +196,10 @@ fn work_follows_the_size_of_the_change() {
     let then = translator.translate(&moved, &Names::default(), &claims);
     assert_eq!(then.work, Work { rows: 1, ..Work::default() });
     assert!(first.model.servers.iter().zip(&then.model.servers).all(|(one, other)| Arc::ptr_eq(one, other)));
-    let differ = first.model.upstreams.iter().zip(&then.model.upstreams).filter(|(one, other)| !Arc::ptr_eq(one, other));
-    let differ: Vec<_> = differ.map(|(_, other)| (&*other.id.service, other.endpoints[0].address.to_string())).collect();
+    let differ =
+        first.model.upstreams.iter().zip(&then.model.upstreams).filter(|(one, other)| !Arc::ptr_eq(one, other));
+    let differ: Vec<_> =
+        differ.map(|(_, other)| (&*other.id.service, other.endpoints[0].address.to_string())).collect();
     assert_eq!(differ, [("n7", "10.244.99.1:8080".to_owned())]);
     let anew = Translator::new(options()).translate(&moved, &Names::default(), &claims);
     assert_eq!(outcome(&then), outcome(&anew));
