@@ -83,7 +83,27 @@ fn line(error: &(dyn Error + 'static)) -> String {
         Some(kube::Error::Api(status)) => on_one_line(&status.message),
         // These variants only say that the error comes from an inner service.
         Some(kube::Error::Service(_) | kube::Error::HyperError(_)) => String::new(),
-        _ => on_one_line(&error.to_string()),
+        _ if error.is::<tokio::time::error::Elapsed>() => NO_ANSWER.to_owned(),
+        _ => plain(&on_one_line(&error.to_string())),
+    }
+}
+
+const NO_ANSWER: &str = "no answer came in time";
+
+/// What the libraries below say, without the names that only their programmers know.
+fn plain(text: &str) -> String {
+    match text {
+        "client error (Connect)" => "no connection to the API server".to_owned(),
+        "client error (SendRequest)" => "the connection to the API server broke".to_owned(),
+        _ if text.starts_with("client error (") => "the request could not be sent to the API server".to_owned(),
+        "dns error" => "its name is not resolved".to_owned(),
+        "deadline has elapsed" => NO_ANSWER.to_owned(),
+        // The cause says it.
+        "tcp connect error" => String::new(),
+        _ => match text.rsplit_once(" (os error ") {
+            Some((words, number)) if number.ends_with(')') => words.to_owned(),
+            _ => text.to_owned(),
+        },
     }
 }
 
@@ -158,8 +178,8 @@ mod tests {
     fn causes_are_told_once() {
         let inner = Layer("connection refused", None);
         let middle = Layer("client error (Connect)", Some(Box::new(inner)));
-        let outer = Layer("ServiceError: client error (Connect)", Some(Box::new(middle)));
-        assert_eq!(words(&outer), "ServiceError: client error (Connect): connection refused");
+        let outer = Layer("cannot ask: connection refused", Some(Box::new(middle)));
+        assert_eq!(words(&outer), "cannot ask: connection refused: no connection to the API server");
         assert_eq!(first_line(&Layer("line 3: no colon\n3 | token: secret", None)), "line 3: no colon");
         assert_eq!(words(&Layer("denied:\n  no host", None)), "denied: | no host");
         let page = "ä".repeat(LONGEST).leak();
@@ -188,6 +208,12 @@ mod tests {
         };
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
         let unreachable = io::Error::from(io::ErrorKind::HostUnreachable);
+        let late = io::Error::other(Layer("deadline has elapsed", None));
+        let sending = |kind: &str| {
+            let reset = io::Error::from(io::ErrorKind::ConnectionReset);
+            let client = Layer(format!("client error ({kind})").leak(), Some(Box::new(reset)));
+            kube::Error::Service(Box::new(client))
+        };
         let dns = Layer("dns error", Some(Box::new(io::Error::other("Name or service not known"))));
         for (error, says, remedy) in [
             (answer(401, "Unauthorized"), "does not accept the credentials", "run `ingressd kubeconfig --force`"),
@@ -197,14 +223,30 @@ mod tests {
             (certificate(CertificateError::Expired), "has expired", "the clock of this host"),
             (certificate(named), "for other names", "tls-server-name"),
             (certificate(CertificateError::BadSignature), "cannot be verified", "openssl s_client"),
-            (connecting(refused), "connection refused", "whether the API server runs"),
+            (connecting(refused), "no connection to the API server: connection refused: look", "the API server runs"),
+            (connecting(io::Error::from_raw_os_error(111)), "API server: Connection refused: look", "server runs"),
             (connecting(io::Error::from(io::ErrorKind::TimedOut)), "timed out", "firewalls"),
+            (connecting(late), "no connection to the API server: no answer came in time", ""),
             (connecting(unreachable), "host unreachable", "the route"),
-            (connecting(dns), "Name or service not known", "name servers"),
+            (connecting(dns), "its name is not resolved: Name or service not known", "name servers"),
+            (sending("SendRequest"), "the connection to the API server broke: connection reset", ""),
+            (sending("Canceled"), "the request could not be sent to the API server: connection reset", ""),
         ] {
             let text = explained(&error);
             assert!(text.contains(says) && text.contains(remedy), "{text}");
-            for value in ["ApiError", "ServiceError", "Status {", "Some(", "DnsName", "InvalidCertificate"] {
+            for value in [
+                "ApiError",
+                "ServiceError",
+                "Status {",
+                "Some(",
+                "DnsName",
+                "InvalidCertificate",
+                "client error",
+                "tcp connect",
+                "os error",
+                "elapsed",
+                "::",
+            ] {
                 assert!(!text.contains(value), "{text}");
             }
         }
