@@ -156,7 +156,7 @@ pub struct Cors {
 impl Cors {
     /// The headers that allowed origins get beside their own name, each with its value, which is
     /// empty where there is none.
-    pub fn told(&self) -> [(&'static str, String); 5] {
+    pub fn answer_headers(&self) -> [(&'static str, String); 5] {
         let join = |names: &[HeaderName], by| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(by);
         [
             ("Access-Control-Allow-Credentials", if self.credentials { "true".to_owned() } else { String::new() }),
@@ -174,8 +174,8 @@ impl Cors {
     /// What needs a variable of its own, because it differs from origin to origin; equal ones
     /// share it.
     pub fn parts(&self) -> impl Iterator<Item = CorsPart> {
-        let told = self.told().into_iter().map(|(_, text)| text).filter(|text| !text.is_empty());
-        let parts = [CorsPart::Origins(self.origins.clone())].into_iter().chain(told.map(CorsPart::Text));
+        let values = self.answer_headers().into_iter().map(|(_, text)| text).filter(|text| !text.is_empty());
+        let parts = [CorsPart::Origins(self.origins.clone())].into_iter().chain(values.map(CorsPart::Text));
         parts.filter(|_| !self.allows_any())
     }
 }

@@ -29,7 +29,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     slots.say_if(Slot::Preflight, Word::variable(names::PREFLIGHT)?, "return", Word::fixed("204"));
     slots.answer_header(Header::fixed(ALLOWED, allowed));
     slots.hide_header(Word::fixed(ALLOWED));
-    for (header, text) in cors.told() {
+    for (header, text) in cors.answer_headers() {
         let value = match cors.allows_any() {
             true => Words::from(Text::new(&text)?),
             false => Word::variable(&names::cors(&CorsPart::Text(text.clone())))?.into(),
