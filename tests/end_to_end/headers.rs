@@ -260,6 +260,10 @@ fn headers_of_trusted_proxies_count() {
             ("HTTPS , http", "443 ,80", ["https", "443"]),
             ("http, https", "80, 443", ["http", "80"]),
             ("gopher, https", "x, 443", ["http", "80"]),
+            // Without a port it is the usual one of the scheme.
+            ("https", "", ["https", "443"]),
+            ("https,http", "x", ["https", "443"]),
+            ("http", "", ["http", "80"]),
         ] {
             let request = get("http://h.test/").from("10.244.9.9");
             let request = request.header("X-Forwarded-Proto", scheme).header("X-Forwarded-Port", port);

@@ -183,8 +183,10 @@ fn of_trusted(told: &Word) -> Word {
 
 fn ports(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
     let own = |variable| {
-        let map = Block::map("$https", variable).row("default", plain_port(&facts.plan.decisions));
-        map.row("on", "443")
+        // A proxy that names the scheme of the client, and no port, means the usual one.
+        let (source, encrypted) = if facts.trusts_proxies { ("$ingressd_scheme", "https") } else { ("$https", "on") };
+        let map = Block::map(source, variable).row("default", plain_port(&facts.plan.decisions));
+        map.row(encrypted, "443")
     };
     if facts.trusted.is_empty() {
         tables.block(own("$ingressd_port"));
