@@ -6,6 +6,7 @@ use super::controller::is_true;
 use super::drop_in::Class;
 use crate::config;
 use crate::translate::annotation::Compared;
+use crate::translate::value::entries;
 
 /// How the value of a flag is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -344,6 +345,5 @@ fn port(value: &str) -> Result<i64, String> {
 }
 
 fn list(value: &str) -> Value {
-    let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
-    Value::Array(parts.collect::<Array>())
+    Value::Array(entries(value).into_iter().flatten().collect::<Array>())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::item::{Item, Verdict};
 use crate::translate::annotation::Table;
 use crate::translate::asked;
-use ingressd_model::{Field, Kind, ObjectId, PathMatch, Protocol, Route, Server};
+use ingressd_model::{Field, Kind, ObjectId, PathMatch, Protocol, Route, Server, StrictPaths};
 use ingressd_objects::{Snapshot, StringMap};
 
 /// The keys whose values may have nginx write what it has decoded of a path.
@@ -21,6 +21,8 @@ const TELLING: &[&str] = &[
 ];
 
 const LINES: &str = "Paths with control characters, such as %0A, are answered with 400.";
+const STRICT: &str =
+    "Paths that nginx and a backend may understand differently, such as those with %2F or //, are answered with 400.";
 const TEXT: &str = "The path is compared as text; in ingress-nginx all paths of a host with use-regex or rewrite-target are expressions.";
 const PROTOCOL: &str = "The appProtocol of the Service sets the protocol towards the backend.";
 
@@ -43,8 +45,12 @@ impl<'a> Served<'a> {
         let mut served = Served { prefix: table.prefix, ..Served::default() };
         for server in servers {
             let has_expressions = server.routes.iter().any(|route| matches!(route.path, PathMatch::Regex(_)));
+            let strict = server.strict_paths();
             for route in server.routes.iter().filter(|route| route.origin.object.kind == Kind::Ingress) {
                 served.look_at(route, has_expressions, snapshot);
+                if strict == StrictPaths::Everywhere || strict.concern(route) {
+                    served.note(&route.origin.object, [stricter(STRICT, "set access.strict-paths to dialect or off")]);
+                }
             }
         }
         served
@@ -69,10 +75,15 @@ impl<'a> Served<'a> {
             let name = format!("Service {}/{}", upstream.namespace, upstream.service);
             items.push(differs(&name, "", PROTOCOL, "set backend-protocol: HTTP, or remove appProtocol"));
         }
-        if !items.is_empty() {
+        self.note(id, items);
+    }
+
+    fn note(&mut self, id: &'a ObjectId, items: impl IntoIterator<Item = Item>) {
+        for item in items {
             let known = self.items.entry(id).or_default();
-            items.retain(|item| !known.contains(item));
-            known.extend(items);
+            if !known.contains(&item) {
+                known.push(item);
+            }
         }
     }
 
@@ -94,10 +105,14 @@ impl<'a> Served<'a> {
             }
         }
         if !is_told {
-            let item = Item { verdict: Verdict::Stricter, why: LINES.to_owned(), ..Item::default() };
-            items.push(Item { name: "paths".to_owned(), ..item });
+            items.push(stricter(LINES, ""));
         }
     }
+}
+
+/// What is refused of the paths of requests.
+fn stricter(why: &str, remedy: &str) -> Item {
+    Item { verdict: Verdict::Stricter, ..differs("paths", "", why, remedy) }
 }
 
 fn differs(name: &str, value: &str, why: &str, remedy: &str) -> Item {

@@ -35,6 +35,13 @@ fn what_changes_is_never_called_equal() {
     let heeded = super::report(MANIFESTS, &["--format", "json", "--set", "upstreams.app-protocol=on"]);
     let heeded: Value = serde_json::from_str(&heeded.text).unwrap();
     assert_eq!(of(&heeded, "speaks"), ["spec.rules[0].http.paths[0] different", "Service v/h2 different"]);
+    // Nor are paths refused by which access control could be passed by.
+    assert_eq!(of(&report, "guarded"), ["whitelist-source-range equal"]);
+    let strict = super::report(MANIFESTS, &["--format", "json", "--set", "access.strict-paths=on"]);
+    let strict: Value = serde_json::from_str(&strict.text).unwrap();
+    assert_eq!(of(&strict, "guarded"), ["whitelist-source-range equal", "paths stricter"]);
+    assert_eq!(of(&strict, "open"), ["paths stricter"]);
+    assert!(strict.to_string().contains("such as those with %2F or //, are answered with 400"));
     assert_eq!(verdicts(&report["objects"]), ["ConfigMap ingress-nginx/custom-headers: data[Connection] refused"]);
     let flags = verdicts(&report["flags"]);
     assert!(flags.contains(&"--enable-annotation-validation=false refused".to_owned()), "{flags:?}");

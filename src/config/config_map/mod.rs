@@ -24,8 +24,8 @@ use super::settings::Settings;
 use super::table::rows;
 use super::value::Form;
 use crate::translate::annotation::asks;
-use crate::translate::value::{address_list, boolean, empty_entry, excerpt};
-use crate::translate::{DefaultValue, SnippetKind, judge_default};
+use crate::translate::value::{address_list, boolean, empty_entry, excerpt, without_empty};
+use crate::translate::{ANNOTATIONS, DefaultValue, SnippetKind, judge_default};
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
 use ingressd_model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
 use ingressd_objects::{Snapshot, Version};
@@ -245,9 +245,16 @@ impl Layer<'_> {
     /// Sets the default of an annotation. A protecting but invalid default is kept, so that it
     /// closes what it should protect.
     fn default(&mut self, key: &'static str, value: &str, origin: &Origin) -> bool {
+        let is_list = ANNOTATIONS.find(key).is_some_and(|row| row.form.is_list());
+        let rest = without_empty(value).filter(|_| is_list);
+        if let Some(note) = empty_entry(value).filter(|_| rest.is_some()) {
+            self.find(Reason::InvalidValue, origin.clone(), note);
+        }
+        let value = rest.as_deref().unwrap_or(value);
         let default = DefaultValue { key, value: value.into(), origin: origin.clone() };
         let reading = judge_default(&default, &self.settings.translate_options());
-        let is_usable = reading.findings.iter().all(|finding| finding.reason == Reason::AboveCeiling);
+        let is_used = |finding: &Finding| matches!(finding.reason, Reason::AboveCeiling | Reason::NearBudget);
+        let is_usable = reading.findings.iter().all(is_used);
         let unserved = |finding: Finding| match finding.reason {
             Reason::UnsupportedAnnotation => Finding { reason: Reason::UnsupportedKey, ..finding },
             _ => finding,

@@ -391,6 +391,25 @@ fn a_list_for_everybody_makes_no_path_a_protected_one() {
 }
 
 #[test]
+fn an_empty_entry_of_a_list_is_left_out_and_the_others_count() {
+    for (value, counts) in [
+        ("10.0.0.0/8,,192.0.2.0/24", true),
+        ("10.0.0.0/8, 192.0.2.0/24,", true),
+        (" , ", false),
+        ("10.0.0.0/8,x", false),
+    ] {
+        let layered = layered(&[("whitelist-source-range", value)]);
+        let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).behaviour;
+        let allowed = behaviour.access.as_deref().map(|lists| lists.allow().to_vec()).unwrap_or_default();
+        let expected = if counts { address_list("10.0.0.0/8,192.0.2.0/24").unwrap() } else { Vec::new() };
+        assert_eq!(allowed, expected, "{value}");
+        let [told] = &told(&layered)[..] else { panic!("{value}: {:?}", told(&layered)) };
+        assert_eq!(told.contains("has an empty entry, which is left out"), counts, "{told}");
+        assert_eq!(layered.refused.is_none(), counts, "what protects is not dropped silently: {told}");
+    }
+}
+
+#[test]
 fn what_it_says_of_settings_keeps_its_origin() {
     let layered =
         layered(&[("upstream-keepalive-connections", "7"), ("annotations-risk-level", "Low"), ("use-http2", "x")]);

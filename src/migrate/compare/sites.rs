@@ -7,6 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::format::Logged;
 use crate::migrate::controller::is_true;
+use crate::translate::value::entries;
 use crate::translate::{Asked, AskedRoute, asked};
 use ingressd_objects::{Snapshot, StringMap};
 
@@ -69,6 +70,11 @@ impl WrittenIngress<'_> {
         self.annotations.get(&format!("{}{key}", self.prefix)).map(str::trim)
     }
 
+    /// The entries of a list.
+    fn list(&self, key: &str) -> impl Iterator<Item = &str> {
+        entries(self.annotation(key).unwrap_or_default()).into_iter().flatten()
+    }
+
     fn is_on(&self, key: &str) -> bool {
         self.annotation(key).is_some_and(is_true)
     }
@@ -116,8 +122,8 @@ impl WrittenIngress<'_> {
 
     /// The first allowed origin; when all are allowed, the host itself.
     fn origin(&self, host: &str) -> String {
-        let mut origins = self.annotation("cors-allow-origin").unwrap_or_default().split(',').map(str::trim);
-        let first = origins.find(|origin| !origin.is_empty() && *origin != EVERY_HOST);
+        let mut origins = self.list("cors-allow-origin");
+        let first = origins.find(|origin| *origin != EVERY_HOST);
         first.map_or_else(|| format!("https://{}", example(host)), |origin| origin.replace('*', EXAMPLE))
     }
 
@@ -125,9 +131,8 @@ impl WrittenIngress<'_> {
     /// other.
     fn other_names(&self) -> Vec<(String, String)> {
         let hosts = self.hosts();
-        let aliases = self.annotation("server-alias").unwrap_or_default().split(',').map(str::trim);
-        let aliases = aliases.filter(|alias| !alias.is_empty());
-        let aliases = aliases.flat_map(|alias| hosts.iter().map(|host| (alias.to_owned(), host.clone())));
+        let aliases =
+            self.list("server-alias").flat_map(|alias| hosts.iter().map(|host| (alias.to_owned(), host.clone())));
         let redirected = hosts.iter().filter(|host| self.is_on("from-to-www-redirect") && !host.contains('*'));
         let redirected = redirected.map(|host| {
             let other = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::draft::{Context, Draft, Entry};
 use super::engine::apply;
 use super::row::{OnError, Row};
+use super::value::without_empty;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Effective, Written, WrittenAt};
 use ingressd_objects::StringMap;
@@ -64,7 +65,9 @@ pub fn effective(
 /// Whether the engine accepts a value.
 fn is_usable(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>) -> bool {
     let mut draft = Draft::default();
-    apply(row, entry, context, &mut draft);
+    // An empty entry of a list is told, and the others count.
+    let rest = without_empty(entry.value).filter(|_| row.form.is_list());
+    apply(row, &Entry { value: rest.as_deref().unwrap_or(entry.value), ..*entry }, context, &mut draft);
     let is_refusal = |reason: Reason| {
         matches!(
             reason,

@@ -59,6 +59,11 @@ pub fn empty_entry(value: &str) -> Option<String> {
     is_there.then(|| format!("{} has an empty entry, which is left out; remove the comma", excerpt(value)))
 }
 
+/// A list without its empty entries, where it has any beside others.
+pub fn without_empty(value: &str) -> Option<String> {
+    empty_entry(value).and_then(|_| Some(entries(value).ok()?.join(",")))
+}
+
 /// Whether nginx has decoded a variable, so that it may end a line.
 pub fn is_decoded(name: &str) -> bool {
     VariableClass::of(name) == Some(VariableClass::Decoded)

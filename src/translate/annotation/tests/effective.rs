@@ -52,6 +52,11 @@ fn every_layer_that_says_a_key_is_known() {
     // An empty value counts as none; an invalid one leaves the built-in value.
     assert_eq!(lines(&[(KEY, " ")], map, KEY), [BUILT_IN, OF_MAP]);
     assert_eq!(lines(&[(KEY, "soon")], map, KEY), [BUILT_IN]);
+    // An empty entry of a list is left out, and the others count.
+    let list = ("denylist-source-range", "192.0.2.0/24,,198.51.100.0/24");
+    let [own] = &lines(&[list], None, list.0)[..] else { panic!("not what the object says alone") };
+    assert!(own.starts_with("192.0.2.0/24,,198.51.100.0/24 Ingress default/shop: "), "{own}");
+    assert_eq!(lines(&[(list.0, " , ")], None, list.0), [""; 0]);
     // Ceilings of the administrator are the highest layer.
     let above = lines(&[(KEY, "900")], None, KEY);
     assert_eq!(above.len(), 3);
