@@ -96,6 +96,12 @@ fn judged(arguments: &Arguments) -> Result<Value, Exit> {
 fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
     let name = format!("{}{}", text_of(&answer["host"]), text_of(&answer["path"]));
     let mut lines = vec![styled(STRONG, &wrapped(&name, width, 0, 2))];
+    lines.extend(answer["recorded_seconds"].as_u64().map(|age| {
+        let words = format!(
+            "this is what an earlier run recorded {age} s ago, because nothing was read since; which Services have endpoints is not known"
+        );
+        wrapped(&words, width, 0, 2)
+    }));
     lines.extend(takers(answer).iter().map(|words| wrapped(words, width, 0, 2)));
     let options = answer["options"].as_array().map_or(&[][..], Vec::as_slice);
     let (shown, rest): (Vec<_>, Vec<_>) = options.iter().partition(|option| all || option["is_built_in"] != true);

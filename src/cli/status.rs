@@ -33,8 +33,9 @@ const LONGEST_NAME: usize = 253;
     The first line is the state. Then come problems, errors before warnings, each with its object, key, \
     effect and remedy; then this host; then the Ingresses with their states, those first that are not ok. With --namespace, \
     --state or --text only the problems and Ingresses are shown that are asked for:\n\n\
-    ok: its newest version is served. partly: its newest version is served, except some routes. closed (503): \
-    all its routes answer 503, because their protection cannot be set up. last good: an earlier version is \
+    ok: its newest version is served; before anything was read, the one that an earlier run recorded. partly: its \
+    newest version is served, except some routes. closed (503): all its routes answer 503, because their protection \
+    cannot be set up or their backends are away; of a canary whose backend is away the main object takes all requests. last good: an earlier version is \
     served, because the newest cannot be. refused: nothing of it is served. waiting: its newest version is \
     not in force yet, because a generation is pinned, nginx takes no changes, or the change is on its way. \
     down: it is ready for nginx, which does not run. not ours: another controller serves it; it is shown only \

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::judging::Attempt;
@@ -129,11 +129,14 @@ pub struct Product {
 }
 
 impl Product {
-    /// The objects whose versions are good when these files are.
-    fn worth(&self) -> BTreeSet<Arc<ObjectId>> {
+    /// The objects whose versions are good when these files are, and those by which they are read.
+    fn worth(&self, served: &Snapshot) -> BTreeSet<Arc<ObjectId>> {
         let files = self.files.files.values();
         let owners = files.flat_map(|file| file.owners.0.iter()).map(|(_, origin)| &origin.object);
-        let mut worth: BTreeSet<_> = owners.chain(self.accepted.iter().map(|accepted| &accepted.id)).cloned().collect();
+        let classes = served.ingress_classes.iter().map(|stored| &stored.id);
+        let readers = classes.chain(served.namespaces.iter().map(|stored| &stored.id));
+        let all = owners.chain(self.accepted.iter().map(|accepted| &accepted.id)).chain(readers);
+        let mut worth: BTreeSet<_> = all.cloned().collect();
         for (refused, _) in &self.refused {
             worth.remove(refused);
         }
@@ -255,6 +258,11 @@ impl Cycle {
         })
     }
 
+    /// What is kept on disk of what an earlier run served.
+    pub fn recall(&self) -> Snapshot {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner).snapshot()
+    }
+
     /// Ends every quarantine: all versions are tried again.
     pub fn release_all(&mut self) {
         self.quarantine.release_all();
@@ -283,7 +291,7 @@ impl Cycle {
         loop {
             attempts += 1;
             let (mut served, mut product, mut held) = self.make(snapshot, stages, &searches);
-            let worth = Arc::new(product.worth());
+            let worth = Arc::new(product.worth(&served));
             self.quarantine.save();
             self.propose(&self.good(&served, &product), &worth, &product.files);
             let mut outcome = stages.apply(&product.files);

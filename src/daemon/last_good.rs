@@ -9,13 +9,14 @@ use std::thread::JoinHandle;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::objects::{self, Earlier, Visitor};
 use super::state_file;
 use super::{candidates, claims};
 use crate::translate::Claims;
 use ingressd_apply::is_shortage;
-use ingressd_model::ObjectId;
+use ingressd_model::{Kind, ObjectId};
 use ingressd_nginx::render::Digest;
 use ingressd_objects::{List, Snapshot, SourceFile, SourceLocation, Stored, Version};
 
@@ -177,16 +178,44 @@ impl LastGood {
             }
         };
         let same = read.kind == id.kind.name() && *read.namespace == *id.namespace && *read.name == *id.name;
-        let file = |path: String| Arc::new(SourceFile { path: path.into(), written: None });
-        let place = read.file.zip(read.line).map(|(path, line)| SourceLocation { file: file(path), line });
-        same.then(|| Stored {
-            id: Arc::new(id.clone()),
-            version: Version(read.version.into()),
-            object: Arc::new(read.object),
-            published: None,
-            place,
-        })
+        same.then(|| read.stored(id.clone()))
     }
+
+    /// All that is kept and can be read. Addresses of pods are not among it.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut all = Snapshot::default();
+        for (name, version) in &self.kept {
+            let Ok(Some(read)) = state_file::read::<StoredLine<Value>>(&self.path(*name, *version)) else { continue };
+            match read.kind.as_str() {
+                kind if kind == Kind::Ingress.name() => put(&mut all.ingresses, Kind::Ingress, read),
+                kind if kind == Kind::IngressClass.name() => put(&mut all.ingress_classes, Kind::IngressClass, read),
+                kind if kind == Kind::Namespace.name() => put(&mut all.namespaces, Kind::Namespace, read),
+                kind if kind == Kind::Service.name() => put(&mut all.services, Kind::Service, read),
+                kind if kind == Kind::Secret.name() => put(&mut all.secrets, Kind::Secret, read),
+                kind if kind == Kind::ConfigMap.name() => put(&mut all.config_maps, Kind::ConfigMap, read),
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+impl<K> StoredLine<K> {
+    fn stored(self, id: ObjectId) -> Stored<K> {
+        let file = |path: String| Arc::new(SourceFile { path: path.into(), written: None });
+        let place = self.file.zip(self.line).map(|(path, line)| SourceLocation { file: file(path), line });
+        let (version, object) = (Version(self.version.into()), Arc::new(self.object));
+        Stored { id: Arc::new(id), version, object, published: None, place }
+    }
+}
+
+/// Adds an object to its place in a list, unless its form is another one now.
+fn put<K: DeserializeOwned + Clone>(list: &mut List<K>, kind: Kind, read: StoredLine<Value>) {
+    let StoredLine { namespace, name, version, file, line, object, .. } = read;
+    let (Ok(object), Err(index)) = (serde_json::from_value(object), list.position(&namespace, &name)) else { return };
+    let id = ObjectId::new(kind, &namespace, &name);
+    let read = StoredLine { kind: String::new(), namespace, name, version, file, line, object };
+    list.edit().insert(index, read.stored(id));
 }
 
 /// The name and version of a file of the store; `None` for other files.
@@ -297,7 +326,6 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
 
     use super::*;
-    use ingressd_model::Kind;
 
     fn snapshot(objects: &[(&str, &str)]) -> Snapshot {
         let config_maps = objects.iter().map(|(name, version)| Stored {
@@ -343,6 +371,28 @@ mod tests {
         LastGood::open(state.path(), None).unwrap().keep(&second, &all(&second));
         assert_eq!(["a", "b"].map(|name| kept(state.path(), name)), [Some("2".into()), None]);
         assert_eq!(std::fs::read_dir(state.path().join("objects")).unwrap().count(), 1, "old versions are removed");
+    }
+
+    #[test]
+    fn all_that_is_kept_is_found_again_together() {
+        let state = tempfile::tempdir().unwrap();
+        let class = Stored {
+            id: Arc::new(ObjectId::new(Kind::IngressClass, "", "nginx")),
+            version: Version("7".into()),
+            object: Arc::default(),
+            published: None,
+            place: None,
+        };
+        let served = Snapshot { ingress_classes: [class].into_iter().collect(), ..snapshot(&[("b", "1"), ("a", "2")]) };
+        let mut worth = all(&served);
+        worth.insert(Arc::clone(&served.ingress_classes[0].id));
+        LastGood::open(state.path(), None).unwrap().keep(&served, &worth);
+        std::fs::write(state.path().join("objects/notes.txt"), "not ours").unwrap();
+        let found = LastGood::open(state.path(), None).unwrap().snapshot();
+        let maps =
+            found.config_maps.iter().map(|stored| (&*stored.id.name, &*stored.version.0, stored.place.is_some()));
+        assert_eq!(maps.collect::<Vec<_>>(), [("a", "2", true), ("b", "1", true)]);
+        assert_eq!(found.ingress_class("nginx").map(|stored| &*stored.version.0), Some("7"));
     }
 
     #[test]

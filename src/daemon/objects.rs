@@ -113,14 +113,17 @@ pub fn references_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
     ingress.map(of_ingress).unwrap_or_default()
 }
 
-/// Handles each object of a kind that can be replaced.
+/// Handles each object that is kept for the next start.
 pub trait Visitor {
     /// Handles one object.
     fn visit<K: Serialize>(&mut self, stored: &Stored<K>);
 }
 
-/// Visits each object of a kind that can be replaced, by kind, namespace and name.
+/// Visits each object of a kind that can be replaced, by kind, namespace and name, and those by
+/// which they are read.
 pub fn visit(snapshot: &Snapshot, visitor: &mut impl Visitor) {
+    snapshot.ingress_classes.iter().for_each(|stored| visitor.visit(stored));
+    snapshot.namespaces.iter().for_each(|stored| visitor.visit(stored));
     snapshot.ingresses.iter().for_each(|stored| visitor.visit(stored));
     snapshot.services.iter().for_each(|stored| visitor.visit(stored));
     snapshot.secrets.iter().for_each(|stored| visitor.visit(stored));

@@ -14,7 +14,7 @@ use super::explain::InForce;
 use super::host_findings::{not_included, not_restarted, not_shared};
 use super::publication::{Peers, newest};
 use super::served::{certificates, count_served, counts_connections, served_object};
-use super::{last_good, options, state_file};
+use super::{last_good, options, standing, state_file};
 use crate::config::Usual as _;
 use crate::config::{Layered, Settings};
 use crate::publish::Revision;
@@ -22,15 +22,15 @@ use crate::translate::{self, Claims, Names, Namespaces, Translation, Translator}
 use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
-    Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, Steps, Survey, System,
-    SystemOptions, connections, ports, remove_abandoned_caches,
+    Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
+    System, SystemOptions, connections, ports, remove_abandoned_caches,
 };
 use ingressd_model::catalogue;
 use ingressd_model::cost::by_namespace;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{HostName, Instance, Kind, Model, ObjectId, Port, Transport};
 use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
-use ingressd_nginx::{GateOptions, gate};
+use ingressd_nginx::{GateOptions, Plan, gate};
 use ingressd_objects::{Snapshot, Version};
 
 /// How often nginx's version and the host's other sites are surveyed.
@@ -215,6 +215,34 @@ impl Pipeline {
     /// Why the generation in place was made; `None` when an earlier run made it.
     pub fn cause(&self) -> Option<&Cause> {
         self.applier.cause()
+    }
+
+    /// What explains the answers of the generation of an earlier run, by the objects that it kept
+    /// on disk; `None` when it served others.
+    pub fn recall(&mut self, kept: &Snapshot) -> Option<Arc<InForce>> {
+        let contents = Arc::clone(self.changes.earlier()?);
+        let Translation { model, accepted, .. } = self.translate(kept);
+        let is_same = |served: &ServedObject| {
+            standing::find(&accepted, &served.id).is_some_and(|found| found.version.0 == served.version)
+        };
+        if !contents.objects.iter().all(is_same) {
+            return None;
+        }
+        let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
+        // Addresses of pods are not kept, so it is not known which Services have none.
+        Some(Arc::new(InForce { without_endpoints: Vec::new(), ..self.in_force(kept, plan) }))
+    }
+
+    fn in_force(&self, snapshot: &Snapshot, plan: Plan) -> InForce {
+        InForce {
+            settings: Arc::clone(&self.settings_in_force),
+            options: self.options.clone(),
+            snapshot: snapshot.clone(),
+            without_endpoints: plan.model.without_endpoints().map(|upstream| upstream.id.clone()).collect(),
+            servers: plan.model.servers,
+            passthroughs: plan.model.passthroughs.hosts,
+            sites_beside: plan.sites_beside,
+        }
     }
 
     /// How many findings of one object are reported.
@@ -462,15 +490,7 @@ impl Stages for Pipeline {
         findings.extend(self.survey.installed.map(|installed| not_restarted(installed, &self.survey)));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         self.settings_in_force.tell_places(&mut findings);
-        let in_force = Some(Arc::new(InForce {
-            settings: Arc::clone(&self.settings_in_force),
-            options: self.options.clone(),
-            snapshot: snapshot.clone(),
-            without_endpoints: plan.model.without_endpoints().map(|upstream| upstream.id.clone()).collect(),
-            servers: plan.model.servers,
-            passthroughs: plan.model.passthroughs.hosts,
-            sites_beside: plan.sites_beside,
-        }));
+        let in_force = Some(Arc::new(self.in_force(snapshot, plan)));
         Product { files, findings, accepted, refused, certificates, costs, claims, due, names, in_force }
     }
 

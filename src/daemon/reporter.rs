@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::watch;
 
 use super::cycle::Report;
+use super::explain::InForce;
 use super::feed::Observed;
 use super::link::Link;
 use super::log::FindingLog;
@@ -62,6 +63,15 @@ impl Reporter {
             if !status.concluded {
                 set_contents(status, contents);
                 status.left = age.map(|age| (age, Instant::now()));
+            }
+        });
+    }
+
+    /// Reports what explains the answers of an earlier run's generation.
+    pub fn recalled(&self, in_force: Option<Arc<InForce>>) {
+        self.change(|status| {
+            if !status.concluded {
+                status.in_force = in_force;
             }
         });
     }

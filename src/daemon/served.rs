@@ -26,7 +26,8 @@ pub fn count_served(accepted: &mut [Accepted], model: &Model) {
         let count = served.get(&*accepted.id).copied().unwrap_or_default();
         accepted.served = count.open + accepted.parts;
         accepted.closed = accepted.closed.max(count.closed);
-        accepted.unanswered = unanswered.get(&*accepted.id).copied().unwrap_or_default().min(accepted.served);
+        let more = unanswered.get(&*accepted.id).copied().unwrap_or_default();
+        accepted.unanswered = accepted.unanswered.saturating_add(more).min(accepted.served);
     }
 }
 

@@ -111,6 +111,8 @@ pub struct Daemon {
     peers_patience: Instant,
     /// Whether the names to query were determined for the next cycle.
     knows_names: bool,
+    /// Whether it was looked up what an earlier run served, because the source cannot be read.
+    recalled: bool,
     /// When the passage of time alone makes another cycle necessary.
     ends: Option<Instant>,
     recheck: Duration,
@@ -178,6 +180,7 @@ impl Daemon {
             patience: began,
             peers_patience: began,
             knows_names: false,
+            recalled: false,
             ends: None,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
@@ -425,7 +428,12 @@ impl Daemon {
             return;
         }
         let Some(work) = self.take_work() else { return };
-        self.running = Some(if waits_for_source { work.glance() } else { work.look() });
+        self.running = Some(match (waits_for_source, self.recalled) {
+            (true, false) => work.recall(),
+            (true, true) => work.glance(),
+            (false, _) => work.look(),
+        });
+        self.recalled |= waits_for_source;
     }
 
     fn begin_glance(&mut self) {
@@ -443,6 +451,10 @@ impl Daemon {
             Finished::Names(names) => {
                 self.names.judged(names);
                 self.patience = now + PATIENCE;
+            }
+            Finished::Recalled(in_force) => {
+                reporter.recalled(in_force);
+                reporter.looked(&nginx);
             }
             Finished::Look { changed, surveyed } => {
                 reporter.looked(&nginx);

@@ -38,7 +38,7 @@ pub enum Standing {
     /// Its newest version is served but for some routes, which answer 503 or are left out.
     Partly,
     /// All its routes answer 503, because a fault of the object closes them, or because a Service,
-    /// its port or its endpoints are missing.
+    /// its port or its endpoints are missing; or that keeps a canary from its share.
     Closed,
     /// An earlier version is served, because the newest cannot be.
     LastGood,

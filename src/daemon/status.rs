@@ -96,7 +96,8 @@ pub struct Status {
     pub judgements: Arc<[Judgement]>,
     /// The claims on hosts and paths of what is served.
     pub claims: Arc<Claims>,
-    /// What `explain` needs; `None` before this run has made something of objects.
+    /// What `explain` needs; `None` before this run has made something of objects, or has found on
+    /// disk what an earlier one served.
     pub in_force: Option<Arc<InForce>>,
     /// Where the objects come from.
     pub read_from: ReadFrom,
@@ -345,9 +346,23 @@ impl Status {
         Some(&self.judgements[index])
     }
 
+    /// Whether no more is known than what an earlier run recorded of what nginx serves.
+    fn is_recorded(&self) -> bool {
+        self.data_read.is_none() && !self.concluded
+    }
+
+    /// The state of an Ingress of which something is served.
+    fn standing(&self, accepted: &Accepted) -> Standing {
+        match self.judgement(&accepted.id) {
+            // Whether there is a newer version is not known of any.
+            None if self.is_recorded() && accepted.served > 0 => Standing::Served,
+            judgement => Standing::of(Some(accepted), judgement),
+        }
+    }
+
     /// The state of each Ingress of our class.
     pub fn standings(&self) -> impl Iterator<Item = Standing> {
-        let of_accepted = |accepted: &Accepted| Standing::of(Some(accepted), self.judgement(&accepted.id));
+        let of_accepted = |accepted: &Accepted| self.standing(accepted);
         let others = self.judgements.iter().filter(|one| standing::find(&self.accepted, &one.id).is_none());
         let others = others.map(|judgement| Standing::of(None, Some(judgement)));
         self.accepted.iter().map(of_accepted).chain(others)
@@ -468,6 +483,11 @@ mod tests {
             let drained = Status { told, connections, ..status.clone() };
             assert!(drained.line(later).ends_with(words), "{}", drained.line(later));
         }
+        let states = |status: &Status| status.standings().collect::<Vec<_>>();
+        let recorded = Status { data_read: None, concluded: false, ..status.clone() };
+        assert_eq!(states(&recorded), [Standing::Served; 2], "as an earlier run recorded them");
+        let read = Status { concluded: false, ..status.clone() };
+        assert_eq!(states(&read), [Standing::Waiting; 2], "what was read may differ");
         let record = Some((Duration::from_secs(90), now));
         let left = Status { data_read: None, left: record, ..status.clone() };
         assert_eq!((left.data_age(later), left.served_age(later)), (None, Some(Duration::from_secs(93))));

@@ -10,6 +10,7 @@ use super::commands;
 use super::commands::ControlCommand;
 use super::cycle::{Cycle, Report};
 use super::error::Error;
+use super::explain::InForce;
 use super::pipeline::{Memory, Pipeline};
 use super::publication::Peers;
 use crate::config::Settings;
@@ -68,6 +69,8 @@ pub enum Finished {
         /// Whether nginx's version or another site of the host changed.
         surveyed: bool,
     },
+    /// What explains the answers of an earlier run's generation.
+    Recalled(Option<Arc<InForce>>),
     /// A command of the administrator was executed.
     Executed {
         command: ControlCommand,
@@ -177,6 +180,15 @@ impl Work {
     /// Reads the state of nginx and changes nothing.
     pub fn glance(self) -> JoinHandle<Done> {
         spawn_blocking(move || self.done(Finished::Look { changed: None, surveyed: false }))
+    }
+
+    /// Reads the state of nginx, and what is kept on disk of what an earlier run served.
+    pub fn recall(mut self) -> JoinHandle<Done> {
+        spawn_blocking(move || {
+            self.pipeline.set_clock();
+            let recalled = self.pipeline.recall(&self.cycle.recall());
+            self.done(Finished::Recalled(recalled))
+        })
     }
 
     fn done(mut self, result: Finished) -> Done {

@@ -2,9 +2,11 @@
 //! say.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use nix::sys::signal::Signal;
+use serde_json::{Value, json};
 use tokio::net::UnixDatagram;
 
 use rig::client::get;
@@ -111,6 +113,47 @@ fn the_status_is_told_to_people_and_to_programs() {
         assert!(code == Some(1) && text.starts_with("not serving: nginx does not run ("), "{text}");
     });
 }
+
+/// The API server is away when the daemon starts again, and says nothing of what there is.
+#[test]
+fn a_daemon_that_can_read_nothing_tells_what_an_earlier_run_recorded() {
+    rig::run(async |rig| {
+        let object = ingress("a").host("a.example", "web").annotation("proxy-read-timeout", "7");
+        rig.manifests.write("a.yaml", &[object.build()]);
+        rig.start().await;
+        assert!(rig.daemon.stop().await.success());
+        let kubeconfig = rig.folder().join("kubeconfig");
+        std::fs::write(&kubeconfig, KUBECONFIG).unwrap();
+        std::fs::set_permissions(&kubeconfig, std::fs::Permissions::from_mode(0o600)).unwrap();
+        rig.daemon.set("manifests", "");
+        rig.daemon.set("kubeconfig", kubeconfig.to_str().unwrap());
+        rig.daemon.start();
+        let status = rig.daemon.status_when("what nginx serves", |status| status["phase"] == "serving").await;
+        let told = (&status["data_age_seconds"], &status["ingresses"][0]["name"], &status["ingresses"][0]["state"]);
+        assert_eq!(told, (&Value::Null, &json!("a"), &json!("ok")));
+        let output = rig.daemon.command("explain").arg("http://a.example/x").output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        for words in [
+            "this is what an earlier run recorded ",
+            "is taken by Ingress default/a: spec.rules[0].http.paths[0]",
+            "goes to Service default/web, port 80",
+            "proxy-read-timeout: 7\n",
+        ] {
+            assert!(text.contains(words), "{words:?} is not in {text}{}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert_eq!(output.status.code(), Some(0));
+    });
+}
+
+/// Nobody listens there.
+const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+";
 
 fn status_of(rig: &Rig, arguments: &[&str]) -> (Option<i32>, String) {
     let output = rig.daemon.command("status").args(arguments).output().unwrap();

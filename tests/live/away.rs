@@ -274,7 +274,9 @@ fn a_daemon_that_starts_while_it_is_away_serves_what_is_on_disk() {
         assert!(cluster.daemon.stop().await.success());
         cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
         cluster.daemon.start();
-        cluster.daemon.status_when("failing watches", |status| watch(status, "Ingress") == "failing").await;
+        let status =
+            cluster.daemon.status_when("failing watches", |status| watch(status, "Ingress") == "failing").await;
+        assert_eq!(status["ingresses"][0]["state"], "ok", "nginx serves what is recorded");
         assert_eq!(get("http://shop.example/").send().await.status, 200);
         cluster.nginx.restart().await;
         expect_status("shop.example", 200).await;

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1 as api;
+use serde::{Deserialize, Serialize};
 
 /// The used fields of a Namespace.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Namespace {
     pub uid: Option<Box<str>>,
     pub labels: BTreeMap<String, String>,

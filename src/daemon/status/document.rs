@@ -89,7 +89,7 @@ impl Status {
             "namespace": &*accepted.id.namespace,
             "name": &*accepted.id.name,
             "version": &*accepted.version.0,
-            "state": Standing::of(Some(accepted), self.judgement(&accepted.id)).name(),
+            "state": self.standing(accepted).name(),
             "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
             "routes": accepted.answering(),
             "closed": accepted.answering_503(),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::expressions::{Taking, taking};
 use super::{ReadFrom, Status, document};
-use crate::daemon::explain::{Address, InForce};
+use crate::daemon::explain::Address;
 use crate::daemon::standing::{self, Standing};
 use crate::source::cluster::Scope;
 use crate::translate::claims::Claimant;
@@ -60,7 +60,7 @@ impl Status {
             Inquiry::Everything => self.json(now),
             Inquiry::Ingress(id) => self.with_host(now, self.ingress(id, now)),
             Inquiry::Host(written) => self.with_host(now, self.one_host(written, now)),
-            Inquiry::Request(address) => self.with_host(now, self.one_request(address)),
+            Inquiry::Request(address) => self.with_host(now, self.one_request(address, now)),
         }
     }
 
@@ -147,9 +147,14 @@ impl Status {
 
     /// Why a request is answered as it is: `null` where this run has made nothing yet that could
     /// tell.
-    fn one_request(&self, address: &Address) -> Value {
-        let explain = |in_force: &Arc<InForce>| in_force.explain(address, &self.findings, &|_| None);
-        self.in_force.as_ref().map_or(Value::Null, explain)
+    fn one_request(&self, address: &Address, now: Instant) -> Value {
+        let Some(in_force) = &self.in_force else { return Value::Null };
+        let mut answer = in_force.explain(address, &self.findings, &|_| None);
+        let age = self.served_age(now).filter(|_| self.is_recorded());
+        if let (Some(age), Some(members)) = (age, answer.as_object_mut()) {
+            members.insert("recorded_seconds".to_owned(), age.as_secs().into());
+        }
+        answer
     }
 
     /// The Ingresses of which something is served at hosts like this.
@@ -182,7 +187,8 @@ impl Status {
             // It is not known yet whether an object that is newer than the last cycle belongs to
             // our class.
             (None, None) if !self.is_read(id) => "absent",
-            _ => Standing::of(accepted, judgement).name(),
+            (Some(accepted), _) => self.standing(accepted).name(),
+            _ => Standing::of(None, judgement).name(),
         };
         let hosts = match accepted {
             Some(accepted) => accepted.hosts.iter().map(|host| &**host).collect(),
