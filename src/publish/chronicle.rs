@@ -264,7 +264,7 @@ fn served_note(confirmed: &Confirmed, cause: Option<&Finding>) -> String {
     let Confirmed { routes, closed, .. } = confirmed;
     match (closed, cause) {
         (0, _) => "nginx serves it".to_owned(),
-        (_, None) => format!("nginx answers 503 on {closed} of {routes} routes; see the other Events"),
+        (_, None) => format!("nginx passes no request on for {closed} of {routes} routes; see the other Events"),
         (_, Some(cause)) => format!("nginx answers 503 on {closed} of {routes} routes: {}", place_and_note(cause)),
     }
 }
@@ -492,7 +492,7 @@ mod tests {
         let now = Instant::now();
         for (closed, findings, expected) in [
             (0, vec![finding("a", "there is none")], "nginx serves it"),
-            (2, Vec::new(), "nginx answers 503 on 2 of 2 routes; see the other Events"),
+            (2, Vec::new(), "nginx passes no request on for 2 of 2 routes; see the other Events"),
             (1, vec![finding("b", "x"), finding("a", "there is none")], cause),
         ] {
             let mut served = serving("1", "1", false);

@@ -39,6 +39,8 @@ pub struct Built {
     pub passed: Passed,
     /// The fields of the canaries that take a share of its paths.
     pub taken: BTreeSet<Origin>,
+    /// Those of them to which nginx passes no request, because their backend is not there.
+    pub idle: BTreeSet<Origin>,
     /// The DNS names of the Services that it refers to.
     pub names: Vec<NamedBy>,
     /// What is wrong.
@@ -63,6 +65,8 @@ pub struct Gathered {
     pub passed: Passed,
     /// The fields of the canaries that take a share.
     pub taken: BTreeSet<Origin>,
+    /// Those of them to which nginx passes no request.
+    pub idle: BTreeSet<Origin>,
     /// When one of them changes by time alone.
     pub due: Option<i64>,
 }
@@ -83,6 +87,7 @@ impl Gathered {
             all.certificates.extend(certificates);
             all.passed.extend(&host.passed);
             all.taken.extend(host.taken.iter().cloned());
+            all.idle.extend(host.idle.iter().cloned());
             translation.note_names(&host.names);
             findings.extend_from_slice(&host.findings);
             translation.refused.extend_from_slice(&host.refused);

@@ -94,7 +94,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
         numbers.into_iter().filter_map(|number| self.offers.get(number)).collect()
     }
 
-    /// The number of paths of which each object takes a share.
+    /// The number of these paths of which each object takes a share.
     pub fn parts(&self, taken: &BTreeSet<Origin>) -> HashMap<&'a ObjectId, u32> {
         let mut parts = HashMap::new();
         for offer in self.offers.iter().filter(|offer| taken.contains(&offer.origin)) {

@@ -109,8 +109,10 @@ pub fn doubt_of(key: &str, text: &[u8]) -> Option<String> {
 pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
-    let chain = value(CHAIN).ok_or("it has no tls.crt")?;
-    let private = value(KEY).ok_or("it has no tls.key")?;
+    let chain = value(CHAIN)
+        .ok_or("it has no tls.crt; use a Secret of the type kubernetes.io/tls, with tls.crt and tls.key")?;
+    let private =
+        value(KEY).ok_or("it has no tls.key; use a Secret of the type kubernetes.io/tls, with tls.crt and tls.key")?;
     let unread = doubt_of(CHAIN, chain);
     let chain = certificates(chain).map_err(|_| "tls.crt is not PEM")?;
     let private = PrivateKeyDer::from_pem_slice(&tidy(private))

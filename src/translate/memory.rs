@@ -166,7 +166,7 @@ impl Memory {
         let Translation { model, findings, .. } = &mut translation;
         let told = findings.len();
         self.built.renew(&mut model.upstreams);
-        budget::bound_endpoints(&mut model.upstreams, &options.limits, findings);
+        budget::bound_endpoints(&mut model.upstreams, &model.servers, &options.limits, findings);
         // Findings about many endpoints are not those of the last translation.
         if findings.len() != told {
             return None;

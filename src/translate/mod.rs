@@ -189,7 +189,8 @@ pub struct Accepted {
     pub closed: u32,
     /// How many routes this nginx serves, which only the gate knows; before that all of them.
     pub served: u32,
-    /// How many of those answer 503, because a Service, its port or its endpoints are missing.
+    /// How many of those answer 503, because a Service, its port or its endpoints are missing, or
+    /// are shares of a canary that the main object takes because of that.
     pub unanswered: u32,
 }
 
@@ -305,6 +306,7 @@ impl Translator {
             unserved_rules: &unserved_rules,
             everywhere: &everywhere,
             taken: BTreeSet::new(),
+            idle: BTreeSet::new(),
             tls: Tls::new(snapshot, options, &memory.certificates),
             passed: Passed::default(),
             findings: Vec::new(),
@@ -337,7 +339,7 @@ impl Translator {
             });
             parts.collect::<Vec<_>>().into_iter().flatten().collect()
         }));
-        let Gathered { mut built, mut upstreams, mut certificates, passed, taken, due } =
+        let Gathered { mut built, mut upstreams, mut certificates, passed, taken, idle, due } =
             Gathered::of(&hosts, ends, &mut translation, &mut findings);
         let of_closed = admission.close(&mut built);
         site::reserve(&mut built, &translation.claims);
@@ -354,7 +356,7 @@ impl Translator {
         upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
         memory.built.renew(&mut upstreams);
         let told = findings.len();
-        budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
+        budget::bound_endpoints(&mut upstreams, &built, &options.limits, &mut findings);
         let is_within_limits = findings.len() == told;
         let of_backends =
             subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
@@ -363,7 +365,8 @@ impl Translator {
         certificates.extend(tls.used().into_iter().map(|certificate| (certificate.id.clone(), certificate)));
         translation.due = [due, tls.due, ports.due].into_iter().flatten().min();
 
-        translation.accepted = accepted(subjects.iter().chain(&canaries), &built, &offers.parts(&taken), &refusals);
+        let parts = [&taken, &idle].map(|of| offers.parts(of));
+        translation.accepted = accepted(subjects.iter().chain(&canaries), &built, &parts, &refusals);
         translation.findings.extend(findings);
         translation.findings.extend(of_closed);
         translation.findings.append(&mut tls.findings);
@@ -504,7 +507,7 @@ fn is_protected(intent: &Intent, everywhere: &Behaviour) -> bool {
 fn accepted<'s, 'a: 's>(
     subjects: impl Iterator<Item = &'s Subject<'a>>,
     servers: &[Arc<Server>],
-    parts: &HashMap<&ObjectId, u32>,
+    parts: &[HashMap<&ObjectId, u32>; 2],
     refusals: &Refusals<'_>,
 ) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter().map(AsRef::as_ref));
@@ -519,7 +522,7 @@ fn accepted<'s, 'a: 's>(
 fn accept(
     subject: &Subject<'_>,
     routes: &HashMap<&ObjectId, RouteCount>,
-    parts: &HashMap<&ObjectId, u32>,
+    parts: &[HashMap<&ObjectId, u32>; 2],
     refusals: &Refusals<'_>,
 ) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
@@ -547,8 +550,8 @@ fn accept(
     }
     let (id, version) = (Arc::clone(subject.id()), subject.intent.of.version.clone());
     let RouteCount { open, closed } = routes.get(&*id).copied().unwrap_or_default();
-    let parts = parts.get(&*id).copied().unwrap_or_default();
-    Accepted { routes: open + parts, parts, closed, served: open + parts, unanswered: 0, id, version, hosts }
+    let [parts, unanswered] = parts.each_ref().map(|of| of.get(&*id).copied().unwrap_or_default());
+    Accepted { routes: open + parts, parts, closed, served: open + parts, unanswered, id, version, hosts }
 }
 
 fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {

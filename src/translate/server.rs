@@ -73,6 +73,8 @@ pub struct Servers<'a> {
     pub everywhere: &'a Everywhere,
     /// The fields of canaries with a main path.
     pub taken: BTreeSet<Origin>,
+    /// Those of them whose backend is not there, so that the main path takes all requests.
+    pub idle: BTreeSet<Origin>,
     /// Certificates.
     pub tls: Tls<'a>,
     /// Hosts with TLS passthrough.
@@ -237,6 +239,7 @@ impl<'a> Servers<'a> {
             certificates: self.tls.used(),
             passed: std::mem::take(&mut self.passed),
             taken: std::mem::take(&mut self.taken),
+            idle: std::mem::take(&mut self.idle),
             names: std::mem::take(&mut self.backends.names),
             resolutions: self.backends.take_resolutions(),
             findings,
@@ -407,16 +410,15 @@ impl<'a> Servers<'a> {
     /// The share of a canary in the requests to an upstream.
     fn split(&mut self, main: &UpstreamId, subject: &Subject<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
         let canary = offer.subject.reading.canary.as_ref()?;
-        let reference = self.reference(offer.subject, Some(offer.backend), &offer.origin).ok()?;
-        // The session applies to both sides, and both have the protocol of the main object.
-        let of_main = main.balance.clone().filter(|balance| balance.cookie().is_some());
-        let balance = of_main.or_else(|| reference.balance.clone());
-        let (protocol, tls) = (Some(main.protocol), main.tls.clone());
-        let reference = BackendReference { protocol, balance, tls, ..reference };
-        let Action::Proxy { upstream: own, .. } = self.proxy(&reference, &offer.origin) else { return None };
+        let some = canary.share.ten_thousandths() > 0;
+        // Findings are about the key: the route of the path is that of the main object, and goes on.
+        let own = self.upstream_beside(main, offer, &canary.origin);
+        let is_away = own.as_ref().is_none_or(|own| self.backends.is_without_endpoints(own));
+        self.idle.extend((is_away && (some || !canary.tests.is_empty())).then(|| offer.origin.clone()));
+        let own = own?;
         if own == *main {
             let note = "it has the same Service as the main object, so it changes nothing; give it another Service";
-            self.findings.push(Finding::new(Reason::UnsupportedBackend, offer.origin.clone(), note));
+            self.findings.push(Finding::new(Reason::UnsupportedBackend, canary.origin.clone(), note));
             return None;
         }
         let branch = |(test, takes): &(Test, bool)| {
@@ -424,13 +426,26 @@ impl<'a> Servers<'a> {
             Branch { test: test.clone(), choice: Choice::Forward(upstream) }
         };
         let branches: Vec<_> = canary.tests.iter().map(branch).collect();
-        let some = canary.share.ten_thousandths() > 0;
         let shares: Vec<_> = some.then(|| (own.clone(), canary.share)).into_iter().collect();
         let origin = canary.origin.clone();
         let changes_side = subject.reading.changes_side || offer.subject.reading.changes_side;
         let session = subject.reading.session.as_ref().filter(|_| !changes_side);
         let session = session.map(|session| session.cookie.name.clone());
         (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
+    }
+
+    /// The upstream of a canary.
+    fn upstream_beside(&mut self, main: &UpstreamId, offer: &'a Offer<'a, 'a>, origin: &Origin) -> Option<UpstreamId> {
+        let reference = self.reference(offer.subject, Some(offer.backend), origin).ok()?;
+        // The session applies to both sides, and both have the protocol of the main object.
+        let of_main = main.balance.clone().filter(|balance| balance.cookie().is_some());
+        let balance = of_main.or_else(|| reference.balance.clone());
+        let (protocol, tls) = (Some(main.protocol), main.tls.clone());
+        let reference = BackendReference { protocol, balance, tls, ..reference };
+        match self.proxy(&reference, origin) {
+            Action::Proxy { upstream, .. } => Some(upstream),
+            _ => None,
+        }
     }
 
     /// Where the requests for a path go.
@@ -518,7 +533,7 @@ impl<'a> Servers<'a> {
         let Some((service, port)) = backend.and_then(|backend| Some((backend.service?, backend.port))) else {
             let note = "the backend is not a Service; only Services are served";
             self.findings.push(Finding::new(Reason::UnsupportedBackend, origin.clone(), note));
-            return Err(NOT_FOUND);
+            return Err(UNAVAILABLE);
         };
         let Some(port) = port else {
             let note = "the backend names no port; name one by number or by name";

@@ -112,7 +112,10 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
                 {} that limits.expressions-of-host allows, so its routes there answer 503; use fewer",
             limits.expressions_of_host
         );
-        findings.push(Finding::new(Reason::ClosedRoute, last.origin.clone(), note));
+        let of_namespace = site.subjects.iter().filter(|subject| *subject.id().namespace == **namespace);
+        let others = of_namespace.filter(|subject| **subject.id() != *last.origin.object);
+        let places = others.map(|subject| Origin::object(subject.id())).chain([last.origin.clone()]);
+        findings.extend(places.map(|place| Finding::new(Reason::ClosedRoute, place, note.as_str())));
     }
     let fallback = (!site.is_without_owner).then_some(&mut server.fallback);
     let mut told = BTreeSet::new();

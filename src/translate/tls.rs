@@ -75,16 +75,16 @@ impl<'a> Tls<'a> {
         let home: &'a str = &oldest.id().namespace;
         let mut decider: Option<(&Subject<'a>, usize)> = None;
         let mut termination = None;
+        let mut counting: Option<(&Subject<'a>, Option<&'a str>)> = None;
         let options = self.options;
         for subject in subjects.iter().filter(|subject| may_decide(options, name, subject)) {
             let namespace: &'a str = &subject.id().namespace;
             let is_settled =
                 termination.is_some() && decider.is_some_and(|(decider, _)| *decider.id().namespace == *namespace);
             // Of a namespace whose certificate is served the first entry counts.
-            let Some((number, entry)) = (!is_settled).then(|| self.entries.of_host(subject, name)).flatten() else {
-                continue;
-            };
+            let Some((number, entry)) = self.entries.of_host(subject, name) else { continue };
             match termination {
+                Some(_) if is_settled => self.tell_settled(subject, (number, entry), name, counting),
                 Some(_) => self.tell_without_effect(subject, number, name),
                 // Without an entry, a host that the administrator's certificate names gets that
                 // certificate.
@@ -95,6 +95,7 @@ impl<'a> Tls<'a> {
                     let is_default = namespace == home && self.is_default(subject, entry);
                     let own = self.of_entry(name, subject, number, entry);
                     termination = own.or(is_default.then_some(TlsTermination::DefaultDeclared));
+                    counting = termination.as_ref().map(|_| (*subject, entry.secret_name.as_deref()));
                     // The first namespace that lists the host decides about redirects, even
                     // without a certificate.
                     if decider.is_none() {
@@ -151,6 +152,34 @@ impl<'a> Tls<'a> {
             return None;
         }
         Some(TlsTermination::Own(self.serve(&checked.certificate)))
+    }
+
+    /// Of further entries of the namespace: what is wrong with the certificate that another one
+    /// named first, or that this one's is not served.
+    fn tell_settled(
+        &mut self,
+        other: &Subject<'a>,
+        (number, entry): (usize, &'a IngressTls),
+        name: &ServerName,
+        counting: Option<(&Subject<'a>, Option<&'a str>)>,
+    ) {
+        let origin = Origin::field(other.id(), Field::Tls(super::position(number)));
+        let own = entry.secret_name.as_deref().filter(|name| !name.is_empty());
+        match (own, counting) {
+            (Some(own), Some((first, secret))) if Some(own) == secret => {
+                self.secret(&first.id().namespace, own, &origin);
+            }
+            (Some(own), Some((first, _))) => {
+                let note = format!(
+                    "the entry has no effect on {}: {} has it, too, and is older, so that its entry counts, and not the \
+                     certificate in Secret {own:?}; name one Secret in both",
+                    host::written(name),
+                    first.id()
+                );
+                self.findings.push(Finding::new(Reason::TlsWithoutPath, origin, note));
+            }
+            _ => {}
+        }
     }
 
     fn tell_without_effect(&mut self, other: &Subject<'_>, number: usize, name: &ServerName) {

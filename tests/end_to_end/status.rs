@@ -26,11 +26,19 @@ fn state(status: &Value, list: &str, name: &str) -> String {
 async fn serve_all_sorts(rig: &mut Rig) {
     let foreign = json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "theirs"},
         "spec": {"controller": "example.com/theirs"}});
+    let bucket = json!({"resource": {"apiGroup": "example.com", "kind": "Bucket", "name": "b"}});
     let older = ingress("older").class("nginx").host("older.example", "web");
     let good = [
         ingress("good").path("good.example", "Exact", "/exact", "web").host("lame.example", "none").build(),
         older.clone().build(),
         ingress("lame").host("lame-too.example", "none").build(),
+        ingress("bucket").path_to("bucket.example", "Prefix", "/", bucket).build(),
+        ingress("part")
+            .class("nginx")
+            .path("good.example", "Exact", "/exact", "none")
+            .annotation("canary", "true")
+            .annotation("canary-weight", "10")
+            .build(),
         ingress("protected").class("nginx").host("closed.example", "web").annotation("auth-type", "digest").build(),
         ingress("foreign").class("theirs").host("foreign.example", "web").build(),
         foreign,
@@ -77,6 +85,8 @@ fn state_comes_first_then_problems_then_objects_with_states_of_their_own() {
             "NAMESPACE INGRESS STATE ROUTES SINCE ADDRESSES HOSTS",
             "default good partly (1 closed) 1 ",
             "default lame closed (503) 0 ",
+            "default bucket closed (503) 0 ",
+            "default part closed (503) 0 ",
             "default never refused - - - never.example",
             "default older last good 1 ",
             "default protected closed (503) 0 ",

@@ -98,15 +98,18 @@ impl Finding {
                 _ if self.severity == Severity::Error => "the routes of the object answer 503",
                 _ => whole,
             },
+            // The others of its users get in.
+            Reason::InvalidSecret if self.severity < Severity::Error => "users whose entries are left out get 401",
             Reason::MissingService
             | Reason::MissingPort
             | Reason::NoEndpoints
             | Reason::UnreachableMode
-            | Reason::ExternalNameDisabled => {
+            | Reason::ExternalNameDisabled
+            | Reason::UnsupportedBackend => {
                 let of_annotation = matches!(self.origin.field, Field::Annotation(_));
                 match whole.split_once("; ") {
                     // What protects routes closes them, which is an error.
-                    Some(_) if of_annotation && self.severity < Severity::Error => "the key has no effect",
+                    _ if of_annotation && self.severity < Severity::Error => "the key has no effect",
                     Some((of_routes, _)) if is_of_routes => of_routes,
                     Some((_, of_streams)) => of_streams,
                     None => whole,
@@ -194,7 +197,7 @@ reasons! {
     TooManyEndpoints, Warning, Author, "some endpoints get no requests", "The Service, or its namespace, has more endpoints than a limit allows, and the others get no requests. The choice depends on the addresses only, so it stays the same when endpoints are added or removed. Have the administrator raise the limit that the note names.";
     TlsConflict, Warning, Author, "the entry does not decide about TLS of the host", "Several namespaces share a host, and another namespace than that of this entry of `spec.tls` asked for it first. An entry of that namespace takes precedence, and this one has no effect. Without such an entry this certificate is served, but plain requests are redirected to https only for paths of this namespace. List the host in an Ingress of the namespace that asked first.";
     HostRuleConflict, Warning, Author, "the rule of the other object holds for the host", "Some rules hold for a whole host, such as its ciphers or client certificates. The oldest object with such a rule, in the namespace that asked for the host first, decides; the note names it. Write the same rule in all objects of the host, or use another host. An alias, or a redirect between `www.` and the host without it, has no effect on a host for which another object has a rule.";
-    TlsWithoutPath, Warning, Author, "the entry has no effect, or none on the host", "An entry of `spec.tls` lists a host on which other objects have paths and this object has none, because it names no path or its paths are refused: list the host in an object that has a path there. Or the entry has no effect at all, because no object has a rule for its hosts, because it lists none and its Secret is used for no host of the object, or because an earlier entry lists the same hosts: correct it as the note says.";
+    TlsWithoutPath, Warning, Author, "the entry has no effect, or none on the host", "An entry of `spec.tls` lists a host on which other objects have paths and this object has none, because it names no path or its paths are refused: list the host in an object that has a path there. Or the entry has no effect at all, because no object has a rule for its hosts, because it lists none and its Secret is used for no host of the object, or because an earlier entry, or that of an older object, lists the same hosts: correct it as the note says.";
     ForeignChallenge, Warning, Operator, "the certificate is not renewed by HTTP-01", "An entry of `spec.tls` has a certificate of cert-manager for hosts that another namespace asked for first. Challenges of certificate authorities, below `/.well-known/acme-challenge`, are served only by that namespace, since whoever answers them gets certificates for the host. Request the certificate there, use DNS-01, or name the namespace of this object in `hosts.challenges`.";
     HostsRemoved, Error, Operator, "clients of these hosts are answered as those of unknown hosts, or the removal is held", "One change took at least ten hosts away, and at least half of all, or would take away more than `hosts.most-removed-at-once` allows, which is held. The note says how many and what changed, such as an IngressClass that was deleted. Restore it, or let a change that is held pass with `ingressd resume`. The error ends when the hosts are back, or after a day.";
     MissingService, Warning, Author, "the route answers 503; nothing is served on the port of a TCP or UDP service", "The Service does not exist. The route answers 503 until it does. Create the Service, or correct its name.";
@@ -207,7 +210,7 @@ reasons! {
     AddressesLeftOut, Warning, Author, "some addresses get no requests", "DNS returns more addresses for a name than `limits.addresses-of-name` allows. Addresses that are in use stay in use, and the surplus gets no requests. Have the administrator raise the limit.";
     MirrorLeftOut, Warning, Author, "requests are served, and not mirrored", "The service that is to get copies of requests (`mirror-target`) does not exist or may not be used; the note says why. The routes are served without mirroring. Correct the annotation, or create the service.";
     WithoutWebSockets, Info, Author, "requests are served, and WebSockets are not opened", "The Service says by `appProtocol` that its backend speaks HTTP/2, which nginx uses then (`upstreams.app-protocol`), and WebSockets cannot pass. If clients open WebSockets, set `backend-protocol: HTTP`.";
-    UnsupportedBackend, Warning, Author, "the route answers 404", "The backend is a resource other than a Service. The route answers 404. Use a Service as backend.";
+    UnsupportedBackend, Warning, Author, "the route answers 503", "The backend is a resource other than a Service. The route answers 503. Use a Service as backend.";
     MissingSecret, Warning, Author, "the host or route is served without the Secret, or closed", "The Secret does not exist. The host is served with the default certificate, or the routes that need the Secret answer 503, as the note says. Create the Secret, or correct its name.";
     PortConflict, Error, Operator, "the service is not served on the port", "A TCP or UDP service needs a port of the node that is in use: by ingressd or nginx itself, by another site of nginx, by another program, by another entry, or by an object of another namespace. The service is not served. Use another port, or stop the other user of the port.";
     InvalidSecret, Error, Author, "this version of the Secret is not used", "The content of the Secret cannot be used. Its last good version stays in use, if there is one. Correct the Secret as the note says.";
@@ -219,7 +222,7 @@ reasons! {
     NotStapled, Warning, Operator, "the certificate is served without an answer about its revocation", "The certificate names a responder for questions about its revocation (OCSP), and nginx does not ask it; the note says why. Clients that insist on the answer refuse the certificate. Add the responder to `tls.ocsp-responders`, or correct the Secret as the note says.";
     CertificateNotYetValid, Warning, Author, "clients refuse the certificate", "The validity of the certificate has not begun. It is served, but clients refuse it. If it was issued just now, the clock of this node or of the issuer is wrong by more than five minutes. Correct the clock, or wait.";
     CrossNamespace, Error, Author, "the reference is not followed", "The object refers to an object of another namespace, which the setting `cross-namespace` does not allow. Refer to an object of the same namespace, or ask the administrator, who can allow single Services to all namespaces (`access.shared-services`).";
-    InvalidValue, Warning, Author, "the key has no effect", "The value does not have the form that the key needs, so the key has no effect. Correct the value as the note says.";
+    InvalidValue, Warning, Author, "the key, or the part that the note names, has no effect", "The value, or a part of it such as an entry of a list, does not have the form that the key needs, so it has no effect. Correct the value as the note says.";
     AboveCeiling, Warning, Author, "the ceiling is used instead of the value", "The value is above the ceiling that the administrator has set, and the ceiling is used instead. The note names the setting. Write a lower value, or ask the administrator.";
     InvalidSecurityValue, Error, Author, "the routes of the object answer 503", "A value that protects routes is wrong, and these routes answer 503 until it is corrected. Correct the value as the note says.";
     RefusedValue, Error, Author, "this version of the object is not served", "The object cannot be served with this value, so this version of it is not served. Its last good version stays in use; without one, paths that it protects answer 503 where other objects would take their requests. Correct the value as the note says.";
@@ -315,6 +318,14 @@ mod tests {
             (Reason::MissingService, Kind::Ingress, Field::Path(0, 0, ""), Severity::Warning, "the route answers 503"),
             (Reason::MissingService, Kind::Ingress, annotation(), Severity::Warning, "the key has no effect"),
             (Reason::MissingService, Kind::Ingress, annotation(), Severity::Error, "the route answers 503"),
+            (Reason::UnsupportedBackend, Kind::Ingress, annotation(), Severity::Warning, "the key has no effect"),
+            (
+                Reason::InvalidSecret,
+                Kind::Ingress,
+                annotation(),
+                Severity::Warning,
+                "users whose entries are left out get 401",
+            ),
             (
                 Reason::MissingPort,
                 Kind::ConfigMap,

@@ -1,23 +1,27 @@
 //! Limits the number of endpoints.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::super::{Limits, bounds};
 use super::{is_near, near};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Endpoint, Origin, Upstream};
+use ingressd_model::{Endpoint, Origin, Server, Upstream, UpstreamId};
 
 /// The key of how many the upstreams of a namespace may have.
 pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
 
 /// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
-pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Vec<Finding>) {
+pub fn bound(upstreams: &mut [Arc<Upstream>], servers: &[Arc<Server>], limits: &Limits, findings: &mut Vec<Finding>) {
     let most = limits.object.endpoints;
+    let mut bounded = HashMap::new();
     for upstream in upstreams.iter_mut().filter(|upstream| is_near(number(upstream.endpoints.len()), most)) {
         let Upstream { id, origin, endpoints, uid: _ } = Arc::make_mut(upstream);
-        findings.extend(bound_one(origin, &id.port, endpoints, limits));
+        let found = bound_one(origin, &id.port, endpoints, limits);
+        let loses = found.as_ref().filter(|finding| finding.reason == Reason::TooManyEndpoints);
+        bounded.extend(loses.map(|finding| (id.clone(), Arc::clone(&finding.note))));
+        findings.extend(found);
     }
     let mut namespaces: BTreeMap<Arc<str>, Vec<&mut Arc<Upstream>>> = BTreeMap::new();
     let mut used: BTreeMap<Arc<str>, usize> = BTreeMap::new();
@@ -37,7 +41,7 @@ pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Ve
     }
     used.retain(|_, used| *used > most);
     if used.is_empty() {
-        return;
+        return tell_routes(&bounded, servers, findings);
     }
     for upstream in upstreams.iter_mut().filter(|upstream| used.contains_key(&upstream.id.namespace)) {
         namespaces.entry(Arc::clone(&upstream.id.namespace)).or_default().push(upstream);
@@ -53,10 +57,26 @@ pub fn bound(upstreams: &mut [Arc<Upstream>], limits: &Limits, findings: &mut Ve
                     {of_used} of them are used, at most {each} of a port; refer to fewer ports, or have the \
                     administrator raise the limit"
             );
-            findings.push(Finding::new(Reason::TooManyEndpoints, largest.origin.clone(), note));
+            let finding = Finding::new(Reason::TooManyEndpoints, largest.origin.clone(), note);
+            let over = upstreams.iter().filter(|upstream| upstream.endpoints.len() > each);
+            bounded.extend(over.map(|upstream| (upstream.id.clone(), Arc::clone(&finding.note))));
+            findings.push(finding);
         }
         let over = upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > each);
         over.for_each(|upstream| choose(&mut Arc::make_mut(upstream).endpoints, each));
+    }
+    tell_routes(&bounded, servers, findings);
+}
+
+/// Tells the objects whose routes lose endpoints, beside the Service that has too many.
+fn tell_routes(bounded: &HashMap<UpstreamId, Arc<str>>, servers: &[Arc<Server>], findings: &mut Vec<Finding>) {
+    if bounded.is_empty() {
+        return;
+    }
+    for route in servers.iter().flat_map(|server| server.all_routes()) {
+        let note = route.action.upstream().and_then(|id| bounded.get(id));
+        let told = |note: &Arc<str>| Finding::new(Reason::TooManyEndpoints, route.origin.clone(), Arc::clone(note));
+        findings.extend(note.map(told));
     }
 }
 
@@ -135,7 +155,7 @@ fn mark(address: IpAddr) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingressd_model::{Kind, ObjectId, Origin, UpstreamId};
+    use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, Route, ServerName, UpstreamId, UrlPath};
 
     fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Arc<Upstream> {
         let id = UpstreamId::usual(namespace, service, "80");
@@ -155,7 +175,7 @@ mod tests {
 
     fn bounded(mut upstreams: Vec<Arc<Upstream>>, limits: &Limits) -> (Vec<Arc<Upstream>>, Vec<String>) {
         let mut findings = Vec::new();
-        bound(&mut upstreams, limits, &mut findings);
+        bound(&mut upstreams, &[], limits, &mut findings);
         (upstreams, findings.iter().map(ToString::to_string).collect())
     }
 
@@ -209,6 +229,37 @@ mod tests {
         let many = (0..10).map(|number| upstream("shop", &format!("s{number}"), 0..3)).collect();
         let (upstreams, _) = bounded(many, &limits(2000, 5));
         assert!(upstreams.iter().all(|upstream| upstream.endpoints.len() == 1));
+    }
+
+    #[test]
+    fn each_object_whose_routes_lose_endpoints_is_told() {
+        let route = |name: &str, service: &str| {
+            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "shop", name)));
+            let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
+            let action = Action::Proxy { upstream: UpstreamId::usual("shop", service, "80"), split: None };
+            Route { origin, path, action, behaviour: Arc::default(), errors: None }
+        };
+        let server = Server {
+            routes: vec![route("few", "a"), route("one", "b"), route("two", "b"), route("three", "c")],
+            ..Server::usual(ServerName::CatchAll, route("few", "a"))
+        };
+        for (of_upstream, of_namespace, expected) in
+            [(2000, 1000, ["b", "c"]), (800, 2000, ["", "c"]), (2000, 2000, ["", ""])]
+        {
+            let mut upstreams =
+                [("a", 10), ("b", 700), ("c", 900)].map(|(name, count)| upstream("shop", name, 0..count));
+            let mut findings = Vec::new();
+            bound(&mut upstreams, &[Arc::new(server.clone())], &limits(of_upstream, of_namespace), &mut findings);
+            let told = findings.iter().filter(|finding| finding.origin.object.kind == Kind::Ingress);
+            let told: Vec<_> = told.map(|finding| (finding.reason, &*finding.origin.object.name)).collect();
+            let of = |service: &str| match service {
+                "b" => &["one", "two"][..],
+                "c" => &["three"],
+                _ => &[],
+            };
+            let expected = expected.iter().flat_map(|service| of(service));
+            assert_eq!(told, expected.map(|name| (Reason::TooManyEndpoints, *name)).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::password::{self, Password};
+use super::password::{self, Password, Passwords};
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SecretReference, Trust,
 };
 use crate::translate::bounds;
 use crate::translate::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
-use ingressd_model::finding::Reason;
+use ingressd_model::finding::{Finding, Reason, Severity, count};
 use ingressd_model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, Satisfy, SecretBytes, Text};
 
 const DEFAULT_REALM: &str = "Authentication Required";
@@ -193,26 +193,38 @@ fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, 
         draft.close(Reason::MissingSecret, wanted.origin, note);
         return None;
     };
-    let (passwords, faults) = match map {
+    let (passwords, faults): Passwords<'_> = match map {
         true => password::of_map(&secret.object, context.options.passwords()),
         false => match password::of_file(&secret.object, context.options.passwords()) {
             Some(read) => read,
             None => {
-                let note =
-                    format!("Secret {namespace}/{} has no key auth; the routes answer 503 until it has", wanted.name);
+                let note = format!(
+                    "Secret {namespace}/{} has no key auth; use a Secret of the type Opaque, with the lines of a password \
+                     file as auth; the routes answer 503 until then",
+                    wanted.name
+                );
                 draft.close(Reason::InvalidSecret, wanted.origin, note);
                 return None;
             }
         },
     };
     let origin = Origin::object(&secret.id);
+    let first = faults.first().map_or_else(String::new, |first| format!(": {first}"));
+    if !faults.is_empty() && !passwords.is_empty() {
+        // The other users get in.
+        let left_out = count(faults.len(), "entry is", "entries are");
+        let note = format!("of Secret {namespace}/{} {left_out} left out, so these users get 401{first}", wanted.name);
+        let finding = Finding::new(Reason::InvalidSecret, wanted.origin.clone(), note);
+        draft.reading.findings.push(Finding { severity: Severity::Warning, ..finding });
+    }
     for fault in faults {
         draft.find(Reason::InvalidSecret, origin.clone(), fault);
     }
     let most = u64::try_from(context.options.passwords().users).unwrap_or(u64::MAX);
     draft.reading.findings.extend(bounds::PASSWORDS.near(passwords.len(), most, || origin.clone()));
     if passwords.is_empty() {
-        let note = format!("Secret {namespace}/{} holds no password; the routes answer 503 until it does", wanted.name);
+        let note =
+            format!("Secret {namespace}/{} holds no password; the routes answer 503 until it does{first}", wanted.name);
         draft.close(Reason::InvalidSecret, wanted.origin, note);
         return None;
     }

@@ -51,7 +51,9 @@ pub fn authority(
     presence: Presence,
 ) -> Option<Option<Arc<Authority>>> {
     let fault = match authority::of_secret(secret) {
-        Ok(None) if presence == Presence::Required => "it has no key ca.crt",
+        Ok(None) if presence == Presence::Required => {
+            "it has no key ca.crt; use a Secret of the type Opaque, with the certificates of the authorities as ca.crt"
+        }
         Ok(None) => return Some(None),
         Ok(Some((authority, doubts))) => {
             let (namespace, name) = (&secret.id.namespace, &secret.id.name);

@@ -380,7 +380,7 @@ fn external_names_can_be_switched_off() {
 fn other_backends() {
     let resource = "{path: /, pathType: Prefix, backend: {resource: {apiGroup: x, kind: Bucket, name: b}}}".to_owned();
     let translation = translate(&ingress("i", "ingressd", "a.example", "", &[resource]), options());
-    assert_eq!(routes(&translation)[1], "  / -> 404");
+    assert_eq!(routes(&translation)[1], "  / -> 503");
     assert_eq!(findings(&translation), ["i UnsupportedBackend"]);
     let protocols = translate(include_str!("../../../tests/golden/protocols.yaml"), options());
     let lines = routes(&protocols);

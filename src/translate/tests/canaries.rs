@@ -2,8 +2,8 @@
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, translate};
-use crate::translate::{Translation, Translator, written_host};
-use ingressd_model::{Action, Balance, Branch, Choice, HeaderName, Route, Split, Test};
+use crate::translate::{Translation, Translator, effective_annotations, written_host};
+use ingressd_model::{Action, Balance, Branch, Choice, HeaderName, Kind, ObjectId, Route, Split, Test};
 
 /// A canary whose path leads to the Service `api`.
 fn canary(name: &str, annotations: &str, paths: &[String]) -> String {
@@ -115,6 +115,42 @@ fn a_canary_is_ours_while_it_takes_nothing() {
     let rest = part().replace("rules: [", "defaultBackend: {service: {name: api, port: {number: 80}}}, rules: [");
     let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
     assert_eq!(findings(&translate(&[main, rest].join("\n---\n"), options())), ["part CanaryWithoutMain"]);
+}
+
+#[test]
+fn a_canary_whose_backend_is_away_is_served_no_more_than_its_routes_are() {
+    let bucket = "{path: /, pathType: Prefix, backend: {resource: {apiGroup: x, kind: Bucket, name: b}}}";
+    for (weight, backend, unanswered, told) in [
+        ("10", path("/", "Prefix", "api"), 0, None),
+        ("10", path("/", "Prefix", "empty"), 1, Some("part NoEndpoints")),
+        ("10", path("/", "Prefix", "nowhere"), 1, Some("part MissingService")),
+        ("10", bucket.to_owned(), 1, Some("part UnsupportedBackend")),
+        // It asks for no request.
+        ("0", path("/", "Prefix", "empty"), 0, Some("part NoEndpoints")),
+        // Its requests go to the same Service.
+        ("10", path("/", "Prefix", "web"), 0, Some("part UnsupportedBackend")),
+    ] {
+        let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
+        let part = canary("part", &format!(", canary-weight: '{weight}'"), std::slice::from_ref(&backend));
+        let empty =
+            "apiVersion: v1\nkind: Service\nmetadata: {name: empty, namespace: default}\nspec: {ports: [{port: 80}]}";
+        let translation = translate(&[&main, &part, empty].join("\n---\n"), options());
+        let counted = translation.accepted.iter().map(|accepted| (&*accepted.id.name, accepted.unanswered));
+        assert_eq!(counted.collect::<Vec<_>>(), [("main", 0), ("part", unanswered)], "{backend}");
+        assert_eq!(findings(&translation), Vec::from_iter(told), "{backend}");
+        let effects = translation.findings.iter().map(|finding| finding.effect());
+        assert!(effects.eq(told.map(|_| "the key has no effect")), "the main object's route goes on: {backend}");
+    }
+}
+
+#[test]
+fn of_a_canary_only_the_keys_of_canaries_count() {
+    let keys = ", canary-weight: '10', rewrite-target: /x, proxy-body-size: 50m, auth-url: 'http://a.example/'";
+    let snapshot = snapshot(&canary("part", keys, &[path("/", "Prefix", "api")]));
+    let id = ObjectId::new(Kind::Ingress, "default", "part");
+    let counts = effective_annotations(&id, &snapshot, &options(), &|_| None);
+    let own = counts.iter().filter(|(.., effective)| effective.counts.is_of(&id));
+    assert_eq!(own.map(|(_, row, _)| row.key).collect::<Vec<_>>(), ["canary", "canary-weight"]);
 }
 
 #[test]

@@ -191,6 +191,44 @@ fn the_oldest_object_with_tls_gives_the_certificate() {
     let translation = translate(&documents.join("\n---\n"), options());
     let names: Vec<_> = translation.model.certificates.iter().map(|one| &*one.origin.object.name).collect();
     assert_eq!(names, ["old"]);
+    assert_eq!(findings(&translation), ["a-new PathConflict", "a-new TlsWithoutPath"], "its certificate is not served");
+}
+
+#[test]
+fn each_object_that_names_a_certificate_hears_of_it() {
+    let (chain, key) = made(&["a.example"], "", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let (common, common_key) = made(&[], "a.example", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let opaque = "apiVersion: v1\nkind: Secret\nmetadata: {name: tls, namespace: default}\nstringData: {password: x}";
+    let early = crate::translate::Options { now: 0, ..options() };
+    for (what, secret, options, expected) in [
+        ("nothing is wrong", tls_secret("tls", &chain, &key), options(), &[][..]),
+        (
+            "it is not valid yet",
+            tls_secret("tls", &chain, &key),
+            early,
+            &["a CertificateNotYetValid", "b CertificateNotYetValid"],
+        ),
+        (
+            "it names no host as browsers read it",
+            tls_secret("tls", &common, &common_key),
+            options(),
+            &["a DoubtfulCertificate", "b DoubtfulCertificate"],
+        ),
+        (
+            "the Secret is of another type",
+            opaque.to_owned(),
+            options(),
+            &["a InvalidCertificate", "b InvalidCertificate", "tls InvalidCertificate"],
+        ),
+    ] {
+        let objects = ["a", "b"]
+            .map(|name| tls_ingress(name, "ingressd", DATE, "a.example", "tls").replace("'/'", &format!("'/{name}'")));
+        let translation = translate(&[&objects[..], &[secret]].concat().join("\n---\n"), options);
+        assert_eq!(findings(&translation), expected, "{what}");
+        let is_named =
+            |finding: &ingressd_model::finding::Finding| finding.note.contains("type kubernetes.io/tls, with");
+        assert!(translation.findings.iter().all(is_named) || what != "the Secret is of another type");
+    }
 }
 
 #[test]

@@ -13,6 +13,31 @@ fn authority(namespace: &str, name: &str) -> String {
     )
 }
 
+#[test]
+fn authorities_at_which_no_chain_ends_are_told_to_whom_they_lock_out() {
+    let pair = |name: &str| {
+        let mut parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+        parameters.distinguished_name.push(rcgen::DnType::CommonName, name);
+        (parameters, rcgen::KeyPair::generate().unwrap())
+    };
+    let ((root, of_root), (between, of_between)) = (pair("root"), pair("between"));
+    let issuer = rcgen::Issuer::new(root.clone(), &of_root);
+    let (root, between) =
+        (root.self_signed(&of_root).unwrap().pem(), between.signed_by(&of_between, &issuer).unwrap().pem());
+    for (authorities, expected) in
+        [(root.clone(), &[][..]), (between.clone(), &["i DoubtfulCertificate"]), (between + &root, &[])]
+    {
+        let secret = format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: ca, namespace: default}}\nstringData: {{ca.crt: {authorities:?}}}"
+        );
+        let asks = ingress("i", "nginx", "a.example", "auth-tls-secret: ca", &[path("/", "Prefix", "web")]);
+        let translation = translate(&[secret, asks].join("\n---\n"), options());
+        assert_eq!(findings(&translation), expected);
+        assert!(translation.findings.iter().all(|finding| finding.note.contains("add the root to it")));
+        assert!(translation.model.servers[0].client_certificates.is_some(), "nobody is let in without one");
+    }
+}
+
 /// An object of a namespace with a creation year and a path of the host.
 fn object(namespace: &str, name: &str, year: u16, at: &str, annotations: &str) -> String {
     ingress(name, "nginx", "a.example", annotations, &[path(at, "Prefix", "web")])

@@ -23,6 +23,7 @@ mod settings;
 mod strangers;
 mod streams;
 mod tenants;
+mod touched;
 mod whole_hosts;
 
 use super::{ClassRule, HostOwnership, INGRESS_NGINX, Names, Options, SPECIFICATION, Translation, Translator, host};

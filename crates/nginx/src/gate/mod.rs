@@ -62,7 +62,7 @@ pub fn gate(
         for server in model.servers.iter().filter(asks) {
             let words = "this node serves no TLS, so the host is served only over plain HTTP; see the finding about \
                          TLS of the node";
-            findings.push(Finding::new(Reason::MissingCapability, server.origin.clone(), words));
+            findings.extend(taken::places(server).map(|place| Finding::new(Reason::MissingCapability, place, words)));
         }
     }
     model.server_directives.retain(|directive| {

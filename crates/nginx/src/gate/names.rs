@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::taken::places;
 use crate::{NamesHash, OtherSites};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Model, ServerName};
@@ -77,7 +78,8 @@ pub fn leave_out_crowded(model: &mut Model, findings: &mut Vec<Finding>) {
         let is_crowded = crowded.contains(&server.name);
         let words = "nginx's table of names has no room for it, because the namespace has very many hosts with names that \
                      nginx's hash cannot tell apart; use another host";
-        findings.extend(is_crowded.then(|| Finding::new(Reason::HostNotAllowed, server.origin.clone(), words)));
+        let told = places(server).filter(|_| is_crowded);
+        findings.extend(told.map(|place| Finding::new(Reason::HostNotAllowed, place, words)));
         !is_crowded
     });
 }

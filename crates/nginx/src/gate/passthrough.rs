@@ -1,7 +1,7 @@
 //! Whether this nginx can pass TLS of some hosts through, and on which sockets it listens then. It
 //! must not know how server names are told apart.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Model, Serves, Transport};
 
 use super::sockets::Sockets;
+use super::taken::places;
 use super::{host, routes, streams};
 
 /// Why TLS passthrough is impossible.
@@ -148,12 +149,14 @@ fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Find
     let hosts = count(passthroughs.len(), "host", "hosts");
     let told = format!("TLS of {hosts} cannot be passed through, so that the answer is 503: {words}");
     findings.push(Finding::new(reason, host(), told));
-    for passthrough in &passthroughs {
-        let note = format!("TLS of the host cannot be passed through, so it answers 503: {words}");
-        findings.push(Finding::new(Reason::ClosedRoute, passthrough.origin.clone(), note));
-    }
-    let closed: BTreeSet<_> = passthroughs.iter().map(|passthrough| &passthrough.name).collect();
-    for server in model.servers.iter_mut().filter(|server| closed.contains(&server.name)) {
+    let note: Arc<str> = format!("TLS of the host cannot be passed through, so it answers 503: {words}").into();
+    let told = |place| Finding::new(Reason::ClosedRoute, place, Arc::clone(&note));
+    findings.extend(passthroughs.iter().map(|passthrough| told(passthrough.origin.clone())));
+    let closed: BTreeMap<_, _> = passthroughs.iter().map(|passthrough| (&passthrough.name, passthrough)).collect();
+    for server in &mut model.servers {
+        let Some(passthrough) = closed.get(&server.name) else { continue };
+        let others = places(server).filter(|place| place.object != passthrough.origin.object);
+        findings.extend(others.map(told));
         *server = Arc::new(routes::closed(server));
     }
 }

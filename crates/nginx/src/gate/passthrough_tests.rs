@@ -148,7 +148,12 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         if let Some(module) = module {
             capabilities.modules.remove(&module);
         }
-        let model = Model { listeners: passing(proxy_protocol), ..both() };
+        let mut model = Model { listeners: passing(proxy_protocol), ..both() };
+        // A route of another object, whose plain requests are closed as well.
+        let server = Arc::make_mut(&mut model.servers[0]);
+        let object = Arc::new(ObjectId::new(Kind::Ingress, "default", "beside"));
+        let origin = Origin { object, field: Field::Path(0, 0, "") };
+        server.routes.push(Route { origin, ..server.fallback.clone() });
         let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
         let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("passed through")).collect();
         match words.is_empty() {
@@ -158,7 +163,8 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
             false => {
                 assert_eq!(closed(&plan), ["a.example"], "{words}: {findings:?}");
                 let of_host = told.iter().filter(|finding| finding.reason == Reason::ClosedRoute);
-                assert_eq!((told.len(), of_host.count()), (2, 1), "{words}: {findings:?}");
+                let of_host: Vec<_> = of_host.map(|finding| &*finding.origin.object.name).collect();
+                assert_eq!((told.len(), of_host), (3, vec!["a.example", "beside"]), "{words}: {findings:?}");
                 assert!(told.iter().all(|finding| finding.note.contains(words)), "{words}: {told:?}");
                 assert!(plan.decisions.preread.is_none() && tls(&plan).contains(":443"), "{words}");
                 assert!(plan.model.passthroughs.hosts.is_empty() && plan.model.stream_upstreams.is_empty());

@@ -64,14 +64,17 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
     }
 }
 
-/// The rule of each object that has a route of the host: whoever loses it is told.
-fn places(server: &Server) -> impl Iterator<Item = Origin> {
+/// The rule of each object that has a route of the host, and the key of each canary there: whoever
+/// loses it is told.
+pub(super) fn places(server: &Server) -> impl Iterator<Item = Origin> {
     let mut told = HashSet::from([&server.origin.object]);
     let of_routes = server.all_routes().map(|route| &route.origin).filter(|origin| origin.object.kind == Kind::Ingress);
-    let others = of_routes.filter(move |origin| told.insert(&origin.object)).map(|origin| match origin.field {
-        Field::Path(rule, ..) => Origin::field(&origin.object, Field::Rule(rule)),
-        _ => origin.clone(),
-    });
+    let canaries = server.all_routes().filter_map(|route| Some(&route.action.split()?.origin));
+    let others =
+        of_routes.chain(canaries).filter(move |origin| told.insert(&origin.object)).map(|origin| match origin.field {
+            Field::Path(rule, ..) => Origin::field(&origin.object, Field::Rule(rule)),
+            _ => origin.clone(),
+        });
     std::iter::once(server.origin.clone()).chain(others)
 }
 
@@ -82,7 +85,8 @@ mod tests {
     use super::*;
     use crate::{ConnectedBy, Listen, OtherSites, SiteListen, SiteName};
     use ingressd_model::{
-        Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, UrlPath,
+        Action, Field, HostExpression, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, Split, UpstreamId,
+        UrlPath,
     };
 
     const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
@@ -170,12 +174,21 @@ mod tests {
             let origin = Origin::field(&object, Field::Path(2, path, ""));
             taken.routes.push(Route { origin, ..taken.fallback.clone() });
         }
+        let object = Arc::new(ObjectId::new(Kind::Ingress, "default", "part"));
+        let origin = Origin::field(&object, Field::Annotation("canary".into()));
+        let split = Some(Arc::new(Split { origin, branches: Vec::new(), session: None, shares: Vec::new() }));
+        taken.routes[1].action = Action::Proxy { upstream: UpstreamId::usual("default", "web", "80"), split };
         let mut model = Model { servers: vec![Arc::new(taken)], ..Model::default() };
         let sites = OtherSites { server_names: vec![site_with("same.example", 80)], ..OtherSites::default() };
         let mut findings = Vec::new();
         drop_taken_hosts(&mut model, &SitesBeside::of(&sites, &[listen(80, true)]), &mut findings);
         let told: Vec<_> = findings.iter().map(|finding| finding.origin.to_string()).collect();
-        assert_eq!(told, ["Ingress default/a", "Ingress default/b: spec.rules[2]"]);
+        let expected = [
+            "Ingress default/a",
+            "Ingress default/b: spec.rules[2]",
+            "Ingress default/part: metadata.annotations[canary]",
+        ];
+        assert_eq!(told, expected);
     }
 
     fn listen(port: u16, default_server: bool) -> Listen {
