@@ -95,7 +95,7 @@ impl<'a> Tls<'a> {
                     let is_default = namespace == home && self.is_default(subject, entry);
                     let own = self.of_entry(name, subject, number, entry);
                     termination = own.or(is_default.then_some(TlsTermination::DefaultDeclared));
-                    counting = termination.as_ref().map(|_| (*subject, entry.secret_name.as_deref()));
+                    counting = termination.as_ref().map(|_| (*subject, entry.secret.as_deref()));
                     // The first namespace that lists the host decides about redirects, even
                     // without a certificate.
                     if decider.is_none() {
@@ -159,12 +159,12 @@ impl<'a> Tls<'a> {
     fn tell_settled(
         &mut self,
         other: &Subject<'a>,
-        (number, entry): (usize, &'a IngressTls),
+        (number, entry): (usize, &'a TlsSpec),
         name: &ServerName,
         counting: Option<(&Subject<'a>, Option<&'a str>)>,
     ) {
         let origin = Origin::field(other.id(), Field::Tls(super::position(number)));
-        let own = entry.secret_name.as_deref().filter(|name| !name.is_empty());
+        let own = entry.secret.as_deref().filter(|name| !name.is_empty());
         match (own, counting) {
             (Some(own), Some((first, secret))) if Some(own) == secret => {
                 self.secret(&first.id().namespace, own, &origin);
