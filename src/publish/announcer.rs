@@ -86,8 +86,9 @@ impl Announcer {
                 let suppressed = self.chronicle.update(served, &others, now);
                 self.counts.events(EventResult::Suppressed, suppressed);
             }
-            // The queue is emptied before the state is compared again, unless the state changed,
-            // or there is room again for notices that found none.
+            // The queue is emptied before the state is compared again, unless the state changed, a
+            // finding has lasted for long enough, or there is room again for notices that found
+            // none.
             loop {
                 let next = self.chronicle.due(Instant::now());
                 tokio::select! {
@@ -102,7 +103,7 @@ impl Announcer {
                     Err(until) => until,
                     Ok(()) => self.announce(now).await,
                 };
-                if self.chronicle.is_due() {
+                if self.chronicle.is_due(Instant::now()) {
                     break;
                 }
             }

@@ -28,6 +28,10 @@ const PER_OBJECT: (u32, Duration) = (MOST_OF_OBJECT as u32 + 1, Duration::from_s
 /// findings are not all made at once.
 const SETTLING: Duration = Duration::from_secs(60);
 
+/// How long a finding has to last until it is told. What is created together arrives over several
+/// watches in any order, so that something seems to be missing for a moment.
+const LASTING: Duration = Duration::from_secs(2);
+
 /// For how many findings the number of returns is remembered, and for how many objects the rate.
 const MOST_REMEMBERED: usize = 10_000;
 
@@ -36,6 +40,10 @@ const MOST_REMEMBERED: usize = 10_000;
 #[derive(Debug, Default)]
 pub struct Chronicle {
     told: HashSet<Finding>,
+    /// Findings that are not told yet, and since when each exists.
+    untold: HashMap<Finding, Instant>,
+    /// When the first finding that has not lasted for long enough will have.
+    ripe: Option<Instant>,
     /// How often each finding that was reported before came back.
     returned: HashMap<Finding, u32>,
     /// The longest time without any leader before this node became leader.
@@ -81,13 +89,16 @@ impl Chronicle {
         self.update_findings(served, others, now) + self.update_synced(served, now)
     }
 
-    /// Whether the queue has room again for notices that did not fit, so that an update is due
-    /// although nothing is new.
-    pub fn is_due(&self) -> bool {
-        self.is_due_for(Priority::Warning) || self.is_due_for(Priority::Good)
+    /// Whether a finding has lasted for long enough, or the queue has room again for notices that
+    /// did not fit, so that an update is due although nothing is new.
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.is_due_for(Priority::Warning, now) || self.is_due_for(Priority::Good, now)
     }
 
-    fn is_due_for(&self, sort: Priority) -> bool {
+    fn is_due_for(&self, sort: Priority, now: Instant) -> bool {
+        if sort == Priority::Warning && self.ripe.is_some_and(|ripe| ripe <= now) {
+            return true;
+        }
         let namespaces = match sort {
             Priority::Warning => &self.crowded_out_warnings,
             Priority::Good => &self.crowded_out_synced,
@@ -98,10 +109,10 @@ impl Chronicle {
     fn update_findings(&mut self, served: &Served, others: &[Finding], now: Instant) -> usize {
         let first = *self.first.get_or_insert(now);
         let is_same = self.findings.as_ref().is_some_and(|known| Arc::ptr_eq(known, &served.findings));
-        if is_same && self.others == others && !self.is_due_for(Priority::Warning) {
+        if is_same && self.others == others && !self.is_due_for(Priority::Warning, now) {
             return 0;
         }
-        let is_first = self.findings.replace(Arc::clone(&served.findings)).is_none();
+        self.findings = Some(Arc::clone(&served.findings));
         self.others = others.to_vec();
         self.crowded_out_warnings.clear();
         let findings = served.findings.iter().chain(others).filter(|finding| finding.severity > Severity::Info);
@@ -110,6 +121,8 @@ impl Chronicle {
         limit(&mut findings, MOST_OF_OBJECT);
         let current: HashSet<&Finding> = findings.iter().collect();
         self.told.retain(|finding| current.contains(finding));
+        self.untold.retain(|finding, _| current.contains(finding));
+        self.ripe = None;
         if self.returned.len() >= MOST_REMEMBERED {
             self.returned.retain(|finding, _| current.contains(finding));
         }
@@ -119,19 +132,25 @@ impl Chronicle {
             if self.told.contains(finding) {
                 continue;
             }
+            let since = *self.untold.entry(finding.clone()).or_insert(now);
+            if now < since + LASTING {
+                self.ripe = self.ripe.into_iter().chain([since + LASTING]).min();
+                continue;
+            }
             if !self.queue.has_room(Priority::Warning, namespace) {
                 self.crowded_out_warnings.insert(Arc::clone(namespace));
                 continue;
             }
             // Findings that exist at first may have been reported by the previous leader, or by
             // this node: they get the same name, so that the API answers that the Event exists.
-            let again = if is_first { 0 } else { 1 };
+            let again = if since == first { 0 } else { 1 };
             let occurrence = self.returned.get(finding).map_or(0, |returned| returned + again);
             if let Some(mut notice) = Notice::of_finding(finding, &served.snapshot, occurrence) {
-                notice.is_news = now - first >= SETTLING;
+                notice.is_news = since - first >= SETTLING;
                 suppressed += self.wait(&finding.origin.object, notice, now);
                 self.returned.insert(finding.clone(), occurrence);
             }
+            self.untold.remove(finding);
             self.told.insert(finding.clone());
         }
         suppressed
@@ -142,7 +161,7 @@ impl Chronicle {
         let Some(confirmed) = served.confirmed.as_ref().filter(|_| served.serving) else { return 0 };
         // Changes by others to objects that are served do not matter here.
         let is_same = self.confirmed.as_ref().is_some_and(|known| Arc::ptr_eq(known, confirmed));
-        if is_same && !self.is_due_for(Priority::Good) {
+        if is_same && !self.is_due_for(Priority::Good, now) {
             return 0;
         }
         self.confirmed = Some(Arc::clone(confirmed));
@@ -216,10 +235,10 @@ impl Chronicle {
         0
     }
 
-    /// When the next notice may be written: `None` when the queue is empty. A time in the past
-    /// means now.
+    /// When the next notice may be written, or the next finding has lasted for long enough: `None`
+    /// when there is neither. A time in the past means now.
     pub fn due(&self, now: Instant) -> Option<Instant> {
-        self.queue.due(now)
+        self.queue.due(now).into_iter().chain(self.ripe).min()
     }
 
     /// Takes the next notice. One that is not written has to be put back.
@@ -290,6 +309,11 @@ mod tests {
         Finding::new(Reason::MissingService, Origin::field(&id, Field::Rule(0)), note)
     }
 
+    /// A look, and another one when what is wrong has lasted for long enough.
+    fn look(chronicle: &mut Chronicle, served: &Served, others: &[Finding], now: Instant) -> usize {
+        chronicle.update(served, others, now) + chronicle.update(served, others, now + LASTING)
+    }
+
     fn spread(chronicle: &mut Chronicle) -> Vec<String> {
         let now = Instant::now() + SETTLING * 100;
         let notices = std::iter::from_fn(|| chronicle.queue.take(now));
@@ -307,15 +331,32 @@ mod tests {
         let info = Finding { severity: Severity::Info, ..finding("c", "x") };
         let host =
             Finding::new(Reason::NginxDown, Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx"))), "x");
-        assert_eq!(chronicle.update(&with(&[a.clone(), info, host]), &[], now), 0);
+        assert_eq!(look(&mut chronicle, &with(&[a.clone(), info, host]), &[], now), 0);
         let first = spread(&mut chronicle);
         assert!(first.len() == 1 && first[0].starts_with("MissingService a a."), "{first:?}");
-        chronicle.update(&with(std::slice::from_ref(&a)), std::slice::from_ref(&b), now);
+        look(&mut chronicle, &with(std::slice::from_ref(&a)), std::slice::from_ref(&b), now + LASTING);
         assert_eq!(spread(&mut chronicle).len(), 1, "only what is new");
-        chronicle.update(&with(&[]), std::slice::from_ref(&b), now);
-        chronicle.update(&with(&[a]), &[b], now);
+        chronicle.update(&with(&[]), std::slice::from_ref(&b), now + LASTING);
+        look(&mut chronicle, &with(&[a]), &[b], now + LASTING);
         let again = spread(&mut chronicle);
         assert!(again.len() == 1 && again != first, "{again:?}");
+    }
+
+    #[test]
+    fn what_ends_at_once_is_not_told_and_nothing_else_has_to_happen_for_what_lasts() {
+        let now = Instant::now();
+        let mut chronicle = Chronicle::default();
+        let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
+        let (short, long) = (finding("short", "there is no IngressClass"), finding("long", "x"));
+        chronicle.update(&with(&[short, long.clone()]), &[], now);
+        let served = with(&[long]);
+        chronicle.update(&served, &[], now + LASTING / 2);
+        assert_eq!((chronicle.take(now), chronicle.is_due(now + LASTING / 2)), (None, false));
+        assert_eq!((chronicle.due(now), chronicle.is_due(now + LASTING)), (Some(now + LASTING), true));
+        chronicle.update(&served, &[], now + LASTING);
+        let told = spread(&mut chronicle);
+        assert!(told.len() == 1 && told[0].starts_with("MissingService long "), "{told:?}");
+        assert_eq!((chronicle.due(now), chronicle.is_due(now + LASTING)), (None, false));
     }
 
     #[test]
@@ -324,10 +365,10 @@ mod tests {
         let mut chronicle = Chronicle::default();
         let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
         let (old, new) = (finding("old", "x"), finding("new", "x"));
-        chronicle.update(&with(std::slice::from_ref(&old)), &[], now);
+        look(&mut chronicle, &with(std::slice::from_ref(&old)), &[], now);
         let mut notice = chronicle.take(now).unwrap();
         assert!(!notice.rename(), "it may have been told by whoever led before");
-        chronicle.update(&with(&[old, new]), &[], now + SETTLING);
+        look(&mut chronicle, &with(&[old, new]), &[], now + SETTLING);
         let mut notice = chronicle.take(now).unwrap();
         let name = notice.name.clone();
         for number in 1..=9 {
@@ -335,7 +376,7 @@ mod tests {
             assert_eq!(notice.name, format!("{name}.{number}"));
         }
         assert!(!notice.rename(), "not for ever");
-        chronicle.update(&with(&[finding("newer", "x")]), &[], now + SETTLING);
+        look(&mut chronicle, &with(&[finding("newer", "x")]), &[], now + SETTLING);
         let notice = chronicle.take(now).unwrap();
         chronicle.defer(notice, now + SETTLING);
         assert_eq!((chronicle.take(now), chronicle.due(now)), (None, Some(now + SETTLING)), "its namespace rests");
@@ -349,7 +390,7 @@ mod tests {
         let mut chronicle = Chronicle::default();
         let mut findings: Vec<_> = (0..30).map(|number| finding("a", &number.to_string())).collect();
         findings.push(finding("b", "x"));
-        let suppressed = chronicle.update(&Served { findings: findings.into(), ..Served::default() }, &[], now);
+        let suppressed = look(&mut chronicle, &Served { findings: findings.into(), ..Served::default() }, &[], now);
         let told = spread(&mut chronicle);
         assert_eq!((suppressed, told.len()), (0, MOST_OF_OBJECT + 2));
         assert_eq!(
@@ -358,9 +399,9 @@ mod tests {
             "and how many more there are"
         );
         let another = Served { findings: [finding("a", "another")].into(), ..Served::default() };
-        assert_eq!(chronicle.update(&another, &[], now), 1);
+        assert_eq!(look(&mut chronicle, &another, &[], now), 1);
         let later = Served { findings: [finding("a", "later")].into(), ..Served::default() };
-        assert_eq!(chronicle.update(&later, &[], now + PER_OBJECT.1), 0);
+        assert_eq!(look(&mut chronicle, &later, &[], now + PER_OBJECT.1), 0);
     }
 
     #[test]
@@ -371,7 +412,7 @@ mod tests {
             Finding::new(Reason::MissingService, Origin::object(&id), "x")
         };
         let findings: Vec<_> = (0..5000).map(|number| of("aa", number)).chain([of("zz", 0), of("zz", 1)]).collect();
-        chronicle.update(&Served { findings: findings.into(), ..Served::default() }, &[], Instant::now());
+        look(&mut chronicle, &Served { findings: findings.into(), ..Served::default() }, &[], Instant::now());
         let now = Instant::now();
         let mut next = || chronicle.take(now).unwrap().namespace().to_owned();
         assert_eq!([(); 5].map(|()| next()), ["aa", "zz", "aa", "zz", "aa"]);
@@ -387,13 +428,14 @@ mod tests {
         };
         let mut findings: Vec<_> = (0..20_000).map(|number| of("aa", number)).collect();
         let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
-        chronicle.update(&with(&findings), &[], now);
+        look(&mut chronicle, &with(&findings), &[], now);
         assert!((0..7).all(|_| chronicle.take(now).is_some_and(|notice| notice.namespace() == "aa")));
         findings.extend((0..100).map(|number| of("zz", number)));
-        chronicle.update(&with(&findings), &[], now);
+        look(&mut chronicle, &with(&findings), &[], now);
+        let now = now + LASTING;
         let (mut writes, mut told) = (Vec::new(), 0);
         while told < 100 {
-            if chronicle.is_due() {
+            if chronicle.is_due(now) {
                 chronicle.update(&with(&findings), &[], now);
             }
             told += usize::from(chronicle.take(now).unwrap().namespace() == "zz");
@@ -453,17 +495,18 @@ mod tests {
         let now = Instant::now();
         let mut chronicle = Chronicle::default();
         let mut served = crowd(5000);
-        assert_eq!(chronicle.update(&served, &[], now), 0, "waiting is not being suppressed");
+        assert_eq!(look(&mut chronicle, &served, &[], now), 0, "waiting is not being suppressed");
+        let now = now + LASTING;
         // Addresses are written sooner than Events; that does not make a served version old.
         let (stored, _): (Vec<_>, Vec<_>) =
             (0..5000).map(|number| object(&format!("{number:04}"), "1", "1", true)).unzip();
         served.snapshot = Arc::new(Snapshot { ingresses: stored.into(), ..Snapshot::default() });
         let (mut told, mut looks) = (Vec::new(), 0);
         loop {
-            if chronicle.is_due() {
+            if chronicle.is_due(now) {
                 looks += 1;
                 assert_eq!(chronicle.update(&served, &[], now), 0);
-                assert!(!chronicle.is_due(), "one look is enough until more was spread");
+                assert!(!chronicle.is_due(now), "one look is enough until more was spread");
             }
             let Some(notice) = chronicle.take(now) else { break };
             told.push((notice.reason, notice.name.clone()));
@@ -482,7 +525,7 @@ mod tests {
         let served = Served { findings: Arc::default(), ..crowd(5000) };
         chronicle.update(&served, &[], now);
         assert_eq!(chronicle.take(now).unwrap().reason, "Synced");
-        chronicle.update(&served, &[finding("0007", "x")], now);
+        look(&mut chronicle, &served, &[finding("0007", "x")], now);
         assert_eq!(chronicle.take(now).unwrap().reason, "MissingService");
     }
 
@@ -500,7 +543,7 @@ mod tests {
             served.confirmed = Some(confirmed.map(|confirmed| Confirmed { closed, ..confirmed.clone() }).collect());
             let mut chronicle = Chronicle::default();
             served.findings = findings.into();
-            chronicle.update(&served, &[], now);
+            look(&mut chronicle, &served, &[], now);
             let mut told = || std::iter::from_fn(|| chronicle.take(now)).find(|notice| notice.reason == "Synced");
             let first = told().unwrap();
             assert_eq!(first.note, expected);
@@ -508,7 +551,7 @@ mod tests {
             let mut again = |closed| {
                 let confirmed = served.confirmed.iter().flat_map(|confirmed| confirmed.iter());
                 served.confirmed = Some(confirmed.map(|confirmed| Confirmed { closed, ..confirmed.clone() }).collect());
-                chronicle.update(&served, &[], now);
+                look(&mut chronicle, &served, &[], now);
                 std::iter::from_fn(|| chronicle.take(now)).find(|notice| notice.reason == "Synced")
             };
             let whole = again(0);
@@ -523,7 +566,7 @@ mod tests {
         let now = Instant::now();
         let mut chronicle = Chronicle::default();
         let served = crowd(5000);
-        chronicle.update(&served, &[], now);
+        look(&mut chronicle, &served, &[], now);
         chronicle.update(&Served { findings: Arc::default(), ..served }, &[], now);
         let warnings = spread(&mut chronicle).into_iter().filter(|told| told.starts_with("MissingService")).count();
         assert!((1..5000).contains(&warnings), "{warnings}");

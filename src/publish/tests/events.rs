@@ -1,6 +1,7 @@
 //! Which Events are written, by one leader or several in turn.
 
 use super::*;
+use ingressd_model::finding::Severity;
 
 /// The reasons of all Events, sorted.
 fn reasons(world: &World) -> Vec<String> {
@@ -20,7 +21,7 @@ async fn events_are_written_once_by_the_leader_and_by_no_successor() {
     for name in ["one", "two"] {
         world.start(name);
         world.node(name).findings = vec![finding()];
-        world.seconds(3).await;
+        world.seconds(5).await;
     }
     assert_eq!(reasons(&world), ["MissingService", "Synced"]);
     world.node("one").publisher = None;
@@ -31,8 +32,28 @@ async fn events_are_written_once_by_the_leader_and_by_no_successor() {
     world.node("two").findings.clear();
     world.seconds(1).await;
     world.node("two").findings = vec![finding()];
-    world.seconds(1).await;
+    world.seconds(3).await;
     assert_eq!(reasons(&world), ["MissingService", "MissingService", "Synced"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ingress_that_is_seen_before_its_class_gets_no_event_about_that() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    world.start("one");
+    world.seconds(3).await;
+    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
+    let note = "there is no IngressClass \"edge\"; create it or correct the name";
+    let finding = Finding { severity: Severity::Warning, ..Finding::new(Reason::ForeignClass, Origin::object(&id), note) };
+    world.node("one").findings = vec![finding.clone()];
+    world.seconds(1).await;
+    world.node("one").findings.clear();
+    world.seconds(10).await;
+    assert_eq!(reasons(&world), ["Synced"]);
+    // Where there is none, that is told, although nothing else happens.
+    world.node("one").findings = vec![finding];
+    world.seconds(3).await;
+    assert_eq!(reasons(&world), ["ForeignClass", "Synced"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,7 +100,7 @@ async fn nobody_waits_for_the_events_of_another_namespace() {
         world.node("one").findings = crowd.clone();
         world.seconds(30).await;
         world.node("one").findings.extend((0..5).map(|number| finding("shop", number)));
-        world.seconds(1).await;
+        world.seconds(3).await;
         assert_eq!(reasons(&world).len(), 5, "refused: {refused}");
         let tried = world.api.refused("/namespaces/crowd/events").len();
         assert!(tried <= 7, "it is tried ever more seldom: {tried}");
