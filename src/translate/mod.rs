@@ -269,7 +269,7 @@ impl Translator {
         // A canary has no claim that could be reserved for it.
         let withheld = unserved.iter().filter(|object| object.intent.reading.canary.is_none()).map(Withheld::from);
         let mut withheld: Vec<_> = withheld.chain(refused).collect();
-        let mut admission = budget::admit(subjects, &options.limits);
+        let mut admission = budget::admit(subjects, &options.limits, snapshot);
         let subjects = std::mem::take(&mut admission.subjects);
         withheld.append(&mut admission.withheld);
         let unserved_rules = client_certificates::unserved(&withheld);

@@ -19,6 +19,11 @@ pub fn tidy(text: &[u8]) -> Vec<u8> {
     tidied.into_bytes()
 }
 
+/// How many blocks a text has at most.
+pub fn count(text: &[u8]) -> usize {
+    String::from_utf8_lossy(text).matches(BEGIN).count()
+}
+
 /// What a text of certificates has besides these and is not read; parameters of keys hold none.
 pub fn unread(tidied: &[u8]) -> Option<String> {
     const READ: [&str; 3] = ["CERTIFICATE", "DH PARAMETERS", "EC PARAMETERS"];

@@ -44,7 +44,8 @@ async fn an_ingress_that_is_seen_before_its_class_gets_no_event_about_that() {
     world.seconds(3).await;
     let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
     let note = "there is no IngressClass \"edge\"; create it or correct the name";
-    let finding = Finding { severity: Severity::Warning, ..Finding::new(Reason::ForeignClass, Origin::object(&id), note) };
+    let finding =
+        Finding { severity: Severity::Warning, ..Finding::new(Reason::ForeignClass, Origin::object(&id), note) };
     world.node("one").findings = vec![finding.clone()];
     world.seconds(1).await;
     world.node("one").findings.clear();

@@ -14,7 +14,7 @@ use crate::translate::{HostOptions, Limits, Reading, bounds, host};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Action, ByteSize, CorsPart, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
-use ingressd_objects::Version;
+use ingressd_objects::{Snapshot, Version};
 
 /// The objects within their budgets.
 #[derive(Debug, Default)]
@@ -36,8 +36,8 @@ pub struct Admission<'a> {
 
 /// Leaves out the newest objects of namespaces that exceed their budget. The objects come with the
 /// oldest first.
-pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
-    let demands: Vec<_> = subjects.par_iter().with_min_len(256).map(Demand::of).collect();
+pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits, snapshot: &Snapshot) -> Admission<'a> {
+    let mut demands: Vec<_> = subjects.par_iter().with_min_len(256).map(Demand::of).collect();
     let mut most: BTreeMap<&Arc<str>, Cost> = BTreeMap::new();
     let mut strict = BTreeSet::new();
     let mut said: BTreeMap<&Arc<str>, Vec<Arc<Snippet>>> = BTreeMap::new();
@@ -62,13 +62,19 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
         .any(|budget| budget.total.as_ref().is_some_and(|total| is_near((budget.used)(&all), (total.limit)(limits))));
     let is_over = |budget: &Budget, cost: &Cost| is_near((budget.used)(&cost.alone()), (budget.limit)(limits));
     most.retain(|_, cost| is_crowded || BUDGETS.iter().any(|budget| is_over(budget, cost)));
+    // Only what comes near to a limit is looked at more closely.
+    for (subject, demand) in subjects.iter().zip(&mut demands) {
+        if most.contains_key(namespace(subject)) {
+            demand.chain = demand::longest_chain(subject, snapshot);
+        }
+    }
     let mut tallies: Tallies<'a> =
         most.into_keys().map(|namespace| (Arc::clone(namespace), Tally::default())).collect();
 
     let mut admission = Admission::default();
     let mut left_out = Vec::new();
     let asked = subjects.into_iter().zip(&demands).collect();
-    let mut admitted = take(asked, &mut tallies, (limits, &Shares::NONE), &mut left_out);
+    let mut admitted = take(asked, &mut tallies, (limits, &Shares::none()), &mut left_out);
     if is_crowded {
         admission.findings.extend(nearly_all(&sum(tallies.values().map(|tally| &tally.cost)).alone(), limits));
         admitted = share(admitted, &mut tallies, limits, &mut left_out);
@@ -143,8 +149,8 @@ fn share<'a, 'd>(
     kept
 }
 
-fn sum<'c>(costs: impl Iterator<Item = &'c Cost>) -> Cost {
-    costs.fold(Cost::default(), |mut sum, cost| {
+pub fn sum<'c>(costs: impl IntoIterator<Item = &'c Cost>) -> Cost {
+    costs.into_iter().fold(Cost::default(), |mut sum, cost| {
         sum += *cost;
         sum
     })
@@ -252,12 +258,13 @@ impl<'a> Tally<'a> {
         cost += Cost::of_strict_path() * strict;
         cost += sum(paths.iter().map(|(_, _, said, _)| said));
         cost += demand.of_host() * number(hosts.len());
+        cost += sum(hosts.iter().map(|host| Cost::of_name(host)).collect::<Vec<_>>().iter());
         cost += Cost::of_upstream(0) * number(backends.len());
         cost += Cost::of_certificate() * number(secrets.len());
         cost += list.map(|(_, cost)| cost).unwrap_or_default();
         cost += sum(cors.iter().map(|(_, cost)| cost));
         cost += Cost::of_variables(variables.len());
-        let asked = cost.among(shares.variables.max(cost.variables));
+        let asked = shares.among_all(&cost);
         let over = |(number, budget): &(usize, &Budget)| {
             (budget.used)(&asked) > (budget.limit)(limits).min(shares.get(*number))
         };

@@ -1,17 +1,19 @@
 //! Computes what an object asks for, before any reference is resolved.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::translate::ClientRule;
 use crate::translate::Reading;
 use crate::translate::host;
+use crate::translate::pem;
 use crate::translate::port::PortReference;
 use crate::translate::rule;
 use crate::translate::subject::Subject;
-use ingressd_model::cost::{self, Cost};
+use ingressd_model::cost::{self, Cost, LONGEST_CHAIN};
 use ingressd_model::{BackendTls, Balance, CorsPart, ListMark, Protocol, ServerName, Snippet, Variables};
+use ingressd_objects::Snapshot;
 
 /// The demand of an object.
 #[derive(Debug)]
@@ -20,10 +22,14 @@ pub struct Demand {
     pub own: Cost,
     /// The number of hosts, each counted as often as it is written.
     pub hosts: u64,
+    /// The cost of their names, each counted as often as it is written.
+    pub names: Cost,
     /// The number of references to Services.
     pub backends: u64,
     /// The number of references to Secrets with certificates.
     pub certificates: u64,
+    /// How many certificates the longest chain of these may have.
+    pub chain: u64,
     /// Its long address list.
     pub list: Option<(ListMark, Cost)>,
     /// The variables of CORS.
@@ -57,9 +63,10 @@ impl Demand {
             _ => None,
         };
         let has_tls = !subject.tls.is_empty() || asked.is_some_and(|asked| asked.chooses());
-        let mut hosts = 0;
+        let (mut hosts, mut names) = (0, Cost::default());
         for (_, rule) in subject.rules() {
             hosts += 1;
+            names += Cost::of_name(&rule.host);
             for entry in rule.paths.iter() {
                 let path = entry.text().len();
                 // A rewritten path is an expression, and is written once more in the `rewrite`
@@ -133,8 +140,10 @@ impl Demand {
         let cors = cors.map(|part| (part.clone(), Cost::of_cors(&part))).collect();
         Demand {
             hosts: hosts + default + u64::try_from(redirected(subject).count()).unwrap_or(u64::MAX),
+            names,
             backends: own.routes + default,
             certificates: u64::try_from(certificates).unwrap_or(u64::MAX),
+            chain: LONGEST_CHAIN,
             own,
             list,
             cors,
@@ -146,8 +155,8 @@ impl Demand {
 
     pub fn of_host(&self) -> Cost {
         let mut cost = Cost::of_host();
-        if self.certificates > 0 {
-            cost += Cost::of_tls_host();
+        if self.certificates > 0 && self.chain > 0 {
+            cost += Cost::of_tls_host(self.chain);
         }
         cost
     }
@@ -156,6 +165,7 @@ impl Demand {
     pub fn most(&self) -> Cost {
         let mut cost = self.own;
         cost += self.of_host() * self.hosts;
+        cost += self.names;
         cost += Cost::of_upstream(0) * self.backends;
         cost += Cost::of_certificate() * self.certificates;
         cost += self.list.map(|(_, cost)| cost).unwrap_or_default();
@@ -228,6 +238,26 @@ pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> 
 /// The Secrets with certificates that it names.
 pub fn secrets<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
     subject.tls.iter().filter_map(|entry| entry.secret.as_deref())
+}
+
+/// The most bytes of certificates of an object that are looked through.
+const MOST_LOOKED_THROUGH: usize = 16 << 10;
+
+/// How many certificates the longest chain has in a Secret that an object names; 0 where there is
+/// none, because then the host has no certificate of its own.
+pub fn longest_chain(subject: &Subject<'_>, snapshot: &Snapshot) -> u64 {
+    let names: BTreeSet<_> = secrets(subject).collect();
+    let stored = names.into_iter().filter_map(|name| snapshot.secret(namespace(subject), name));
+    let chains = stored.filter_map(|stored| Some(stored.object.data.as_ref()?.get("tls.crt")?.0.as_slice()));
+    let (mut longest, mut bytes) = (0, 0);
+    for chain in chains {
+        bytes += chain.len();
+        if bytes > MOST_LOOKED_THROUGH {
+            return LONGEST_CHAIN;
+        }
+        longest = longest.max(pem::count(chain));
+    }
+    u64::try_from(longest).unwrap_or(u64::MAX)
 }
 
 /// The namespace of an object.

@@ -1,6 +1,7 @@
 //! The fair share of each namespace when all together ask for more than the node has.
 
 use super::BUDGETS;
+use super::admission::sum;
 use crate::translate::Limits;
 use ingressd_model::cost::Cost;
 
@@ -8,21 +9,23 @@ use ingressd_model::cost::Cost;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
     limits: [u64; BUDGETS.len()],
-    /// How many variables all namespaces ask for: the names of each are compared with all of them.
-    pub variables: u64,
+    /// What all namespaces ask for: the names of each are compared with those of all.
+    all: Cost,
 }
 
 impl Shares {
     /// No upper limits, when there is enough for all.
-    pub const NONE: Shares = Shares { limits: [u64::MAX; BUDGETS.len()], variables: 0 };
+    pub fn none() -> Self {
+        Shares { limits: [u64::MAX; BUDGETS.len()], all: Cost::default() }
+    }
 
     /// The fair shares for namespaces with these costs.
     pub fn of(costs: &[Cost], limits: &Limits) -> Self {
-        let variables = costs.iter().map(|cost| cost.variables).sum();
-        let mut shares = Shares { variables, ..Shares::NONE };
+        let all = sum(costs);
+        let mut shares = Shares { all, ..Shares::none() };
         for (share, budget) in shares.limits.iter_mut().zip(BUDGETS) {
             if let Some(total) = &budget.total {
-                let used = costs.iter().map(|cost| (budget.used)(&cost.among(variables))).collect();
+                let used = costs.iter().map(|cost| (budget.used)(&cost.among(&all))).collect();
                 *share = fair(used, (total.limit)(limits)).unwrap_or(u64::MAX);
             }
         }
@@ -34,9 +37,15 @@ impl Shares {
         self.limits.get(number).copied().unwrap_or(u64::MAX)
     }
 
+    /// A cost among all others, of which it may be a part already.
+    pub fn among_all(&self, cost: &Cost) -> Cost {
+        let (variables, upstreams) = (cost.variables.max(self.all.variables), cost.upstreams.max(self.all.upstreams));
+        cost.among(&Cost { variables, upstreams, ..Cost::default() })
+    }
+
     /// Whether a cost exceeds its share.
     pub fn are_exceeded(&self, cost: &Cost) -> bool {
-        let cost = cost.among(self.variables);
+        let cost = self.among_all(cost);
         BUDGETS.iter().zip(self.limits).any(|(budget, share)| (budget.used)(&cost) > share)
     }
 }

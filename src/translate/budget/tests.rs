@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::translate::tests::manifests::snapshot;
+use crate::translate::tests::manifests::{snapshot, snapshot_of};
 use crate::translate::tests::{findings, ingress, options, path, routes, translate};
 use crate::translate::{AllowedSnippets, Limits, Names, NodeLimits, Options, SnippetKind, Translation, Translator};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Behaviour, Kind, ObjectId};
-use ingressd_objects::{IngressTls, Version};
+use ingressd_objects::{IngressTls, Stored, Version};
+use k8s_openapi::api::core::v1::Secret;
 
 fn with(limits: impl FnOnce(&mut Limits)) -> Options {
     let mut options = options();
@@ -75,7 +76,8 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         let paths = [path("/(?:[abc]d){150}", "ImplementationSpecific", "web")];
         ingress(name, "ingressd", &format!("{name}.example.com"), annotations, &paths)
     });
-    let rows: [Row<'_>; 19] = [
+    let aliases = ["a", "b", "c"].map(|name| simple(name, &format!("server-alias: '~^{name}(?:[abc]d){{100}}$'")));
+    let rows: [Row<'_>; 20] = [
         (
             "hosts",
             three.clone(),
@@ -138,6 +140,7 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         ),
         // nginx compiles a rewritten path in three places.
         ("expressions", heavy.join("\n---\n"), |limits| limits.namespace.memory = 500_000, "a b", "MiB of nginx's"),
+        ("aliases", aliases.join("\n---\n"), |limits| limits.namespace.memory = 340_000, "a b", "MiB of nginx's"),
         ("configuration", long, |limits| limits.namespace.configuration = 20_000, "a b", "MiB of configuration"),
     ];
     for (what, documents, limits, expected, told) in rows {
@@ -476,6 +479,31 @@ fn lists_and_values_of_an_object_have_bounds() {
     }
 }
 
+/// A Secret whose chain has so many certificates.
+fn secret_with(certificates: usize) -> Stored<Secret> {
+    let block = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", "A".repeat(1400));
+    let secret = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: own, namespace: default}}\nstringData: {{tls.crt: {:?}}}",
+        block.repeat(certificates)
+    );
+    let mut snapshot = snapshot_of(&secret);
+    snapshot.secrets.edit().pop().expect("the Secret")
+}
+
+#[test]
+fn a_host_costs_what_the_chain_of_its_certificate_takes() {
+    let objects = ["a", "b", "c"].map(|name| with_tls(name, "own")).join("\n---\n");
+    for (certificates, expected) in [(0, "a b c"), (1, "a b c"), (3, "a b"), (10, "a")] {
+        let mut snapshot = snapshot(&objects);
+        let secrets = snapshot.secrets.edit();
+        secrets.extend((certificates > 0).then(|| secret_with(certificates)));
+        secrets.sort_by(|left, right| left.id.cmp(&right.id));
+        let options = with(|limits| limits.namespace.test = 3200);
+        let translation = Translator::new(options).translate(&snapshot, &Names::default(), &Arc::default());
+        assert_eq!(accepted(&translation), expected, "{certificates}");
+    }
+}
+
 /// A large, ordinary cluster of one tenant: each object has a host, a certificate, two paths, two
 /// Services and a few annotations.
 #[test]
@@ -509,6 +537,14 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
         ingresses.push(other);
     }
     ingresses.sort_by(|left, right| left.id.cmp(&right.id));
+    let secrets = many.secrets.edit();
+    let own = secret_with(3);
+    secrets.extend((0..5000).map(|number| {
+        let mut other = own.clone();
+        other.id = Arc::new(ObjectId::new(Kind::Secret, "default", &format!("certificate-{number}")));
+        other
+    }));
+    secrets.sort_by(|left, right| left.id.cmp(&right.id));
     // Three such namespaces do not use up what the node has either.
     let options = with(|limits| {
         let NodeLimits { configuration, memory, test } = &mut limits.node;

@@ -40,7 +40,8 @@ pub struct Cost {
     /// Variables, of which there may be many.
     pub variables: u64,
     /// How often nginx compares such a name with all others, which [`Cost::among`] adds to the
-    /// time of a test: once for each that is made, and once for two uses.
+    /// time of a test: once for each that is made, and once for two uses. It adds the names of
+    /// upstreams as well.
     pub searches: u64,
     /// Microseconds of processor time for a test; a reload needs about as much again.
     pub test: u64,
@@ -95,6 +96,13 @@ pub const COMPARISON: u64 = 9;
 /// length or in the first letter.
 pub const NAME: u64 = 5;
 
+/// Nanoseconds of processor time to compare the name of an upstream with another one while nginx
+/// reads the configuration. Nearly all of it is the access to memory, whatever the names are.
+const UPSTREAM_NAME: u64 = 10;
+
+/// The most certificates of a chain.
+pub const LONGEST_CHAIN: u64 = 10;
+
 /// The size of a zone when the namespace has few of them.
 pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
 
@@ -127,8 +135,10 @@ const EXPRESSION: Cost = Cost { memory: 2000, test: 10, ..NOTHING };
 const UPSTREAM: Cost = Cost { upstreams: 1, files: 1, configuration: 150, memory: 12_500, test: 15, ..NOTHING };
 const ENDPOINT: Cost = Cost { endpoints: 1, configuration: 50, memory: 750, test: 1, ..NOTHING };
 const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, ..NOTHING };
-/// nginx reads a certificate for each server that names it, with a chain of up to ten.
-const TLS_HOST: Cost = Cost { memory: 60_000, test: 2500, ..NOTHING };
+/// nginx reads a certificate for each server that names it, and so many microseconds longer for
+/// each certificate of its chain.
+const TLS_HOST: Cost = Cost { memory: 60_000, test: 700, ..NOTHING };
+const LINK: u64 = 200;
 /// The memory for each byte of its chain.
 const CERTIFICATE_MEMORY: u64 = 5;
 /// The memory for each byte of a compiled expression, which nginx also has as machine code, and
@@ -182,7 +192,7 @@ const CORE_RULES: Cost = Cost { configuration: 1100, memory: 20 << 20, test: 70_
 /// The state of the firewall in the locations of a path and their conditions.
 const GUARDED: Cost = Cost { configuration: 300, memory: 150_000, test: 500, ..NOTHING };
 const LIMITS: Cost =
-    Cost { files: 1, configuration: 400, memory: 30_000, variables: 2, searches: 3, test: 500, ..NOTHING };
+    Cost { files: 1, configuration: 400, memory: 30_000, variables: 2, searches: 2, test: 500, ..NOTHING };
 /// How much of a zone nginx writes before a client is counted.
 const ZONE: Cost =
     Cost { zones: 1, zone_bytes: LARGEST_ZONE.0, configuration: 120, memory: 2000, searches: 1, test: 200, ..NOTHING };
@@ -202,15 +212,20 @@ const REPEATED_HEADERS: Cost = Cost { memory: 28_000, test: 10, ..NOTHING };
 const TOLD_HEADER: Cost = Cost { memory: 4000, searches: 1, test: 1, ..NOTHING };
 
 impl Cost {
-    /// The cost where there are this many variables, those of others included.
-    pub fn among(self, variables: u64) -> Self {
-        let time = u128::from(self.searches) * u128::from(variables) * u128::from(NAME) / 1000;
-        Cost { test: self.test.saturating_add(u64::try_from(time).unwrap_or(u64::MAX)), ..self }
+    /// The cost where there are as many variables and upstreams as in all, of which this is a
+    /// part: for each name nginx searches among all others.
+    pub fn among(self, all: &Cost) -> Self {
+        let product = |one: u64, other: u64, each: u64| u128::from(one) * u128::from(other) * u128::from(each);
+        // Each of the two locations of a path names its upstream, which is found half-way on
+        // average, and a new upstream is compared with those before it.
+        let upstreams = self.routes.saturating_add(self.upstreams / 2);
+        let time = product(self.searches, all.variables, NAME) + product(upstreams, all.upstreams, UPSTREAM_NAME);
+        Cost { test: self.test.saturating_add(u64::try_from(time / 1000).unwrap_or(u64::MAX)), ..self }
     }
 
-    /// The cost where there are no variables of others.
+    /// The cost where there is nothing of others.
     pub fn alone(self) -> Self {
-        self.among(self.variables)
+        self.among(&self)
     }
 
     pub const fn of_host() -> Self {
@@ -421,7 +436,7 @@ impl Cost {
         let mut cost = NOTHING;
         cost += times(DIRECTIVE, directives.len());
         if directives.iter().any(|directive| directive.row.module == Some(Module::Ssl)) {
-            cost += TLS_HOST;
+            cost += Self::of_tls_host(LONGEST_CHAIN);
         }
         cost
     }
@@ -459,9 +474,15 @@ impl Cost {
         CERTIFICATE
     }
 
-    /// The additional cost of a host with a certificate of its own.
-    pub const fn of_tls_host() -> Self {
-        TLS_HOST
+    /// The additional cost of a host with a chain of so many certificates of its own.
+    pub fn of_tls_host(certificates: u64) -> Self {
+        Cost { test: TLS_HOST.test + LINK * certificates.min(LONGEST_CHAIN), ..TLS_HOST }
+    }
+
+    /// The additional cost of a host with this name, as objects write it: nginx compiles an
+    /// expression, which stands behind a `~`.
+    pub fn of_name(host: &str) -> Self {
+        host.strip_prefix('~').map_or(NOTHING, Self::of_expression)
     }
 
     /// A long list, counted once however many locations refer to it.

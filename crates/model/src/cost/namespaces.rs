@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::{
-    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, CONDITION, Cost, HASHED, NAMED, NAMED_ENDPOINT, NOTHING, PASSTHROUGH,
-    SESSION, SPLIT, STREAM, TLS_HOST, bytes, target_length,
+    BACKEND_TLS, CERTIFICATE, CERTIFICATE_MEMORY, CONDITION, Cost, HASHED, LONGEST_CHAIN, NAMED, NAMED_ENDPOINT,
+    NOTHING, PASSTHROUGH, SESSION, SPLIT, STREAM, bytes, target_length,
 };
 use crate::catalogue::Module;
 use crate::{
     Action, Behaviour, Certificate, CertificateId, ClientCertificates, CorsPart, ListMark, Model, PathMatch,
-    RewritePattern, Route, Server, SessionCookie, Split, TlsTermination, UpstreamId, Variables,
+    RewritePattern, Route, Server, ServerName, SessionCookie, Split, TlsTermination, UpstreamId, Variables,
 };
 
 /// The cost of each namespace, sorted by name. The cost of what belongs to no namespace, such as
@@ -60,9 +60,12 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for (namespace, named) in std::mem::take(&mut costs.named) {
         costs.add(&namespace, Cost::of_variables(named.names().count()));
     }
-    let variables = costs.all.values().map(|cost| cost.variables).sum();
+    let sum = costs.all.values().fold(NOTHING, |mut sum, cost| {
+        sum += *cost;
+        sum
+    });
     for (namespace, cost) in &mut costs.all {
-        *cost = Cost { zone_bytes: cost.zones * model.zone_size(namespace).0, ..cost.among(variables) };
+        *cost = Cost { zone_bytes: cost.zones * model.zone_size(namespace).0, ..cost.among(&sum) };
     }
     costs.all.into_iter().collect()
 }
@@ -96,9 +99,12 @@ impl<'m> Costs<'m> {
     fn add_server(&mut self, server: &'m Server, certificates: &BTreeMap<&CertificateId, &Certificate>) {
         let namespace = &server.origin.object.namespace;
         self.add(namespace, Cost::of_host());
+        if let ServerName::Expression(name) = &server.name {
+            self.add(namespace, Cost::of_expression(name.as_str()));
+        }
         if let TlsTermination::Own(id) = &server.tls {
             let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
-            self.add(namespace, TLS_HOST);
+            self.add(namespace, Cost::of_tls_host(LONGEST_CHAIN));
             self.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
         }
         let asked = server.client_certificates.as_deref();
