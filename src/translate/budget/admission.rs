@@ -189,6 +189,8 @@ fn object_over(demand: &Demand, limits: &Limits) -> Option<Why> {
 struct Tally<'a> {
     cost: Cost,
     hosts: HashSet<Cow<'a, str>>,
+    /// How many certificates the chains of hosts have.
+    secured: HashMap<Cow<'a, str>, u64>,
     backends: HashSet<Backend<'a>>,
     secrets: HashSet<&'a str>,
     lists: HashSet<ListMark>,
@@ -240,6 +242,10 @@ impl<'a> Tally<'a> {
     /// Adds an object, or returns why it does not fit.
     fn take(&mut self, subject: &Subject<'a>, demand: &Demand, limits: &Limits, shares: &Shares) -> Option<Why> {
         let hosts: HashSet<_> = demand::hosts(subject).filter(|host| !self.hosts.contains(host)).collect();
+        // Another object may have named the host before.
+        let chain = demand.chain_of_host();
+        let is_longer = |host: &Cow<'_, str>| chain > self.secured.get(host).copied().unwrap_or_default();
+        let secured: HashSet<_> = demand::hosts(subject).filter(is_longer).collect();
         let backends: HashSet<_> = demand::backends(subject).filter(|one| !self.backends.contains(one)).collect();
         let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
         let list = demand.list.filter(|(mark, _)| !self.lists.contains(mark));
@@ -257,7 +263,8 @@ impl<'a> Tally<'a> {
         cost += demand.own;
         cost += Cost::of_strict_path() * strict;
         cost += sum(paths.iter().map(|(_, _, said, _)| said));
-        cost += demand.of_host() * number(hosts.len());
+        cost += Cost::of_host() * number(hosts.len());
+        cost += Cost::of_tls_host(chain) * number(secured.len());
         cost += sum(hosts.iter().map(|host| Cost::of_name(host)).collect::<Vec<_>>().iter());
         cost += Cost::of_upstream(0) * number(backends.len());
         cost += Cost::of_certificate() * number(secrets.len());
@@ -288,6 +295,7 @@ impl<'a> Tally<'a> {
         }
         self.cost = cost;
         self.hosts.extend(hosts);
+        self.secured.extend(secured.into_iter().map(|host| (host, chain)));
         self.backends.extend(backends);
         self.secrets.extend(secrets);
         self.lists.extend(list.map(|(mark, _)| mark));

@@ -153,18 +153,18 @@ impl Demand {
         }
     }
 
-    pub fn of_host(&self) -> Cost {
-        let mut cost = Cost::of_host();
-        if self.certificates > 0 && self.chain > 0 {
-            cost += Cost::of_tls_host(self.chain);
-        }
-        cost
+    /// How many certificates nginx reads for each of its hosts at most.
+    pub fn chain_of_host(&self) -> u64 {
+        if self.certificates > 0 { self.chain } else { 0 }
     }
 
     /// Its greatest cost, when it shares nothing with others.
     pub fn most(&self) -> Cost {
         let mut cost = self.own;
-        cost += self.of_host() * self.hosts;
+        cost += Cost::of_host() * self.hosts;
+        if self.chain_of_host() > 0 {
+            cost += Cost::of_tls_host(self.chain_of_host()) * self.hosts;
+        }
         cost += self.names;
         cost += Cost::of_upstream(0) * self.backends;
         cost += Cost::of_certificate() * self.certificates;

@@ -504,6 +504,20 @@ fn a_host_costs_what_the_chain_of_its_certificate_takes() {
     }
 }
 
+#[test]
+fn a_certificate_costs_whichever_object_names_its_host_first() {
+    let of_b = with_tls("b", "own").replace("b.example.com", "a.example.com").replace("path: '/'", "path: '/b'");
+    let mut snapshot = snapshot(&[simple("a", ""), of_b].join("\n---\n"));
+    let secrets = snapshot.secrets.edit();
+    secrets.push(secret_with(1));
+    secrets.sort_by(|left, right| left.id.cmp(&right.id));
+    for (memory, expected) in [(100_000, "a"), (170_000, "a b")] {
+        let options = with(|limits| limits.namespace.memory = memory);
+        let translation = Translator::new(options).translate(&snapshot, &Names::default(), &Arc::default());
+        assert_eq!(accepted(&translation), expected, "{memory}");
+    }
+}
+
 /// A large, ordinary cluster of one tenant: each object has a host, a certificate, two paths, two
 /// Services and a few annotations.
 #[test]

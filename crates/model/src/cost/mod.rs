@@ -24,6 +24,8 @@ pub struct Cost {
     pub hosts: u64,
     /// Paths of hosts.
     pub routes: u64,
+    /// Pairs of locations that name an upstream.
+    pub passes: u64,
     pub upstreams: u64,
     /// Endpoints of all upstreams.
     pub endpoints: u64,
@@ -51,6 +53,7 @@ impl AddAssign for Cost {
     fn add_assign(&mut self, other: Cost) {
         self.hosts += other.hosts;
         self.routes += other.routes;
+        self.passes += other.passes;
         self.upstreams += other.upstreams;
         self.endpoints += other.endpoints;
         self.certificates += other.certificates;
@@ -72,6 +75,7 @@ impl Mul<u64> for Cost {
         Cost {
             hosts: self.hosts * number,
             routes: self.routes * number,
+            passes: self.passes * number,
             upstreams: self.upstreams * number,
             endpoints: self.endpoints * number,
             certificates: self.certificates * number,
@@ -110,10 +114,11 @@ pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
 const HOST: Cost = Cost { hosts: 1, files: 1, configuration: 2400, memory: 32_000, test: 80, ..NOTHING };
 /// A path, which is usually two locations, also where its requests count for its namespace
 /// (`limits.requests-of-namespace`).
-const ROUTE: Cost = Cost { routes: 1, configuration: 500, memory: 15_500, test: 30, ..NOTHING };
+const ROUTE: Cost = Cost { routes: 1, passes: 1, configuration: 500, memory: 15_500, test: 30, ..NOTHING };
 const NOTHING: Cost = Cost {
     hosts: 0,
     routes: 0,
+    passes: 0,
     upstreams: 0,
     endpoints: 0,
     certificates: 0,
@@ -201,7 +206,7 @@ const LIMIT: Cost = Cost { configuration: 130, memory: 300, test: 2, ..NOTHING }
 /// A directive of a path, in its locations.
 const DIRECTIVE: Cost = Cost { configuration: 80, memory: 300, test: 2, ..NOTHING };
 /// The internal location of an authentication service, with all headers.
-const QUESTION: Cost = Cost { configuration: 4500, memory: 30_000, test: 90, ..NOTHING };
+const QUESTION: Cost = Cost { passes: 1, configuration: 4500, memory: 30_000, test: 90, ..NOTHING };
 /// CORS headers or password settings, which each location repeats.
 const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTHING };
 
@@ -216,9 +221,8 @@ impl Cost {
     /// part: for each name nginx searches among all others.
     pub fn among(self, all: &Cost) -> Self {
         let product = |one: u64, other: u64, each: u64| u128::from(one) * u128::from(other) * u128::from(each);
-        // Each of the two locations of a path names its upstream, which is found half-way on
-        // average, and a new upstream is compared with those before it.
-        let upstreams = self.routes.saturating_add(self.upstreams / 2);
+        // An upstream is found half-way on average, and a new one is compared with those before it.
+        let upstreams = self.passes.saturating_add(self.upstreams / 2);
         let time = product(self.searches, all.variables, NAME) + product(upstreams, all.upstreams, UPSTREAM_NAME);
         Cost { test: self.test.saturating_add(u64::try_from(time / 1000).unwrap_or(u64::MAX)), ..self }
     }

@@ -1,6 +1,6 @@
 //! What is dearer than its length tells has its price.
 
-use super::Cost;
+use super::{Behaviour, Cost};
 
 #[test]
 fn an_expression_costs_what_its_size_takes() {
@@ -16,11 +16,14 @@ fn an_expression_costs_what_its_size_takes() {
 #[test]
 fn upstreams_cost_what_nginx_takes_to_find_them() {
     // The microseconds that nginx took beyond what each path and upstream takes.
-    for (routes, upstreams, test) in [(20_000, 10_000, 1_300_000), (80_000, 40_000, 40_000_000)] {
-        let cost = Cost { routes, upstreams, ..Cost::default() }.alone();
-        assert!(cost.test >= test && cost.test <= 2 * test, "{routes} and {upstreams}: {} microseconds", cost.test);
+    for (passes, upstreams, test) in [(20_000, 10_000, 1_300_000), (80_000, 40_000, 40_000_000)] {
+        let cost = Cost { passes, upstreams, ..Cost::default() }.alone();
+        assert!(cost.test >= test && cost.test <= 2 * test, "{passes} and {upstreams}: {} microseconds", cost.test);
     }
     // The search goes on among the upstreams of others.
-    let (one, others) = (Cost::of_upstream(0), Cost { upstreams: 10_000, ..Cost::default() });
-    assert!((Cost { routes: 1, ..one }).among(&others).test >= one.test + 100);
+    let others = Cost { upstreams: 10_000, ..Cost::default() };
+    let plain = Cost::of_route(1, 0, &Behaviour::default(), false);
+    for (what, cost) in [("a path", plain), ("an error page", Cost::of_error_pages(1))] {
+        assert!(cost.among(&others).test >= cost.test + 100, "{what}");
+    }
 }
