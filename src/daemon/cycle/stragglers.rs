@@ -10,7 +10,8 @@ const PROBATION: Duration = Duration::from_secs(3600);
 /// Changes wait for this many times as long as it took to find their fault.
 pub(super) const REST: u32 = 9;
 
-/// After so many refused versions within [`MEMORY`] the changes of a namespace come last.
+/// After so many refused versions within [`MEMORY`] the changes of a namespace come last, or after
+/// fewer that took a [`REST`]th of it.
 const CROWD: u32 = 8;
 
 /// How long a refused version counts, and how long changes come last after it.
@@ -29,6 +30,8 @@ struct Lately {
     since: Instant,
     /// The number of its refused versions.
     refused: u32,
+    /// How long it took to find them.
+    found: Duration,
     /// How long it took to prove that nginx refuses them.
     asked: Duration,
 }
@@ -60,30 +63,38 @@ impl Stragglers {
             straggler.rested = straggler.rested.max(now + cost * REST * wasted / count.max(1));
             return false;
         }
-        self.cost(namespace, count, Duration::ZERO, now)
+        self.cost(namespace, Lately { since: now, refused: count, found: cost, asked: Duration::ZERO })
     }
 
     /// Records how long it took to prove what nginx refuses of this namespace.
     pub(super) fn asked(&mut self, namespace: &Arc<str>, cost: Duration, now: Instant) {
         match self.known.get_mut(namespace) {
             Some(straggler) => straggler.rested = straggler.rested.max(now) + cost * REST,
-            None => drop(self.cost(namespace, 0, cost, now)),
+            None => {
+                self.cost(namespace, Lately { since: now, refused: 0, found: Duration::ZERO, asked: cost });
+            }
         }
     }
 
     /// Adds to what a namespace cost lately. Returns whether that is so much that its changes come
     /// last from now on.
-    fn cost(&mut self, namespace: &Arc<str>, refused: u32, asked: Duration, now: Instant) -> bool {
+    fn cost(&mut self, namespace: &Arc<str>, new: Lately) -> bool {
+        let now = new.since;
         self.lately.retain(|_, lately| now < lately.since + MEMORY);
-        let none = Lately { since: now, refused: 0, asked: Duration::ZERO };
-        let lately = self.lately.entry(Arc::clone(namespace)).or_insert(none);
-        (lately.refused, lately.asked) = (lately.refused + refused, lately.asked + asked);
-        let Lately { refused, asked, .. } = *lately;
-        let is_much = refused >= CROWD || asked * REST >= MEMORY;
+        let before = self.lately.remove(namespace);
+        let lately = before.map_or(new, |before| Lately {
+            since: before.since,
+            refused: before.refused + new.refused,
+            found: before.found + new.found,
+            asked: before.asked + new.asked,
+        });
+        let Lately { refused, found, asked, .. } = lately;
+        let is_much = refused >= CROWD || (found + asked) * REST >= MEMORY;
         if is_much {
-            self.lately.remove(namespace);
             let straggler = Straggler { rested: now + asked * REST, last: now + MEMORY, refused, is_heavy: false };
             self.known.insert(Arc::clone(namespace), straggler);
+        } else {
+            self.lately.insert(Arc::clone(namespace), lately);
         }
         is_much
     }
@@ -140,5 +151,17 @@ mod tests {
         assert_eq!(stragglers.rests("evil", now), Duration::from_secs(63));
         stragglers.asked(&evil, Duration::from_secs(1), now);
         assert_eq!(stragglers.rests("evil", now), Duration::from_secs(72), "each further one costs more");
+    }
+
+    #[test]
+    fn a_few_refused_versions_that_took_long_to_find_come_last_and_do_not_wait() {
+        let (mut stragglers, now) = (Stragglers::default(), Instant::now());
+        let [slow, quick] = ["slow", "quick"].map(Arc::from);
+        let seconds = Duration::from_secs;
+        assert!(!stragglers.refused(&slow, 1, seconds(4), 1, now));
+        assert!(stragglers.refused(&slow, 1, seconds(4), 2, now));
+        assert_eq!(stragglers.rests("slow", now), Duration::ZERO);
+        assert!((1..8).all(|out| !stragglers.refused(&quick, 1, seconds(0), out, now)));
+        assert!(stragglers.refused(&quick, 1, seconds(0), 8, now));
     }
 }
