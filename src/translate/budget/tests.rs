@@ -1,15 +1,16 @@
 //! What is served of namespaces that ask for too much.
 
+mod certificates;
+
 use std::sync::Arc;
 
-use crate::translate::tests::manifests::{snapshot, snapshot_of};
+use crate::translate::tests::manifests::snapshot;
 use crate::translate::tests::{findings, ingress, options, path, routes, translate};
 use crate::translate::{AllowedSnippets, Limits, Names, NodeLimits, Options, SnippetKind, Translation, Translator};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Behaviour, Kind, ObjectId};
-use ingressd_objects::{IngressTls, Stored, Version};
-use k8s_openapi::api::core::v1::Secret;
+use ingressd_objects::{IngressTls, Version};
 
 fn with(limits: impl FnOnce(&mut Limits)) -> Options {
     let mut options = options();
@@ -479,45 +480,6 @@ fn lists_and_values_of_an_object_have_bounds() {
     }
 }
 
-/// A Secret whose chain has so many certificates.
-fn secret_with(certificates: usize) -> Stored<Secret> {
-    let block = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", "A".repeat(1400));
-    let secret = format!(
-        "apiVersion: v1\nkind: Secret\nmetadata: {{name: own, namespace: default}}\nstringData: {{tls.crt: {:?}}}",
-        block.repeat(certificates)
-    );
-    let mut snapshot = snapshot_of(&secret);
-    snapshot.secrets.edit().pop().expect("the Secret")
-}
-
-#[test]
-fn a_host_costs_what_the_chain_of_its_certificate_takes() {
-    let objects = ["a", "b", "c"].map(|name| with_tls(name, "own")).join("\n---\n");
-    for (certificates, expected) in [(0, "a b c"), (1, "a b c"), (3, "a b"), (10, "a")] {
-        let mut snapshot = snapshot(&objects);
-        let secrets = snapshot.secrets.edit();
-        secrets.extend((certificates > 0).then(|| secret_with(certificates)));
-        secrets.sort_by(|left, right| left.id.cmp(&right.id));
-        let options = with(|limits| limits.namespace.test = 3200);
-        let translation = Translator::new(options).translate(&snapshot, &Names::default(), &Arc::default());
-        assert_eq!(accepted(&translation), expected, "{certificates}");
-    }
-}
-
-#[test]
-fn a_certificate_costs_whichever_object_names_its_host_first() {
-    let of_b = with_tls("b", "own").replace("b.example.com", "a.example.com").replace("path: '/'", "path: '/b'");
-    let mut snapshot = snapshot(&[simple("a", ""), of_b].join("\n---\n"));
-    let secrets = snapshot.secrets.edit();
-    secrets.push(secret_with(1));
-    secrets.sort_by(|left, right| left.id.cmp(&right.id));
-    for (memory, expected) in [(100_000, "a"), (170_000, "a b")] {
-        let options = with(|limits| limits.namespace.memory = memory);
-        let translation = Translator::new(options).translate(&snapshot, &Names::default(), &Arc::default());
-        assert_eq!(accepted(&translation), expected, "{memory}");
-    }
-}
-
 /// A large, ordinary cluster of one tenant: each object has a host, a certificate, two paths, two
 /// Services and a few annotations.
 #[test]
@@ -552,7 +514,7 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
     }
     ingresses.sort_by(|left, right| left.id.cmp(&right.id));
     let secrets = many.secrets.edit();
-    let own = secret_with(3);
+    let own = certificates::secret_with(3);
     secrets.extend((0..5000).map(|number| {
         let mut other = own.clone();
         other.id = Arc::new(ObjectId::new(Kind::Secret, "default", &format!("certificate-{number}")));

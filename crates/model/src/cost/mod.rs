@@ -221,7 +221,8 @@ impl Cost {
     /// part: for each name nginx searches among all others.
     pub fn among(self, all: &Cost) -> Self {
         let product = |one: u64, other: u64, each: u64| u128::from(one) * u128::from(other) * u128::from(each);
-        // An upstream is found half-way on average, and a new one is compared with those before it.
+        // An upstream is found half-way on average, and a new one is compared with those before
+        // it.
         let upstreams = self.passes.saturating_add(self.upstreams / 2);
         let time = product(self.searches, all.variables, NAME) + product(upstreams, all.upstreams, UPSTREAM_NAME);
         Cost { test: self.test.saturating_add(u64::try_from(time / 1000).unwrap_or(u64::MAX)), ..self }
