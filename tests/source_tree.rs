@@ -356,11 +356,10 @@ fn claims_are_settled_without_knowing_their_kinds() {
         files.iter().filter(|file| NEUTRAL.iter().any(|place| file.path == format!("{place}.rs"))).collect();
     assert_eq!(neutral.len(), NEUTRAL.len());
     let complaints = neutral.iter().flat_map(|file| {
-        let is_kind = |name: &String| {
-            ["Ingress", "IngressRule", "IngressPath", "IngressTls", "Stored"].iter().any(|kind| name.ends_with(kind))
-        };
         let kinds = Names::of(file).into_iter().filter(|name| {
-            name.starts_with("k8s_openapi::api::") || (name.starts_with("ingressd_objects") && is_kind(name))
+            let ends = ["Ingress", "IngressRule", "IngressPath", "IngressTls", "Stored"];
+            name.starts_with("k8s_openapi::api::")
+                || (name.starts_with("ingressd_objects") && ends.iter().any(|kind| name.ends_with(kind)))
         });
         kinds.map(|name| format!("{} names {name}: whoever asks, it is an origin", file.path))
     });
