@@ -66,6 +66,9 @@ address = "{daemon_status}"
 [control]
 socket = "{folder}/control.sock"
 
+[traffic]
+folder = "{folder}/traffic"
+
 [log]
 format = "text"
 level = "error"

@@ -40,6 +40,9 @@ state = "{folder}/state"
 [control]
 socket = "{folder}/control.sock"
 
+[traffic]
+folder = "{folder}/traffic"
+
 [log]
 format = "text"
 level = "debug"
