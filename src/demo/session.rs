@@ -67,6 +67,7 @@ address = "{daemon_status}"
 socket = "{folder}/control.sock"
 
 [traffic]
+enabled = true
 folder = "{folder}/traffic"
 
 [log]

@@ -41,6 +41,7 @@ state = "{folder}/state"
 socket = "{folder}/control.sock"
 
 [traffic]
+enabled = true
 folder = "{folder}/traffic"
 
 [log]
