@@ -411,7 +411,8 @@ impl<'a> Servers<'a> {
     fn split(&mut self, main: &UpstreamId, subject: &Subject<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
         let canary = offer.subject.reading.canary.as_ref()?;
         let some = canary.share.ten_thousandths() > 0;
-        // Findings are about the key: the route of the path is that of the main object, and goes on.
+        // Findings are about the key: the route of the path is that of the main object, and goes
+        // on.
         let own = self.upstream_beside(main, offer, &canary.origin);
         let is_away = own.as_ref().is_none_or(|own| self.backends.is_without_endpoints(own));
         self.idle.extend((is_away && (some || !canary.tests.is_empty())).then(|| offer.origin.clone()));
