@@ -28,7 +28,7 @@ pub fn tell<'a>(
         if written.is_empty() || is_ordinary || subject.closed_rules.is_some() {
             continue;
         }
-        let own: HashSet<String> = written_hosts(subject).map(|host| host.to_ascii_lowercase()).collect();
+        let own: HashSet<String> = written_hosts(subject).map(str::to_ascii_lowercase).collect();
         let above: HashSet<&str> = own.iter().filter_map(|own| Some(own.split_once('.')?.1)).collect();
         let mut earlier = HashMap::<String, usize>::new();
         let mut used = None;

@@ -173,7 +173,7 @@ impl From<IngressBackend> for api::IngressBackend {
 
 impl From<IngressTls> for api::IngressTLS {
     fn from(entry: IngressTls) -> Self {
-        let hosts = entry.hosts.iter().map(|host| host.to_string()).collect();
+        let hosts = entry.hosts.iter().map(ToString::to_string).collect();
         api::IngressTLS { hosts: Some(hosts), secret_name: text(entry.secret_name) }
     }
 }

@@ -138,7 +138,7 @@ fn a_canary_whose_backend_is_away_is_served_no_more_than_its_routes_are() {
         let counted = translation.accepted.iter().map(|accepted| (&*accepted.id.name, accepted.unanswered));
         assert_eq!(counted.collect::<Vec<_>>(), [("main", 0), ("part", unanswered)], "{backend}");
         assert_eq!(findings(&translation), Vec::from_iter(told), "{backend}");
-        let effects = translation.findings.iter().map(|finding| finding.effect());
+        let effects = translation.findings.iter().map(ingressd_model::finding::Finding::effect);
         assert!(effects.eq(told.map(|_| "the key has no effect")), "the main object's route goes on: {backend}");
     }
 }
