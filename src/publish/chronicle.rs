@@ -133,6 +133,10 @@ impl Chronicle {
                 continue;
             }
             let since = *self.untold.entry(finding.clone()).or_insert(now);
+            // The previous leader may have told it, also where it ends before this node does.
+            if since == first {
+                self.returned.entry(finding.clone()).or_insert(0);
+            }
             if now < since + LASTING {
                 self.ripe = self.ripe.into_iter().chain([since + LASTING]).min();
                 continue;
@@ -357,6 +361,20 @@ mod tests {
         let told = spread(&mut chronicle);
         assert!(told.len() == 1 && told[0].starts_with("MissingService long "), "{told:?}");
         assert_eq!((chronicle.due(now), chronicle.is_due(now + LASTING)), (None, false));
+    }
+
+    #[test]
+    fn what_an_earlier_leader_may_have_told_is_told_anew_when_it_comes_back() {
+        let now = Instant::now();
+        let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
+        let found = with(&[finding("a", "x")]);
+        let (mut earlier, mut chronicle) = (Chronicle::default(), Chronicle::default());
+        look(&mut earlier, &found, &[], now);
+        chronicle.update(&found, &[], now);
+        chronicle.update(&with(&[]), &[], now + LASTING / 2);
+        look(&mut chronicle, &found, &[], now + LASTING);
+        let (told, again) = (spread(&mut earlier), spread(&mut chronicle));
+        assert!(told.len() == 1 && again.len() == 1 && told != again, "{told:?} {again:?}");
     }
 
     #[test]
