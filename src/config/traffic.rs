@@ -10,7 +10,7 @@ pub const ROWS: &[Row] = &[
         key: "traffic.enabled",
         scope: Scope::Node,
         form: Form::Boolean,
-        default: "false",
+        default: "true",
         doc: "Whether requests are counted by Ingress and Service for `/metrics` (`ingressd_traffic_*`). nginx writes a line for each request into a file that the daemon reads and empties each second, which takes some 3 % of nginx's processor time for a small request.",
         set: |settings, value| put(&mut settings.traffic.enabled, value),
     },

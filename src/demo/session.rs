@@ -67,7 +67,6 @@ address = "{daemon_status}"
 socket = "{folder}/control.sock"
 
 [traffic]
-enabled = true
 folder = "{folder}/traffic"
 
 [log]

@@ -41,7 +41,6 @@ state = "{folder}/state"
 socket = "{folder}/control.sock"
 
 [traffic]
-enabled = true
 folder = "{folder}/traffic"
 
 [log]
