@@ -36,16 +36,27 @@ impl Collector for Exposed {
         let figures = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = figures.sorted();
         requests(&all, &mut encoder)?;
-        let help = "Time from the first byte of a request to the last one of its answer";
-        let times = all.iter().map(|(key, figure)| (*key, &figure.duration));
-        histogram("traffic_duration", help, times, &mut encoder)?;
-        let help = "Time that endpoints took for a request, all that were tried together";
-        let times = all.iter().map(|(key, figure)| (*key, &figure.upstream));
-        histogram("traffic_upstream", help, times, &mut encoder)?;
-        let counts = all.iter().map(|(key, figure)| (*key, figure.sent));
-        bytes("traffic_sent", "Bytes of answers, with their heads", counts, &mut encoder)?;
-        let counts = all.iter().map(|(key, figure)| (*key, figure.received));
-        bytes("traffic_received", "Bytes of requests, with their heads", counts, &mut encoder)?;
+        let times: [(&str, &str, fn(&Figure) -> &Times); 2] = [
+            ("traffic_duration", "Time from the first byte of a request to the last one of its answer", |figure| {
+                &figure.duration
+            }),
+            ("traffic_upstream", "Time that endpoints took for a request, all that were tried together", |figure| {
+                &figure.upstream
+            }),
+        ];
+        for (name, help, of) in times {
+            histogram(name, help, all.iter().map(|(key, figure)| (*key, of(figure))), &mut encoder)?;
+        }
+        let bytes: [(&str, &str, fn(&Figure) -> u64); 2] = [
+            ("traffic_sent", "Bytes of answers, with their heads", |figure| figure.sent),
+            ("traffic_received", "Bytes of requests, with their heads", |figure| figure.received),
+        ];
+        for (name, help, of) in bytes {
+            let mut family = encoder.encode_descriptor(name, help, Some(&Unit::Bytes), MetricType::Counter)?;
+            for (key, figure) in &all {
+                family.encode_family(&labels(key))?.encode_counter::<Labels, _, u64>(&of(figure), None)?;
+            }
+        }
         losses(&figures, &mut encoder)
     }
 }
@@ -77,19 +88,6 @@ fn histogram<'k>(
         let buckets: Vec<_> = bounds.zip(times.counts).collect();
         let count = times.counts.iter().sum();
         family.encode_family(&labels(key))?.encode_histogram::<Labels>(times.sum, count, &buckets, None)?;
-    }
-    Ok(())
-}
-
-fn bytes<'k>(
-    name: &str,
-    help: &str,
-    all: impl Iterator<Item = (&'k Key, u64)>,
-    encoder: &mut DescriptorEncoder<'_>,
-) -> fmt::Result {
-    let mut family = encoder.encode_descriptor(name, help, Some(&Unit::Bytes), MetricType::Counter)?;
-    for (key, count) in all {
-        family.encode_family(&labels(key))?.encode_counter::<Labels, _, u64>(&count, None)?;
     }
     Ok(())
 }
