@@ -4,9 +4,9 @@
 //! largest size of a file that the kernel refuses what does not fit. Nobody has to be alive for
 //! that bound. The lines that were read are cut off again.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,12 +18,8 @@ use ingressd_nginx::render::traffic_log;
 /// How many bytes of lines may wait.
 const ROOM: u64 = 16 << 20;
 
-/// The largest sizes of a file in whole pages: that of the kernel, as in a tmpfs, and that of an
-/// ext4.
-const LARGEST: [u64; 2] = [i64::MAX as u64 / PAGE * PAGE, 17_592_186_040_320];
-
-/// What a file may be larger.
-const PAGE: u64 = 4096;
+/// The largest sizes of a file: that of the kernel, as in a tmpfs, and that of an ext4.
+const LARGEST: [u64; 2] = [i64::MAX as u64, 17_592_186_040_320];
 
 /// The size of nginx's buffer, and how much is read at once.
 const CHUNK: usize = 64 << 10;
@@ -79,6 +75,7 @@ impl Spool {
         let snippet = folder.join(format!("{:016x}.{INCLUDED}", now.as_nanos()));
         let path = snippet.with_extension("lines");
         let lines = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        lines.set_permissions(Permissions::from_mode(0o600))?;
         LARGEST.iter().find(|largest| lines.set_len(**largest - ROOM).is_ok()).ok_or_else(|| {
             io::Error::other("its file system has other bounds for the size of a file than tmpfs and ext4")
         })?;
@@ -93,7 +90,7 @@ impl Spool {
         let path = snippet.with_extension("lines");
         let lines = File::options().read(true).write(true).open(&path)?;
         let size = lines.metadata()?.len();
-        let of_size = |largest: &&u64| (**largest - ROOM..**largest + PAGE).contains(&size);
+        let of_size = |largest: &&u64| (**largest - ROOM..=**largest).contains(&size);
         let begin = LARGEST.iter().find(of_size).ok_or(io::ErrorKind::InvalidData)? - ROOM;
         Ok(Spool { snippet, path, lines, begin })
     }

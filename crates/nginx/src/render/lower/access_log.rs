@@ -153,20 +153,6 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     Ok(())
 }
 
-/// The logs of subrequests: those of a server of the ingress-nginx dialect, but for the one that
-/// requests are counted by.
-pub fn of_subrequests(decisions: &Decisions) -> Result<Vec<Words>, Refused> {
-    let log = &decisions.access_log;
-    match (&log.logs, &decisions.traffic) {
-        (Logs::To(targets), Some(_)) => {
-            let has_line = log.line(true).is_some();
-            targets.iter().map(|target| words(target, has_line, !log.unlogged.is_empty())).collect()
-        }
-        (Logs::Off | Logs::Inherited, Some(_)) => Ok(vec!["off".into()]),
-        (_, None) => Ok(Vec::new()),
-    }
-}
-
 fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refused> {
     let place = match &target.place {
         LogPlace::File(path) => Path::new(path)?.into(),
