@@ -40,7 +40,6 @@ mod serving;
 mod standing;
 mod state_file;
 mod status;
-mod traffic;
 mod withdrawal;
 mod work;
 
@@ -57,4 +56,3 @@ pub use options::{to_look_with, under as options_under};
 pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
 pub use status::{Inquiry, Phase, Status};
-pub use traffic::found as traffic_found;

@@ -66,9 +66,6 @@ address = "{daemon_status}"
 [control]
 socket = "{folder}/control.sock"
 
-[traffic]
-folder = "{folder}/traffic"
-
 [log]
 format = "text"
 level = "error"

@@ -76,4 +76,3 @@ mod streams;
 mod strict_paths;
 mod templates;
 mod tls;
-mod traffic;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ingressd_model::catalogue::{ACCESS_LOG, DirectiveRow, Module, Version};
+use ingressd_model::catalogue::{DirectiveRow, Module, Version};
 
 /// The first version in which a variable has all headers of one name.
 pub const JOINS_HEADERS: Version = Version(1, 23, 0);
@@ -18,8 +18,6 @@ pub struct Capabilities {
     /// The folder of its temporary files, in which its workers may create others; `None` where
     /// `nginx -V` names none.
     pub temporary: Option<PathBuf>,
-    /// The file to which it logs requests where nobody names one.
-    pub access_log: String,
 }
 
 /// How a module gets into a build.
@@ -107,13 +105,7 @@ impl Capabilities {
         let proxied = flags.iter().find_map(|flag| flag.strip_prefix("--http-proxy-temp-path="));
         let has_cache = !flags.contains("--without-http-cache");
         let temporary = proxied.map(Path::new).filter(|path| has_cache && path.is_absolute()).and_then(Path::parent);
-        let access_log = flags.iter().find_map(|flag| flag.strip_prefix("--http-log-path="));
-        Ok(Capabilities {
-            version,
-            modules,
-            temporary: temporary.map(Path::to_path_buf),
-            access_log: access_log.unwrap_or(ACCESS_LOG.default).to_owned(),
-        })
+        Ok(Capabilities { version, modules, temporary: temporary.map(Path::to_path_buf) })
     }
 
     /// The capabilities of the usual distributions' packages at this version: every module of
@@ -121,8 +113,7 @@ impl Capabilities {
     pub fn profile(version: Version) -> Self {
         let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Packaging::Apart(_)));
         let modules = modules.map(|(module, ..)| *module).collect();
-        let access_log = "/var/log/nginx/access.log".to_owned();
-        Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()), access_log }
+        Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()) }
     }
 
     /// Whether it has the module.

@@ -40,9 +40,6 @@ state = "{folder}/state"
 [control]
 socket = "{folder}/control.sock"
 
-[traffic]
-folder = "{folder}/traffic"
-
 [log]
 format = "text"
 level = "debug"

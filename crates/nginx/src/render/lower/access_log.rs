@@ -15,7 +15,6 @@ use super::head::{Head, HeadSlots};
 use super::location::Scene;
 use super::slots::{Slot, Slots, text};
 use super::tables::Files;
-use super::traffic;
 
 /// The variable that says whether a request is logged.
 const LOGGED: &str = "logged";
@@ -136,13 +135,13 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     let is_unknown =
         head.server.name == ServerName::CatchAll && routes.all(|route| route.origin.object.kind != Kind::Ingress);
     if is_unknown && log.leaves_out_unknown_hosts {
-        slots.connection.push(traffic::no_other_log(head.facts.decisions));
+        slots.connection.push("access_log off".into());
         return Ok(());
     }
     let targets = match &log.logs {
         Logs::Inherited => return Ok(()),
         Logs::Off => {
-            slots.connection.push(traffic::no_other_log(head.facts.decisions));
+            slots.connection.push("access_log off".into());
             return Ok(());
         }
         Logs::To(targets) => targets,

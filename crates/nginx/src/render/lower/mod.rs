@@ -37,7 +37,6 @@ mod split;
 mod stream;
 mod tables;
 mod tls;
-mod traffic;
 mod upstream;
 mod writer;
 
@@ -50,5 +49,4 @@ pub use server::{Facts, has_own_tls, requires, server};
 pub use shared::has_request_ids;
 pub use stream::{stream, stream_upstream};
 pub use tables::files;
-pub use traffic::snippet as traffic_log;
 pub use upstream::upstream;
