@@ -19,7 +19,7 @@ const ASKS: [&str; 3] = ["cert-manager.io/cluster-issuer", "cert-manager.io/issu
 pub fn read(stored: &Stored<Ingress>, class: &ClassRule, reading: Arc<Reading>, behaviour: Arc<Behaviour>) -> Intent {
     let object = &*stored.object;
     let rules: Arc<[Rule]> = object.rules.iter().map(rule).collect();
-    let (faults, is_fit) = faults(stored, class, &reading, &rules);
+    let (faults, is_fit) = faults(stored, class, (&reading, &behaviour), &rules);
     let asks = |key: &&str| object.annotations.get(key).is_some_and(|value| !value.is_empty() && value != "false");
     let table = class.annotations;
     let row = |key: &str| table.find(key.strip_prefix(table.prefix)?).filter(|row| row.is_served());
@@ -75,8 +75,13 @@ fn reference(backend: &IngressBackend) -> Reference {
 
 /// The findings about the paths, and whether the rest of this version can be served while there is
 /// no earlier one: that is so unless requests would reach other routes than intended.
-fn faults(stored: &Stored<Ingress>, class: &ClassRule, reading: &Reading, rules: &[Rule]) -> (Box<[Finding]>, bool) {
-    let has_captures = reading.has_captures();
+fn faults(
+    stored: &Stored<Ingress>,
+    class: &ClassRule,
+    (reading, behaviour): (&Reading, &Behaviour),
+    rules: &[Rule],
+) -> (Box<[Finding]>, bool) {
+    let has_captures = reading.has_captures(behaviour);
     let written = stored.object.rules.iter().zip(rules).enumerate();
     let paths = written.flat_map(|(number, (written, rule))| {
         let paths = written.paths.iter().zip(rule.paths.iter()).enumerate();

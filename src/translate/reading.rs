@@ -176,10 +176,12 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Whether any of its texts holds groups of the path.
-    pub fn has_captures(&self) -> bool {
+    /// Whether any text of an object with this behaviour holds groups of the path.
+    pub fn has_captures(&self, behaviour: &Behaviour) -> bool {
         let redirect = self.redirect.as_ref().map(|(_, location)| location);
-        let texts = self.behaviour.texts().chain(&self.rewrite_target).chain(redirect);
+        let prefix = behaviour.backend_headers.as_ref().and_then(|headers| headers.prefix.as_ref());
+        let prefix = prefix.filter(|_| self.rewrite_target.is_some());
+        let texts = behaviour.texts().chain(prefix).chain(&self.rewrite_target).chain(redirect);
         texts.into_iter().any(RewriteTarget::has_captures)
     }
 }

@@ -96,6 +96,7 @@ fn refused_objects_are_left_out() {
         (path("/a", "Prefix", "web").replace("'/a'", "\"/a\\n\""), "", "InvalidPath"),
         (path("/a", "Prefix", "web").replace("'/a'", "\"/a\\0\""), "", "InvalidPath"),
         (path("/a", "Prefix", "web"), "rewrite-target: /$1", "RefusedValue"),
+        (path("/a", "Prefix", "web"), "upstream-vhost: '$1.example'", "RefusedValue"),
         (path("/a", "Prefix", "web"), "canary: maybe", "RefusedValue"),
     ];
     for (path, annotations, reason) in cases {
