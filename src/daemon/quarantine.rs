@@ -36,6 +36,8 @@ pub enum Proof {
     /// nginx accepts it alone, and refuses it together with what is in force: the verdict may
     /// change with any other object.
     Together,
+    /// The same before the last change, after which nginx was not asked again.
+    Outdated,
     /// nginx refuses it whatever else there is.
     Alone,
 }
@@ -147,7 +149,7 @@ impl Quarantine {
             None => "there is no earlier version, so the object is left out until it is corrected",
         };
         let beside = match entry.proof {
-            Proof::Together => " together with other objects, though it accepts it alone",
+            Proof::Together | Proof::Outdated => " together with other objects, though it accepts it alone",
             Proof::Missing | Proof::Alone => "",
         };
         let note = format!("nginx refuses this version{beside}: {}; {instead}", entry.words);

@@ -40,15 +40,18 @@ type Excluded = BTreeMap<Arc<ObjectId>, Exclusion>;
 impl Cycle {
     /// Seeks the proof for each suspected version, the oldest object first, and releases those
     /// that nginx accepts beside what is in force. After a change it also looks again at those
-    /// that it refused together with others only. A namespace pays for the tests of those of its
-    /// versions that are to blame. Returns whether another cycle has to follow.
+    /// that it refused together with others only, at once or when their namespaces have rested. A
+    /// namespace pays for the tests of those of its versions that are to blame. Returns whether
+    /// another cycle has to follow.
     pub(super) fn prove(&mut self, snapshot: &Snapshot, has_changed: bool, stages: &mut impl Stages) -> bool {
         self.now = stages.now();
+        if has_changed {
+            self.outdate(snapshot);
+        }
         if !self.prove_together(snapshot, stages) {
             return true;
         }
-        let is_open = |proof| proof == Proof::Missing || has_changed && proof == Proof::Together;
-        let mut suspects = self.suspected(is_open);
+        let mut suspects = self.suspected(|proof| matches!(proof, Proof::Missing | Proof::Outdated));
         suspects.sort_by_cached_key(|id| age(snapshot, id));
         let mut goes_on = self.suspected(|proof| proof == Proof::Missing).len() > MOST;
         for id in suspects.into_iter().take(MOST) {
@@ -75,6 +78,18 @@ impl Cycle {
             self.quarantine.save();
         }
         goes_on
+    }
+
+    /// Marks the oldest of those that nginx refused together with others: a change may have taken
+    /// these away. They are asked for when their namespaces have rested.
+    fn outdate(&mut self, snapshot: &Snapshot) {
+        let is_refused_together = |proof| matches!(proof, Proof::Together | Proof::Outdated);
+        let refused = self.quarantine.entries().filter(|(_, entry)| is_refused_together(entry.proof));
+        let mut refused: Vec<_> =
+            refused.map(|(id, entry)| (entry.proof == Proof::Together, age(snapshot, id), Arc::clone(id))).collect();
+        refused.sort();
+        let oldest: Vec<_> = refused.into_iter().take(MOST).map(|(.., id)| id).collect();
+        self.quarantine.prove(&oldest, Proof::Outdated);
     }
 
     /// Tests the suspected Ingresses without all others: nginx names many of them at once. That

@@ -345,7 +345,8 @@ impl Cycle {
     pub(super) fn rests(&self, waiting: &[Suspect]) -> Option<Duration> {
         let namespaces: BTreeSet<_> = waiting.iter().map(|suspect| &suspect.id.namespace).collect();
         let rests = namespaces.into_iter().map(|namespace| self.stragglers.rests(namespace, self.now));
-        let unproven = self.quarantine.entries().filter(|(_, entry)| entry.proof == Proof::Missing);
+        let is_open = |proof| matches!(proof, Proof::Missing | Proof::Outdated);
+        let unproven = self.quarantine.entries().filter(|(_, entry)| is_open(entry.proof));
         let unproven = unproven.map(|(id, _)| self.stragglers.rests(&id.namespace, self.now));
         let rests = rests.chain(unproven.filter(|rest| !rest.is_zero()));
         // A namespace that has waited long enough and still waits needs an nginx that works again,

@@ -21,6 +21,8 @@ struct Tenants {
     slow: Duration,
     /// Versions with a wrong line.
     bad: fn(&str) -> bool,
+    /// Two versions that it refuses together, in a message that names no line.
+    clash: Option<[&'static str; 2]>,
     /// The time: each test takes [`TEST`], and so does each line that is judged.
     now: Instant,
     /// Whether it tells of files what is wrong with them without applying them.
@@ -36,9 +38,9 @@ impl Default for Tenants {
         let none = |_: &str| false;
         let (costs, bytes, most, fixed, bad) = (Vec::new(), Vec::new(), Some(100), 0, none);
         let (made, applied, running, deadly) = (Vec::new(), Vec::new(), None, None);
-        let (is_down, proves) = (false, false);
+        let (is_down, proves, clash) = (false, false, None);
         let (now, slow) = (Instant::now(), TEST);
-        Tenants { costs, bytes, most, fixed, deadly, is_down, slow, bad, now, proves, made, applied, running }
+        Tenants { costs, bytes, most, fixed, deadly, is_down, slow, bad, clash, now, proves, made, applied, running }
     }
 }
 
@@ -93,7 +95,17 @@ impl Tenants {
             ran_before: false,
             suspects: vec![of(name).0],
         };
-        let complaints: Vec<_> = bad.map(complaint).collect();
+        let mut complaints: Vec<_> = bad.map(complaint).collect();
+        if self.clash.is_some_and(|both| both.iter().all(|one| self.made.iter().any(|name| name == one))) {
+            let suspects = self.made.iter().map(|name| of(name).0).collect();
+            complaints.push(Complaint {
+                place: None,
+                words: "a clash".into(),
+                origin: None,
+                ran_before: false,
+                suspects,
+            });
+        }
         self.now += TEST * u32::try_from(1 + complaints.len()).unwrap();
         complaints
     }

@@ -108,6 +108,26 @@ fn a_namespace_with_many_refused_versions_is_like_all_others_a_minute_later() {
     assert_eq!(tenants.running(), ["evil/good@5", "victim/a@5"]);
 }
 
+#[test]
+fn what_nginx_refused_beside_an_object_that_is_gone_is_tried_when_its_namespace_has_rested() {
+    let state = tempfile::tempdir().unwrap();
+    let clash = Some(["evil/z@1", "victim/a@1"]);
+    let bad = |name: &str| name.starts_with("evil/i");
+    let mut tenants = Tenants { bad, clash, proves: true, ..Tenants::default() };
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
+    let bad = (0..9).map(|number| format!("evil/i{number}@1")).collect::<Vec<_>>();
+    let with =
+        |others: &[&str]| cluster(&bad.iter().map(String::as_str).chain(others.iter().copied()).collect::<Vec<_>>());
+    to_the_end(&mut cycle, &with(&["victim/a@1", "victim/b@1"]), &mut tenants);
+    let report = to_the_end(&mut cycle, &with(&["evil/z@1", "victim/a@1", "victim/b@1"]), &mut tenants);
+    assert!(quarantined(&report).contains(&"Ingress evil/z".to_owned()), "{report:?}");
+    let alone = with(&["evil/z@1", "victim/b@1"]);
+    let report = cycle.turn(&alone, &mut tenants);
+    assert!(report.again.is_some_and(|again| !again.is_zero()), "its namespace rests: {report:?}");
+    to_the_end(&mut cycle, &alone, &mut tenants);
+    assert_eq!(tenants.running(), ["evil/z@1", "victim/b@1"]);
+}
+
 /// Each new version ends the search among the namespace's objects, which then begins again.
 #[test]
 fn a_namespace_that_rewrites_what_is_too_much_takes_a_tenth_of_the_time() {
