@@ -8,14 +8,14 @@ use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::config::{Nginx, Settings};
 use crate::daemon::explain::InForce;
-use crate::daemon::{Dns, look_up, options_under, to_look_with};
+use crate::daemon::{Dns, look_up, options_under, to_look_with, traffic_found};
 use crate::translate::{ClassRule, Names, Options, Translator, Wanted};
 use ingressd_apply::Survey;
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::{Finding, count, limit};
 use ingressd_model::{HostName, Instance, UpstreamId};
 use ingressd_nginx::render::Templates;
-use ingressd_nginx::{Capabilities, OtherSites, Plan, gate};
+use ingressd_nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use ingressd_objects::Snapshot;
 use ingressd_objects::directory::{Changes, Directory};
 
@@ -233,7 +233,7 @@ pub(super) fn process(
         translation = translator.translate(&snapshot, &names, &claims);
     }
     let ours = translation.ours(&snapshot);
-    let gate_options = layered.settings.gate_options();
+    let gate_options = GateOptions { traffic: traffic_found(&settings), ..layered.settings.gate_options() };
     let (plan, gated) = gate(translation.model, &host.capabilities, &host.other_sites, &gate_options);
     let mut findings = translation.findings;
     findings.extend(layered.findings);

@@ -19,6 +19,7 @@ mod settings;
 mod snippets;
 mod table;
 mod templates;
+mod traffic;
 mod usual;
 mod value;
 mod written;
@@ -28,7 +29,7 @@ pub use config_map::{
 };
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
-pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Resolver, Settings};
+pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Resolver, Settings, Traffic};
 pub use table::{Row, rows};
 pub use usual::Usual;
 pub use value::{Column, Form, duration};

@@ -41,6 +41,8 @@ pub struct Settings {
     /// The endpoints for health checks and monitoring.
     pub http: Http,
     pub control_socket: PathBuf,
+    /// Whether requests are counted by object, and how.
+    pub traffic: Traffic,
     /// What is logged and how.
     pub log: Log,
     /// How DNS names of Services are resolved.
@@ -167,6 +169,14 @@ pub struct Http {
     pub hosts: Vec<HostName>,
 }
 
+/// How requests are counted by object.
+#[derive(Debug, Clone, Default)]
+pub struct Traffic {
+    pub enabled: bool,
+    /// The folder between nginx and the daemon.
+    pub folder: PathBuf,
+}
+
 /// What is logged and how.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
@@ -205,6 +215,7 @@ pub(super) fn defaults_of(instance: &Instance) -> Vec<(&'static str, String)> {
             ("apply.state", format!("/var/lib/ingressd-{instance}")),
             ("control.socket", format!("/run/ingressd-{instance}/control.sock")),
             ("publish.lease", format!("ingressd-{instance}")),
+            ("traffic.folder", format!("/run/nginx-ingressd-{instance}")),
         ],
     }
 }
@@ -240,6 +251,7 @@ impl Settings {
             publish: publish::Options::empty(),
             http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false, hosts: Vec::new() },
             control_socket: PathBuf::new(),
+            traffic: Traffic::default(),
             log: Log::default(),
             names: NameSettings::default(),
             ingress_nginx: IngressNginx::default(),

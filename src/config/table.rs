@@ -8,6 +8,7 @@ use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, text, untyped};
 use super::{
     access, access_log, everywhere, firewall, geoip2, hosts, ingress_nginx, limits, pacing, publishing, snippets,
+    traffic,
 };
 use crate::translate::Scope;
 use ingressd_model::{HostName, is_label};
@@ -67,6 +68,7 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("headers", "Headers of all hosts"),
     ("tls", "Certificates and redirects to https"),
     ("access-log", "How requests are logged"),
+    ("traffic", "How requests are counted by Ingress and Service"),
     ("firewall", "Rules of ModSecurity, for routes that ask for it"),
     ("geoip2", "Databases with country, city and network of clients"),
     ("ingress-nginx", "Objects of an ingress-nginx that ingressd replaces"),
@@ -105,6 +107,7 @@ const TABLES: &[&[Row]] = &[
     pacing::ROWS,
     publishing::ROWS,
     snippets::ROWS,
+    traffic::ROWS,
 ];
 
 /// The rows of most sections.

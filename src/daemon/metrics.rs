@@ -4,7 +4,7 @@ mod exposition;
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -18,6 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::standing::Standing;
 use super::status::Status;
+use super::traffic::{Exposed, Traffic};
 use crate::publish::{Counts, Life, Outlook, Peer, View};
 use ingressd_apply::Outcome;
 use ingressd_model::finding::Reason;
@@ -110,6 +111,7 @@ pub struct Metrics {
     test_duration: Histogram,
     change_to_serving: Histogram,
     published: Counts,
+    traffic: Arc<Traffic>,
 }
 
 impl Default for Metrics {
@@ -122,6 +124,7 @@ impl Default for Metrics {
             test_duration: histogram(),
             change_to_serving: histogram(),
             published: Counts::default(),
+            traffic: Arc::default(),
         }
     }
 }
@@ -156,6 +159,11 @@ impl Metrics {
         &self.published
     }
 
+    /// What was counted of requests.
+    pub fn traffic(&self) -> &Arc<Traffic> {
+        &self.traffic
+    }
+
     /// All metrics in the text format of OpenMetrics.
     pub fn encode(&self, status: &Status, stub_status: Option<StubStatus>, now: Instant) -> String {
         let mut all = Registry::default();
@@ -185,6 +193,7 @@ impl Metrics {
         }
         self.published.register(registry);
         register_status(registry, status, now);
+        registry.register_collector(Box::new(Exposed(Arc::clone(&self.traffic))));
         if let Some(stub_status) = stub_status {
             stub_status.register(registry);
         }

@@ -40,6 +40,7 @@ mod serving;
 mod standing;
 mod state_file;
 mod status;
+mod traffic;
 mod withdrawal;
 mod work;
 
@@ -56,3 +57,4 @@ pub use options::{to_look_with, under as options_under};
 pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
 pub use status::{Inquiry, Phase, Status};
+pub use traffic::found as traffic_found;

@@ -14,7 +14,7 @@ use super::explain::InForce;
 use super::host_findings::{not_included, not_restarted, not_shared};
 use super::publication::{Peers, newest};
 use super::served::{certificates, count_served, counts_connections, served_object};
-use super::{last_good, options, standing, state_file};
+use super::{last_good, options, standing, state_file, traffic};
 use crate::config::Usual as _;
 use crate::config::{Layered, Settings};
 use crate::publish::Revision;
@@ -178,10 +178,11 @@ impl Pipeline {
         let temporary = survey.capabilities.temporary.iter();
         temporary.for_each(|temporary| remove_abandoned_caches(temporary, &settings.apply.root));
         let Memory { translator, renderer, .. } = Memory::under(settings, &options, memory);
+        let traffic = traffic::prepare(settings);
         Ok(Pipeline {
             translator,
             options,
-            gate_options: settings.gate_options(),
+            gate_options: GateOptions { traffic, ..settings.gate_options() },
             sharing_refused: None,
             names: Arc::default(),
             claims: claims::kept_in(state).map_err(|source| Error::State { path: state.clone(), source })?,
@@ -269,8 +270,9 @@ impl Pipeline {
             let layered = self.settings.layered(snapshot);
             self.options = options::under(&self.options, &layered.settings);
             self.translator.set_options(self.options.clone());
+            let GateOptions { shared_servers, ref traffic, .. } = self.gate_options;
             self.gate_options =
-                GateOptions { shared_servers: self.gate_options.shared_servers, ..layered.settings.gate_options() };
+                GateOptions { shared_servers, traffic: traffic.clone(), ..layered.settings.gate_options() };
             self.settings_in_force = Arc::new(layered.settings.clone());
             self.layer = Some((version, layered));
         }
@@ -302,6 +304,7 @@ impl Pipeline {
             return false;
         }
         self.surveyed = Instant::now();
+        let is_moved = self.follow_traffic();
         let surveyed = look(&self.settings);
         self.test_host(&surveyed);
         match surveyed {
@@ -318,13 +321,21 @@ impl Pipeline {
                 if differs {
                     self.resume_sharing();
                 }
-                differs
+                differs || is_moved
             }
             Err(error) => {
                 tracing::warn!("{}", uninspected(&error));
-                false
+                is_moved
             }
         }
+    }
+
+    /// Makes the file for counts of requests anew, where it is gone. Returns whether nginx has to
+    /// write to another one.
+    fn follow_traffic(&mut self) -> bool {
+        let is_there = traffic::found(&self.settings) == self.gate_options.traffic;
+        let now = if is_there { self.gate_options.traffic.clone() } else { traffic::prepare(&self.settings) };
+        std::mem::replace(&mut self.gate_options.traffic, now) != self.gate_options.traffic
     }
 
     /// Asks nginx whether it could be started again with what the host's configuration is now,

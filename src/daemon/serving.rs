@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::commands::{CommandQueue, ControlCommand, QueuedCommand};
 use super::cycle::Report;
@@ -24,6 +24,7 @@ use super::publication::{Peers, Publication};
 use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::{Load, Request};
+use super::traffic;
 use super::work::{Done, Finished, Nginx, Work, task_result};
 use crate::config::Settings;
 use crate::translate::{self, Wanted};
@@ -118,6 +119,8 @@ pub struct Daemon {
     recheck: Duration,
     began: Instant,
     stopping: Option<Option<Box<Settings>>>,
+    /// What counts requests; it ends when this is dropped.
+    _traffic: JoinSet<()>,
 }
 
 impl Daemon {
@@ -185,6 +188,7 @@ impl Daemon {
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
             stopping: None,
+            _traffic: traffic::follow(settings, reporter.metrics().traffic(), reporter.status()),
         })
     }
 

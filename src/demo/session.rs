@@ -66,6 +66,10 @@ address = "{daemon_status}"
 [control]
 socket = "{folder}/control.sock"
 
+[traffic]
+enabled = true
+folder = "{folder}/traffic"
+
 [log]
 format = "text"
 level = "error"

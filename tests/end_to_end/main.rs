@@ -76,3 +76,4 @@ mod streams;
 mod strict_paths;
 mod templates;
 mod tls;
+mod traffic;

@@ -106,6 +106,12 @@ pub struct HostLog {
     pub parameters: Vec<String>,
 }
 
+impl HostLog {
+    fn is_off(&self) -> bool {
+        self.place == "off"
+    }
+}
+
 /// Where log lines go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogPlace {
@@ -140,6 +146,27 @@ pub enum Logs {
     Off,
     /// These.
     To(Vec<LogTarget>),
+}
+
+impl Logs {
+    /// The same without what is inherited: a server with one more log would lose that.
+    pub fn spelled_out(self, other_sites: &OtherSites, of_nginx: &str) -> Self {
+        let target = |log: &HostLog| LogTarget {
+            place: LogPlace::Host(log.place.clone()),
+            format: log.format.clone(),
+            buffering: Buffering::default(),
+            parameters: log.parameters.clone(),
+        };
+        match (self, other_sites.logs.as_slice()) {
+            (Logs::Inherited, []) => {
+                let log = HostLog { place: of_nginx.to_owned(), format: None, parameters: Vec::new() };
+                Logs::To(vec![target(&log)])
+            }
+            (Logs::Inherited, logs) if logs.iter().any(HostLog::is_off) => Logs::Off,
+            (Logs::Inherited, logs) => Logs::To(logs.iter().map(target).collect()),
+            (logs, _) => logs,
+        }
+    }
 }
 
 /// The decision about access logs.
@@ -205,7 +232,6 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
         (false, _, Some(path)) => Some(LogPlace::File(path.clone())),
         (false, _, None) => None,
     };
-    let is_off = |log: &HostLog| log.place == "off";
     match explicit {
         _ if !(options.enabled && options.requests) => Logs::Off,
         Some(place) => {
@@ -213,7 +239,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
             Logs::To(vec![LogTarget { place, format: None, buffering, parameters: Vec::new() }])
         }
         // The administrator's `nginx.conf` switches logs off.
-        None if of_host.iter().any(is_off) => Logs::Inherited,
+        None if of_host.iter().any(HostLog::is_off) => Logs::Inherited,
         None if !wants_line && options.unlogged.is_empty() && !options.buffering.is_asked() => Logs::Inherited,
         None if of_host.is_empty() => Logs::Inherited,
         None => Logs::To(
@@ -314,6 +340,24 @@ mod tests {
             Logs::To(targets) => targets.iter().map(target).collect::<Vec<_>>().join(", "),
         };
         format!("{line}{logs} {told}")
+    }
+
+    #[test]
+    fn what_would_be_inherited_can_be_spelled_out() {
+        let spelled_out = |logs: Logs, host: &[&str]| {
+            let other_sites = OtherSites { logs: host.iter().map(|text| log(text)).collect(), ..OtherSites::default() };
+            match logs.spelled_out(&other_sites, "/usual") {
+                Logs::To(targets) => targets.into_iter().map(|target| (target.place, target.parameters)).collect(),
+                logs => vec![(LogPlace::Host(format!("{logs:?}")), Vec::new())],
+            }
+        };
+        let at = |place: &str, parameters: &[&str]| {
+            (LogPlace::Host(place.to_owned()), parameters.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(spelled_out(Logs::Inherited, &[]), [at("/usual", &[])]);
+        assert_eq!(spelled_out(Logs::Inherited, &["/a main if=$x", "/b"]), [at("/a", &["if=$x"]), at("/b", &[])]);
+        assert_eq!(spelled_out(Logs::Inherited, &["off"]), [at("Off", &[])]);
+        assert_eq!(spelled_out(Logs::Off, &["/a"]), [at("Off", &[])]);
     }
 
     #[test]

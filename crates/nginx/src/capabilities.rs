@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ingressd_model::catalogue::{DirectiveRow, Module, Version};
+use ingressd_model::catalogue::{ACCESS_LOG, DirectiveRow, Module, Version};
 
 /// The first version in which a variable has all headers of one name.
 pub const JOINS_HEADERS: Version = Version(1, 23, 0);
@@ -18,6 +18,8 @@ pub struct Capabilities {
     /// The folder of its temporary files, in which its workers may create others; `None` where
     /// `nginx -V` names none.
     pub temporary: Option<PathBuf>,
+    /// The file to which it logs requests where nobody names one.
+    pub access_log: String,
 }
 
 /// How a module gets into a build.
@@ -105,7 +107,13 @@ impl Capabilities {
         let proxied = flags.iter().find_map(|flag| flag.strip_prefix("--http-proxy-temp-path="));
         let has_cache = !flags.contains("--without-http-cache");
         let temporary = proxied.map(Path::new).filter(|path| has_cache && path.is_absolute()).and_then(Path::parent);
-        Ok(Capabilities { version, modules, temporary: temporary.map(Path::to_path_buf) })
+        let access_log = flags.iter().find_map(|flag| flag.strip_prefix("--http-log-path="));
+        Ok(Capabilities {
+            version,
+            modules,
+            temporary: temporary.map(Path::to_path_buf),
+            access_log: access_log.unwrap_or(ACCESS_LOG.default).to_owned(),
+        })
     }
 
     /// The capabilities of the usual distributions' packages at this version: every module of
@@ -113,7 +121,8 @@ impl Capabilities {
     pub fn profile(version: Version) -> Self {
         let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Packaging::Apart(_)));
         let modules = modules.map(|(module, ..)| *module).collect();
-        Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()) }
+        let access_log = "/var/log/nginx/access.log".to_owned();
+        Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()), access_log }
     }
 
     /// Whether it has the module.
@@ -185,7 +194,7 @@ mod tests {
 
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
         configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx \
-        --http-proxy-temp-path=/var/lib/nginx/proxy --with-compat \
+        --http-log-path=/var/log/nginx/access.log --http-proxy-temp-path=/var/lib/nginx/proxy --with-compat \
         --with-threads --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
         --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module \
         --with-http_auth_request_module --with-http_sub_module --with-http_gunzip_module --with-stream_ssl_preread_module\n";
@@ -201,7 +210,10 @@ mod tests {
         let with_extra = Capabilities::parse(DEBIAN, &extra).expect("it is an nginx");
         assert!(with_extra.has(Module::HeadersMore) && !profile.has(Module::HeadersMore));
         let built_in = DEBIAN.replace("--with-stream=dynamic", "--with-stream");
-        assert!(Capabilities::parse(&built_in, &[]).expect("it is an nginx").has(Module::Stream));
+        let built_in = Capabilities::parse(&built_in, &[]).expect("it is an nginx");
+        assert!(built_in.has(Module::Stream));
+        let unnamed = Capabilities::parse("nginx version: nginx/1.22.1", &[]).expect("it is an nginx");
+        assert_eq!(unnamed.access_log, "logs/access.log");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct GateOptions {
     pub everywhere: Everywhere,
     /// The settings for access logs.
     pub access_log: AccessLogOptions,
+    /// The file with the log for the daemon's figures, with a wildcard: it may be missing.
+    pub traffic: Option<PathBuf>,
     /// Where the rules of the firewall are.
     pub firewall: FirewallOptions,
     /// Where databases are that tell where clients are.
@@ -71,6 +73,7 @@ impl GateOptions {
             requests_of_namespace: 0,
             everywhere: Everywhere::empty(),
             access_log: AccessLogOptions::empty(),
+            traffic: None,
             firewall: FirewallOptions::empty(),
             geo: GeoOptions::empty(),
             shared_servers: false,
@@ -212,6 +215,8 @@ pub struct Decisions {
     pub clears_server_header: bool,
     /// The decision about access logs.
     pub access_log: AccessLog,
+    /// The file with the log for the daemon's figures, which may be missing.
+    pub traffic: Option<PathBuf>,
     /// How many connections of each worker one namespace with TLS passthrough, or one TCP or UDP
     /// service, may take.
     pub stream_connections: u32,

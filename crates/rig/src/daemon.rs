@@ -40,6 +40,10 @@ state = "{folder}/state"
 [control]
 socket = "{folder}/control.sock"
 
+[traffic]
+enabled = true
+folder = "{folder}/traffic"
+
 [log]
 format = "text"
 level = "debug"

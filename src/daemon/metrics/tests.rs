@@ -35,6 +35,7 @@ fn example() -> String {
     metrics.tested(&[Duration::from_millis(20)]);
     metrics.count(Cause::Change, &outcome, Some(Duration::from_millis(70)));
     metrics.count(Cause::Change, &Outcome::Unchanged { generation: 3 }, None);
+    metrics.traffic().tell("a.example - - 404 GET 0.020 150 90 0.010");
     metrics.published().status(StatusWrite::Written);
     metrics.published().events(EventResult::Sent, 1);
     let secret = Arc::new(ObjectId::new(Kind::Secret, "shop", "cert"));
@@ -101,6 +102,12 @@ fn names_and_units_are_those_that_are_documented() {
         "ingressd_objects{kind=\"Ingress\",state=\"refused\"} 1",
         "ingressd_objects{kind=\"Ingress\",state=\"ok\"} 0",
         "ingressd_nginx_requests_total 0",
+        r#"ingressd_traffic_requests_total{namespace="",ingress="",service="",method="read",status="4xx"} 1"#,
+        r#"ingressd_traffic_duration_seconds_bucket{le="0.005",namespace="",ingress="",service=""} 0"#,
+        r#"ingressd_traffic_duration_seconds_bucket{le="0.025",namespace="",ingress="",service=""} 1"#,
+        r#"ingressd_traffic_upstream_seconds_sum{namespace="",ingress="",service=""} 0.01"#,
+        r#"ingressd_traffic_sent_bytes_total{namespace="",ingress="",service=""} 150"#,
+        "ingressd_traffic_unread_lines_total 0",
         "ingressd_watch_state{kind=\"Secret\",namespace=\"\",state=\"current\"} 1",
         "ingressd_watch_age_seconds{kind=\"Secret\",namespace=\"\"} 0.0",
         "ingressd_api_requests_total{verb=\"list\",code=\"403\"} 1",

@@ -147,6 +147,7 @@ pub fn gate(
         clears_server_header: !options.everywhere.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
+        traffic: options.traffic.clone(),
         stream_connections: streams::share(other_sites, options),
         requests_of_namespace,
         kept_of_namespaces,
@@ -216,6 +217,9 @@ fn logs(
 ) -> AccessLog {
     let conflict = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
     let mut decided = access_log::decide(&options.access_log, other_sites, conflict);
+    if options.traffic.is_some() {
+        decided.logs = decided.logs.spelled_out(other_sites, &capabilities.access_log);
+    }
     if let Some(line) = decided.line.take() {
         let (line, missing) = line.fit(|module, since| has(capabilities, module, since));
         decided.line = Some(line.into());
@@ -260,8 +264,10 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
             Capabilities::name(module)
         ));
     }
-    [Some(&options.current), options.access_log.path.as_ref(), options.access_log.streams.path.as_ref()]
+    let logs = [&options.access_log.path, &options.access_log.streams.path, &options.traffic];
+    [Some(&options.current)]
         .into_iter()
+        .chain(logs.map(Option::as_ref))
         .flatten()
         .find(|path| !fits(path.as_path()))
         .map(|path| {

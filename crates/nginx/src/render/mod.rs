@@ -22,7 +22,7 @@ mod view;
 pub use content::{Content, Part};
 pub use engine::TemplateError;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
-pub use lower::{Place, has_own_tls, places, to_https};
+pub use lower::{Place, has_own_tls, places, to_https, traffic_log};
 pub use names::{passthrough_file, recounts, stream_port};
 pub use templates::Templates;
 

@@ -15,6 +15,7 @@ use super::head::{Head, HeadSlots};
 use super::location::Scene;
 use super::slots::{Slot, Slots, text};
 use super::tables::Files;
+use super::traffic;
 
 /// The variable that says whether a request is logged.
 const LOGGED: &str = "logged";
@@ -135,13 +136,13 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     let is_unknown =
         head.server.name == ServerName::CatchAll && routes.all(|route| route.origin.object.kind != Kind::Ingress);
     if is_unknown && log.leaves_out_unknown_hosts {
-        slots.connection.push("access_log off".into());
+        slots.connection.push(traffic::no_other_log(head.facts.decisions));
         return Ok(());
     }
     let targets = match &log.logs {
         Logs::Inherited => return Ok(()),
         Logs::Off => {
-            slots.connection.push("access_log off".into());
+            slots.connection.push(traffic::no_other_log(head.facts.decisions));
             return Ok(());
         }
         Logs::To(targets) => targets,
@@ -150,6 +151,20 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
         slots.connection.push(Words::line("access_log", words(target, has_line, !log.unlogged.is_empty())?));
     }
     Ok(())
+}
+
+/// The logs of subrequests: those of a server of the ingress-nginx dialect, but for the one that
+/// requests are counted by.
+pub fn of_subrequests(decisions: &Decisions) -> Result<Vec<Words>, Refused> {
+    let log = &decisions.access_log;
+    match (&log.logs, &decisions.traffic) {
+        (Logs::To(targets), Some(_)) => {
+            let has_line = log.line(true).is_some();
+            targets.iter().map(|target| words(target, has_line, !log.unlogged.is_empty())).collect()
+        }
+        (Logs::Off | Logs::Inherited, Some(_)) => Ok(vec!["off".into()]),
+        (_, None) => Ok(Vec::new()),
+    }
 }
 
 fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refused> {

@@ -15,6 +15,7 @@ use crate::render::token::{Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
 use ingressd_model::{ExternalAuthentication, Protocol, Refused, Route, Template, TemplatePart, UpstreamId, Variable};
 
+use super::access_log;
 use super::location::{Location, Scene};
 use super::server::Facts;
 use super::shared::routes;
@@ -113,6 +114,7 @@ pub fn location(
     say("proxy_read_timeout", "60s".into());
     if facts.decisions.access_log.questions {
         say("log_subrequest", "on".into());
+        access_log::of_subrequests(facts.decisions)?.into_iter().for_each(|log| say("access_log", log));
     }
     // Session cookies in responses can be long.
     say("proxy_buffer_size", "16k".into());

@@ -11,7 +11,7 @@ use ingressd_model::{Directive, HeaderSet, Origin, Refused, Server};
 
 use super::server::{Facts, HSTS, certificate, fill};
 use super::tls::sessions;
-use super::{access_log, client_certificates, everywhere, firewall, lines};
+use super::{access_log, client_certificates, everywhere, firewall, lines, traffic};
 
 /// The context of a server that is being written.
 pub struct Head<'a> {
@@ -46,6 +46,7 @@ const FEATURES: &[Feature] = &[
     http2,
     certificate_and_sessions,
     access_log::of_server,
+    traffic::of_server,
     keepalive,
     real_ip,
     hsts,

@@ -18,6 +18,7 @@ use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, empty,
     error_pages, external_authentication, fastcgi, firewall, groups, limits, lines, mirror, session, snippet, split,
+    traffic,
 };
 
 /// What the locations of a server share.
@@ -37,6 +38,8 @@ pub struct Surroundings<'a> {
     pub core_rules: CoreRules,
     /// The log line, when it has variables about routes.
     pub log_line: Option<&'a LogLine>,
+    /// The server itself.
+    pub server: &'a Server,
     /// How upstreams are referred to.
     pub backends: &'a Backends<'a>,
 }
@@ -68,6 +71,7 @@ const FEATURES: &[Feature] = &[
     cors::lower,
     session::lower,
     access_log::lower,
+    traffic::lower,
     empty::lower,
     answer::answer,
     split::lower,
@@ -147,7 +151,9 @@ pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Fact
     FEATURES.iter().try_for_each(|feature| feature(&scene, &mut slots))?;
     let family = route.action.upstream().map(|upstream| Family::of(upstream.protocol));
     let inherited = surroundings.inherited;
-    let directives = directives(route, surroundings.common).map(|(view, _)| view);
+    let directives = directives(route, surroundings.common)
+        .filter(|(_, directive)| !traffic::takes_over(directive, facts.decisions))
+        .map(|(view, _)| view);
     let request_headers = family.and_then(|family| slots.request_headers(inherited, family != Family::Proxy));
     let parameters = if family == Some(Family::FastCgi) { fastcgi::parameters(&scene)? } else { Vec::new() };
     let (statements, owners): (Vec<_>, Vec<_>) = slots.owned_statements(inherited, family).into_iter().unzip();

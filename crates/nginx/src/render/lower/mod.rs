@@ -37,6 +37,7 @@ mod split;
 mod stream;
 mod tables;
 mod tls;
+mod traffic;
 mod upstream;
 mod writer;
 
@@ -49,4 +50,5 @@ pub use server::{Facts, has_own_tls, requires, server};
 pub use shared::has_request_ids;
 pub use stream::{stream, stream_upstream};
 pub use tables::files;
+pub use traffic::snippet as traffic_log;
 pub use upstream::upstream;

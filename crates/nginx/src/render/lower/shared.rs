@@ -14,6 +14,7 @@ use ingressd_model::{Behaviour, Cidr, HeaderSet, Hsts, Refused, Route};
 
 use super::head::{is_of_client_certificates, resets};
 use super::tables::{Files, text};
+use super::traffic;
 
 /// The file that all servers require.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
@@ -33,8 +34,21 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
 type Say = fn(&Facts<'_>, &mut Tables) -> Result<(), Refused>;
 
 /// The parts of the shared file, in order.
-const SAID: &[Say] =
-    &[sizes, taken_back, certificates, dollar, clients, hosts, ports, requests, upgrades, plain, lines, policies];
+const SAID: &[Say] = &[
+    sizes,
+    taken_back,
+    certificates,
+    dollar,
+    clients,
+    hosts,
+    ports,
+    requests,
+    upgrades,
+    plain,
+    lines,
+    policies,
+    traffic,
+];
 
 /// The inputs of the shared file.
 struct Facts<'a> {
@@ -81,6 +95,11 @@ impl<'a> Facts<'a> {
 }
 
 const NOTHING: &str = r#""""#;
+
+/// Writes what the log for the daemon's figures needs.
+fn traffic(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
+    traffic::say(&facts.plan.decisions, tables)
+}
 
 /// Writes the sizes of nginx's hash tables that we set.
 fn sizes(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {

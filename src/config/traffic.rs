@@ -1,0 +1,32 @@
+//! The keys of the section `traffic`.
+
+use super::table::Row;
+use super::value::{Form, put};
+use crate::translate::Scope;
+
+/// Its keys.
+pub const ROWS: &[Row] = &[
+    Row {
+        key: "traffic.enabled",
+        scope: Scope::Node,
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether requests are counted by Ingress and Service for `/metrics` (`ingressd_traffic_*`). nginx writes a line for each request into a file that the daemon reads and empties each second, which takes some 3 % of nginx's processor time for a small request.",
+        set: |settings, value| put(&mut settings.traffic.enabled, value),
+    },
+    Row {
+        key: "traffic.folder",
+        scope: Scope::Node,
+        form: Form::Text,
+        default: r#""/run/nginx-ingressd""#,
+        doc: "Folder of that file, which should be in memory (a tmpfs). It is created with mode 0711, and so is an existing one set. The file never takes more than 16 MiB, also while no daemon runs; its size as `ls` shows it is near to the largest of a file, and says nothing.",
+        set: |settings, value| {
+            put(&mut settings.traffic.folder, value)?;
+            let folder = settings.traffic.folder.to_str().unwrap_or_default();
+            match folder.starts_with('/') && !folder.contains(['$', '*', '?', '[']) {
+                true => Ok(()),
+                false => Err("it is not an absolute path without $, *, ? and [".to_owned()),
+            }
+        },
+    },
+];

@@ -1,0 +1,115 @@
+//! Requests by object: read from a log that nginx writes for the daemon, and counted here.
+
+mod exposition;
+mod figures;
+mod line;
+mod spool;
+mod table;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::status::Status;
+use crate::config::Settings;
+pub use exposition::Exposed;
+use figures::Figures;
+use line::Line;
+use spool::{Read, Spool};
+use table::Table;
+
+/// How often lines are read. nginx keeps them back for a second.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What was counted since the start.
+#[derive(Debug, Default)]
+pub struct Traffic(Mutex<Figures>);
+
+impl Traffic {
+    /// Counts one line about a request for an unknown host.
+    #[cfg(test)]
+    pub fn tell(&self, line: &str) {
+        let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.count(&Line::read(line.as_bytes()).unwrap(), None);
+    }
+
+    /// Counts the lines that wait.
+    fn take(&self, spool: &Spool, table: &Table) {
+        // The lock is held while a metric is written, which takes no longer than a few requests.
+        let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = spool.take(|line| match Line::read(line) {
+            Some(line) => figures.count(&line, table.route(line.host, line.route)),
+            None => figures.unread += 1,
+        });
+        let read = read.and_then(|read| match read {
+            Read::Enough => Ok(()),
+            Read::Full => {
+                figures.overflows += 1;
+                spool.give_up()
+            }
+        });
+        let failed = std::mem::replace(&mut figures.fails, read.is_err());
+        if let Some(error) = read.err().filter(|_| !failed) {
+            tracing::warn!("requests are not counted as long as {} cannot be read: {error}", spool.lines().display());
+        }
+    }
+}
+
+/// Makes what nginx writes into, and returns the file that nginx has to include; `None` where
+/// requests are not counted.
+pub fn prepare(settings: &Settings) -> Option<PathBuf> {
+    if !settings.traffic.enabled {
+        return None;
+    }
+    match Spool::make(&settings.traffic.folder, &settings.instance) {
+        Ok(spool) => Some(spool.included()),
+        Err(error) => {
+            tracing::warn!(
+                "requests are not counted by object, because {} cannot be used: {error}; let traffic.folder name another \
+                 folder, or set traffic.enabled to false",
+                settings.traffic.folder.display()
+            );
+            None
+        }
+    }
+}
+
+/// The file that nginx has to include, where a daemon with these settings has made one since the
+/// host's start; nothing is written.
+pub fn found(settings: &Settings) -> Option<PathBuf> {
+    settings.traffic.enabled.then(|| spool::found(&settings.traffic.folder)).flatten()
+}
+
+/// Counts until it is dropped.
+pub fn follow(settings: &Settings, traffic: &Arc<Traffic>, status: watch::Receiver<Arc<Status>>) -> JoinSet<()> {
+    let mut task = JoinSet::new();
+    if settings.traffic.enabled {
+        task.spawn(turn(settings.traffic.folder.clone(), Arc::clone(traffic), status));
+    }
+    task
+}
+
+async fn turn(folder: PathBuf, traffic: Arc<Traffic>, status: watch::Receiver<Arc<Status>>) {
+    let mut ticks = interval(INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut table: Option<Arc<Table>> = None;
+    loop {
+        ticks.tick().await;
+        let now = status.borrow().in_force.clone();
+        // Lines that were written under the last generation are counted by what it had. What an
+        // earlier run left waits until it is known what nginx serves.
+        if let Some(table) = table.clone() {
+            let (folder, traffic) = (folder.clone(), Arc::clone(&traffic));
+            // There is another one after it was full, or taken away.
+            let read = move || Spool::open(&folder).map(|spool| traffic.take(&spool, &table));
+            let _ = spawn_blocking(read).await;
+        }
+        if let Some(now) = now.filter(|now| table.as_ref().is_none_or(|table| !table.is_of(now))) {
+            table = Some(Arc::new(Table::of(now)));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Which route a line is about, by the host that the client asked for and the number that nginx
+//! writes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::daemon::explain::{InForce, matches_host};
+use ingressd_model::{Route, Server, ServerName};
+
+/// The hosts of the generation in force.
+#[derive(Debug)]
+pub struct Table {
+    in_force: Arc<InForce>,
+    exact: HashMap<Box<str>, usize>,
+    wildcards: HashMap<Box<str>, usize>,
+    /// In the order in which nginx tries them.
+    expressions: Vec<usize>,
+    rest: Option<usize>,
+}
+
+impl Table {
+    pub fn of(in_force: Arc<InForce>) -> Self {
+        let (mut exact, mut wildcards, mut expressions, mut rest) = (HashMap::new(), HashMap::new(), Vec::new(), None);
+        for (number, server) in in_force.servers.iter().enumerate() {
+            match &server.name {
+                ServerName::Exact(host) => drop(exact.insert(host.as_str().into(), number)),
+                ServerName::Wildcard(host) => drop(wildcards.insert(host.as_str().into(), number)),
+                ServerName::Expression(_) => expressions.push(number),
+                ServerName::CatchAll => rest = Some(number),
+            }
+        }
+        expressions.sort_by_key(|number| in_force.servers[*number].order);
+        Table { in_force, exact, wildcards, expressions, rest }
+    }
+
+    /// Whether it was made of this.
+    pub fn is_of(&self, in_force: &Arc<InForce>) -> bool {
+        Arc::ptr_eq(&self.in_force, in_force)
+    }
+
+    /// The route with this number; `None` where the host has none.
+    pub fn route(&self, host: &str, number: Option<usize>) -> Option<&Route> {
+        self.server(host)?.all_routes().nth(number?)
+    }
+
+    fn server(&self, host: &str) -> Option<&Server> {
+        let servers = &self.in_force.servers;
+        let matches = |number: &&usize| match &servers[**number].name {
+            ServerName::Expression(source) => matches_host(source.as_str(), host) == Some(true),
+            _ => false,
+        };
+        let parent = host.split_once('.').map_or("", |(_, parent)| parent);
+        let number = self.exact.get(host).or_else(|| self.wildcards.get(parent));
+        let number = number.or_else(|| self.expressions.iter().find(matches)).copied().or(self.rest);
+        number.map(|number| &*servers[number])
+    }
+}
