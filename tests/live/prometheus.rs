@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use regex::Regex;
 use serde_json::Value;
 
+use rig::client::get;
 use rig::cluster;
 use rig::cluster::objects::ADDRESS;
 use rig::manifests::{ingress, tls_secret};
@@ -100,9 +101,15 @@ fn a_prometheus_gets_an_answer_to_every_expression_of_alerts_and_dashboard() {
         let shop = ingress("shop").host("shop.example", "web").tls(&["shop.example"], "pair");
         // Something is wrong as well.
         let wrong = ingress("wrong").host("wrong.example", "absent");
-        cluster.objects.apply_all([shop.build(), wrong.build()]).await;
+        let plain = ingress("plain").host("plain.example", "web");
+        cluster.objects.apply_all([shop.build(), wrong.build(), plain.build()]).await;
         cluster.start().await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
+        // Requests that are counted.
+        get("http://plain.example/").send_until("an answer", |reply| reply.status == 200).await;
+        let metrics = async || cluster.daemon.get("/metrics").await.map(|reply| reply.text()).unwrap_or_default();
+        let is_counted = |metrics: &String| metrics.contains("\ningressd_traffic_upstream_seconds_count{");
+        wait::until_right("a request that is counted", metrics, is_counted).await;
         check_metrics(&cluster.daemon.get("/metrics").await.unwrap().text());
 
         let rules = repository("examples/prometheus/alerts.yaml");
