@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::state_file;
 use crate::translate::Claims;
-use crate::translate::claims::Line;
+use crate::translate::claim::claims::Line;
 
 /// The file in the state folder.
 const FILE: &str = "claims.json";

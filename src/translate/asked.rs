@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::endpoint::{self, Slices};
-use super::port::{self, PortReference};
-use super::{INGRESS_NGINX, host};
+use crate::translate::INGRESS_NGINX;
+use crate::translate::read::port::{self, PortReference};
+use crate::translate::resolve::endpoint::{self, Slices};
+use crate::translate::value::host;
 use ingressd_model::{ObjectId, ServerName, Transport};
 use ingressd_objects::{Ingress, IngressBackend, IngressPath, IngressRule, Snapshot, Stored};
 

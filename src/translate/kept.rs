@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::built::Dependency;
-use super::{Claims, Names, Options, Translation};
+use crate::translate::resolve::dependency::Dependency;
+use crate::translate::{Claims, Names, Options, Translation};
 use ingressd_objects::{List, Snapshot};
 
 /// The last translation and what it was made of.

@@ -7,15 +7,15 @@ use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
-use super::attach::Attached;
-use super::built::BuiltHosts;
-use super::certificate::Certificates;
-use super::ingress;
-use super::intent::Intent;
-use super::kept::Kept;
-use super::rule::Rule;
-use super::tables::{self, Basis, Change, Table};
-use super::{ClassRule, Dialect, Names, Options, Reading, SMALLEST_PART, Translation, Work, budget};
+use crate::translate::attach::Attached;
+use crate::translate::build::built::BuiltHosts;
+use crate::translate::kept::Kept;
+use crate::translate::read::ingress;
+use crate::translate::read::intent::Intent;
+use crate::translate::read::rule::Rule;
+use crate::translate::secret::certificate::Certificates;
+use crate::translate::tables::{self, Basis, Change, Table};
+use crate::translate::{ClassRule, Dialect, Names, Options, Reading, SMALLEST_PART, Translation, Work, admit};
 use ingressd_model::{Behaviour, Model, ObjectId};
 use ingressd_objects::references::may_refer;
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
@@ -166,7 +166,7 @@ impl Memory {
         let Translation { model, findings, .. } = &mut translation;
         let told = findings.len();
         self.built.renew(&mut model.upstreams);
-        budget::bound_endpoints(&mut model.upstreams, &model.servers, &options.limits, findings);
+        admit::bound_endpoints(&mut model.upstreams, &model.servers, &options.limits, findings);
         // Findings about many endpoints are not those of the last translation.
         if findings.len() != told {
             return None;

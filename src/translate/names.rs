@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::tables;
-use super::value::{ExternalName, ServiceAddress};
-use super::{Options, class, service};
+use crate::translate::Options;
+use crate::translate::resolve::service;
+use crate::translate::select::class;
+use crate::translate::tables;
+use crate::translate::value::{ExternalName, ServiceAddress};
 use ingressd_model::HostName;
 use ingressd_objects::{Ingress, Snapshot};
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::tables::{ANNOTATIONS, Scope, Table, Trust};
-use super::{AllowedHosts, AllowedSnippets, Dialect, Limits, StreamOptions};
+use crate::translate::tables::{ANNOTATIONS, Scope, Table, Trust};
+use crate::translate::{AllowedHosts, AllowedSnippets, Dialect, Limits};
 use ingressd_model::{
-    Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, UrlPath,
+    Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, StreamPolicy, UrlPath,
 };
 
 /// How endpoints are reached.
@@ -309,5 +309,26 @@ impl Options {
             lookup_tables: Arc::default(),
             now: 0,
         }
+    }
+}
+
+/// What the administrator decides about TCP and UDP services.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamOptions {
+    /// Namespace and name of the ConfigMap with TCP services in ingress-nginx's form.
+    pub tcp_services: Option<(Arc<str>, Arc<str>)>,
+    /// The same for UDP services.
+    pub udp_services: Option<(Arc<str>, Arc<str>)>,
+    /// Timeouts and retries of connections.
+    pub policy: StreamPolicy,
+    /// TCP ports that are used already, each with the setting that says so.
+    pub reserved: Vec<(u16, &'static str)>,
+}
+
+impl StreamOptions {
+    /// Before anything is put in: what the rows of the settings say is its default.
+    pub fn empty() -> Self {
+        let policy = StreamPolicy::empty();
+        StreamOptions { tcp_services: None, udp_services: None, policy, reserved: Vec::new() }
     }
 }

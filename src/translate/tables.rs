@@ -3,20 +3,21 @@
 
 use std::sync::Arc;
 
-use super::annotation::{self, Context, NotedOptions, Row};
-use super::ingress_nginx::{errors, external_authentication, mirror, snippet};
-use super::value::ServiceAddress;
-use super::{ClassRule, DefaultValue, Everywhere, INGRESS_NGINX, Options, Reading, SPECIFICATION, class};
+use crate::translate::annotation::{self, Context, NotedOptions, Row};
+use crate::translate::ingress_nginx::{errors, external_authentication, mirror, snippet};
+use crate::translate::select::class;
+use crate::translate::value::ServiceAddress;
+use crate::translate::{ClassRule, DefaultValue, Everywhere, INGRESS_NGINX, Options, Reading, SPECIFICATION};
 use ingressd_model::{Effective, Kind, ObjectId, WrittenAt};
 use ingressd_objects::{Ingress, Snapshot, Stored, StringMap};
 
-pub use super::annotation::{Basis, Change, Scope, Table, Trust};
-pub use super::ingress_nginx::password as passwords;
-pub use super::ingress_nginx::services::claims as claims_on_ports;
-pub use super::ingress_nginx::snippet::{
+pub use crate::translate::annotation::{Basis, Change, Scope, Table, Trust};
+pub use crate::translate::ingress_nginx::password as passwords;
+pub use crate::translate::ingress_nginx::services::claims as claims_on_ports;
+pub use crate::translate::ingress_nginx::snippet::{
     of_streams as stream_directives, tables as lookup_tables, variables as snippet_variables,
 };
-pub use super::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
+pub use crate::translate::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
 /// Reads the annotations of an object, and returns the settings that the reading depends on.
 pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> (Reading, Basis) {

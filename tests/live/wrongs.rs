@@ -26,8 +26,8 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("OverBudget", "it takes more than objects ask for: tests/end_to_end/budgets.rs"),
     ("NotStapled", "the settings of the tests ask for no answers: tests/end_to_end/stapling.rs"),
     ("HostsRemoved", "it is about many objects: tests/end_to_end/hosts.rs"),
-    ("NearBudget", "it is about the settings: src/translate/budget/tests.rs"),
-    ("TooManyEndpoints", "it takes more pods than there are: src/translate/budget/endpoints.rs"),
+    ("NearBudget", "it is about the settings: src/translate/admit/tests.rs"),
+    ("TooManyEndpoints", "it takes more pods than there are: src/translate/admit/endpoints.rs"),
     ("UnresolvedName", "names are not resolved where ExternalNameDisabled is found: a test of its own"),
     (
         "AddressesLeftOut",

@@ -23,7 +23,7 @@ const UNUSUAL_NAMES: &[(&str, &str)] = &[("carries", "revision"), ("Lacks", "mis
 
 /// Names of types that meant several things: the one file or folder that has each.
 const ONE_MEANING: &[(&str, &[&str])] = &[
-    ("Reading", &["src/translate/reading"]),
+    ("Reading", &["src/translate/read/reading"]),
     ("Place", &["crates/nginx/src/render/lower/paths"]),
     ("Status", &["src/daemon/status"]),
     ("Names", &["src/translate/names"]),

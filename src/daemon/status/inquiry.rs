@@ -11,7 +11,7 @@ use super::{ReadFrom, Status, document};
 use crate::daemon::explain::Address;
 use crate::daemon::standing::{self, Standing};
 use crate::source::cluster::Scope;
-use crate::translate::claims::Claimant;
+use crate::translate::claim::claims::Claimant;
 use crate::translate::{
     Accepted, Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host,
 };

@@ -2,8 +2,8 @@
 
 use super::check::{Candidate, Check};
 use super::expression;
-use crate::translate::allowed::{Allowance, AllowedHosts, HostPattern};
-use crate::translate::host;
+use crate::translate::claim::allowed::{Allowance, AllowedHosts, HostPattern};
+use crate::translate::value::host;
 use ingressd_model::{Field, ServerName};
 
 /// The hosts of an object's rules, in lower case; a missing host is empty.

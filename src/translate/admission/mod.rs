@@ -17,8 +17,9 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::annotation::{OnError, Row, Table};
-use super::{ANNOTATIONS, Options, class};
+use crate::translate::annotation::{OnError, Row, Table};
+use crate::translate::select::class;
+use crate::translate::{ANNOTATIONS, Options};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Origin, Refused};
 use ingressd_objects::{Ingress, Snapshot, Stored};

@@ -29,4 +29,4 @@ pub use row::{
 };
 pub use table::{Index, Table};
 
-pub use super::value::{self, Form, Shape};
+pub use crate::translate::value::{self, Form, Shape};

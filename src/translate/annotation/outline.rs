@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
+use crate::translate::value::host;
+use crate::translate::{ClientRule, Reading, RequestedAuthentication};
 use ingressd_model::finding::count;
 use ingressd_model::{
     Argument, AuthenticationPolicy, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use self::objects::{secret, snapshot};
+use super::tests::objects::{secret, snapshot};
 use super::{Ceiling, Context, Effect, Gives, NotedOptions, OnError, Row, Scope, Trust, outline, read};
 use crate::translate::{ANNOTATIONS, Dialect, INGRESS_NGINX, Limits, Options, PREFIX, Reading, SPECIFICATION};
 use ingressd_model::catalogue::{self, AskedFor};

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::secret::{self, Presence};
+use crate::translate::RequestedBackendTls;
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
     Trust, built_in,
 };
+use crate::translate::secret::certificate;
 use crate::translate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
-use crate::translate::{RequestedBackendTls, certificate};
 use ingressd_model::finding::Reason;
 use ingressd_model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 

@@ -31,7 +31,7 @@ mod server;
 pub mod services;
 pub mod snippet;
 
-use super::annotation::{Index, Table};
+use crate::translate::annotation::{Index, Table};
 
 /// The prefix of all keys of ingress-nginx.
 pub const PREFIX: &str = "nginx.ingress.kubernetes.io/";

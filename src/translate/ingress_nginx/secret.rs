@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Secret;
 
 use crate::translate::annotation::{Context, Draft, Entry, SecretReference};
-use crate::translate::authority;
+use crate::translate::secret::authority;
 use crate::translate::value::secret_reference;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Authority, Origin, Refused};

@@ -5,8 +5,8 @@ use crate::translate::HostAliases;
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
 };
-use crate::translate::host::server_name;
 use crate::translate::value::arguments::switch;
+use crate::translate::value::host::server_name;
 use crate::translate::value::{boolean, entries, excerpt};
 use ingressd_model::finding::Reason;
 use ingressd_model::{Argument, Ciphers, HostExpression, Protocol, Refused, ServerName, catalogue, expression};

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::translate::port::PortReference;
-use crate::translate::stream_claims::StreamClaim;
-use crate::translate::streams::StreamOptions;
+use crate::translate::options::StreamOptions;
+use crate::translate::read::port::PortReference;
+use crate::translate::read::stream::StreamClaim;
 use crate::translate::value::excerpt;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Kind, ObjectId, Origin, Port, StreamPolicy, Transport};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, shared, translate};
-use crate::translate::aliases::expand;
 use crate::translate::attach::Attached;
-use crate::translate::host::{server_name, written};
-use crate::translate::ingress as reader;
+use crate::translate::attach::aliases::expand;
+use crate::translate::read::ingress as reader;
+use crate::translate::value::host::{server_name, written};
 use crate::translate::{AllowedHosts, Claims, HostAliases, HostOptions, Options, Reading, Translation, Translator};
 use ingressd_model::{Action, Origin, PathMatch, Server, ServerName};
 use ingressd_objects::{Ingress, Stored};

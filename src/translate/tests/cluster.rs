@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::manifests::snapshot;
 use super::{ingress, path};
-use crate::translate::tests::manifests::snapshot;
 use crate::translate::{Claims, Names, Options, Translation, Translator};
 use ingressd_objects::Snapshot;
 

@@ -26,7 +26,10 @@ mod tenants;
 mod touched;
 mod whole_hosts;
 
-use super::{ClassRule, HostOwnership, INGRESS_NGINX, Names, Options, SPECIFICATION, Translation, Translator, host};
+use crate::translate::value::host;
+use crate::translate::{
+    ClassRule, HostOwnership, INGRESS_NGINX, Names, Options, SPECIFICATION, Translation, Translator,
+};
 use ingressd_model::{Action, PathMatch, RewritePattern, Route, TlsTermination};
 use manifests::snapshot;
 

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::bytes::Regex;
 
-use super::super::path::Matching;
-use super::super::site;
 use super::cluster::{Cluster, of};
 use super::manifests::{snapshot, snapshot_of};
 use super::options;
-use crate::translate::host::written;
+use crate::translate::claim::site;
+use crate::translate::read::path::Matching;
+use crate::translate::value::host::written;
 use crate::translate::{HostOwnership, Translation};
 use ingressd_model::{Action, PathMatch, Route};
 use ingressd_objects::Snapshot;

@@ -1,7 +1,8 @@
 //! Which object may have TLS of a host passed through, and what happens to the others.
 
 use super::{findings, ingress, options, path, routes, shared, translate};
-use crate::translate::{Options, Translation, host};
+use crate::translate::value::host;
+use crate::translate::{Options, Translation};
 use ingressd_model::{Passthrough, Serves};
 
 const ASK: &str = "ssl-passthrough: 'true'";

@@ -1,6 +1,6 @@
 //! How many routes of an object count as served or closed.
 
-use crate::translate::tests::{ingress, options, path, routes, shared, translate};
+use super::{ingress, options, path, routes, shared, translate};
 use crate::translate::{Limits, Options};
 use ingressd_model::finding::Severity;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::cluster::{Cluster, of};
+use super::manifests::snapshot;
 use super::{options, routes, shared};
-use crate::translate::tests::manifests::snapshot;
 use crate::translate::{AllowedHosts, Claims, Options, Translation};
 use ingressd_objects::Snapshot;
 

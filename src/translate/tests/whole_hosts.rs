@@ -3,7 +3,7 @@
 
 use super::cluster::{Cluster, of};
 use super::{findings, options, routes, shared};
-use crate::translate::host;
+use crate::translate::value::host;
 use crate::translate::{DefaultValue, Options, Translation};
 use ingressd_model::{Field, Kind, ObjectId, Origin};
 

@@ -6,6 +6,7 @@ pub mod arguments;
 mod cluster_name;
 mod external_name;
 mod form;
+pub mod host;
 mod name;
 mod number;
 mod origin;

@@ -10,7 +10,7 @@ use super::forms::{COUNT, number, one, seconds, switch};
 use super::reader::{mistake, several};
 use super::streams::{self, LONGEST, MOST};
 use crate::translate::annotation::{Context, Draft, Entry, Implied};
-use crate::translate::stream_claims::RequestedStream;
+use crate::translate::read::stream::RequestedStream;
 use crate::translate::value::{excerpt, service_port};
 use ingressd_model::language::syntax::{self, Directive};
 use ingressd_model::{Argument, Origin, Port, Refused, StreamPolicy, Transport};

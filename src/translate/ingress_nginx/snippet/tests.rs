@@ -8,9 +8,9 @@ mod tables;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use self::names::marks;
 use super::directives::{self, ALLOWED, Read};
 use super::refused;
+use super::tests::names::marks;
 use crate::translate::annotation::{Context, Effect, NotedOptions, read as read_annotations};
 use crate::translate::{ANNOTATIONS, AllowedSnippets, INGRESS_NGINX, Options, Reading, SnippetKind};
 use ingressd_model::catalogue::{self, Context as Block};

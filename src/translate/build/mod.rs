@@ -1,0 +1,15 @@
+//! The servers, streams and upstreams of what holds its claims. It must not know who else wanted
+//! them.
+
+pub mod authentication;
+pub mod built;
+pub mod client_certificates;
+pub mod error_backend;
+pub mod mirror;
+pub mod own_routes;
+pub mod passthrough;
+pub mod server;
+pub mod service;
+pub mod snippets;
+pub mod streams;
+pub mod tls;

@@ -1,0 +1,9 @@
+//! What references to Services lead to. It must not know what asks for them.
+
+pub mod backend;
+pub mod dependency;
+pub mod endpoint;
+pub mod mode;
+pub mod resolution;
+pub mod service;
+pub mod target;
