@@ -1,5 +1,5 @@
-//! Which namespaces may write which snippets, by the administrator's settings. It must not know how
-//! a snippet is read.
+//! Which namespaces may write which snippets, by the administrator's settings. It must not know
+//! how a snippet is read.
 
 use std::collections::BTreeMap;
 
