@@ -77,18 +77,23 @@ pub fn measure(size: usize) -> Vec<Figure> {
         cold.push(Times { read, ..times });
     }
     let warm: Vec<_> = (0..REPETITIONS).map(|_| rooms.run(&directory.snapshot()).0).collect();
-    let edited = (1..=REPETITIONS).map(|revision| {
-        let application = Application { path_revision: revision, ..Application::new(size / 2 + 1) };
+    let mut change = |application: Application| {
         manifests.write_text(&application.file(), &application.text());
         let start = Instant::now();
         let changes = Changes::Files(BTreeSet::from([folder.path().join(application.file())]));
         let snapshot = directory.refresh(&changes, &BTreeSet::new(), &mut |_| {}).unwrap();
         let read = start.elapsed();
         Times { read, ..rooms.run(&snapshot).0 }
-    });
-    let edited: Vec<_> = edited.collect();
+    };
+    let of = |path_revision, endpoint_revision| Application {
+        path_revision,
+        endpoint_revision,
+        ..Application::new(size / 2 + 1)
+    };
+    let edited: Vec<_> = (1..=REPETITIONS).map(|revision| change(of(revision, 0))).collect();
+    let moved: Vec<_> = (1..=REPETITIONS).map(|revision| change(of(REPETITIONS, revision))).collect();
     let mut figures = vec![Figure::new("manifests", "MiB", size_of_files(folder.path()))];
-    for (name, times) in [("cold", &cold), ("warm", &warm), ("one edit", &edited)] {
+    for (name, times) in [("cold", &cold), ("warm", &warm), ("one edit", &edited), ("other endpoints", &moved)] {
         if name != "warm" {
             figures.push(Figure::time(format!("read and decode, {name}"), median(times, |times| times.read)));
         }
