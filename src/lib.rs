@@ -29,4 +29,3 @@ pub mod migrate;
 pub mod publish;
 pub mod setup;
 pub mod source;
-pub mod translate;

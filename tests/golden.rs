@@ -27,13 +27,13 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ingressd::config::Usual as _;
-use ingressd::translate::{NameAnswer, Names, Options, Translation, Translator};
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::Finding;
 use ingressd_model::{HostListeners, HostName};
 use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites, Plan, syntax};
 use ingressd_objects::Snapshot;
+use ingressd_translate::{NameAnswer, Names, Options, Translation, Translator};
 
 /// The version whose files are shown in full.
 const SHOWN: Version = Version(1, 22, 1);

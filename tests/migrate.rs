@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use ingressd::config::Sources;
-use ingressd::translate::ANNOTATIONS;
-use ingressd::translate::annotation::{Compared, Gives, Row};
+use ingressd_translate::ANNOTATIONS;
+use ingressd_translate::annotation::{Compared, Gives, Row};
 use serde_json::Value;
 
 const DUMP: &str = include_str!("migrate/dump.yaml");

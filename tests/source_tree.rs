@@ -16,7 +16,7 @@ use syn::visit::Visit;
 const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
     ("value", &[]),
     // Policies for the API server are made of the table that is given.
-    ("admission", &["annotation", "claim", "limits", "mod", "options", "read", "select", "tables", "value"]),
+    ("admission", &["annotation", "claim", "limits", "lib", "options", "read", "select", "tables", "value"]),
     ("annotation", &["bounds", "dialect", "limits", "options", "read", "snippets", "value"]),
     ("ingress_nginx", &["annotation", "bounds", "limits", "options", "read", "secret", "snippets", "value"]),
 ];
@@ -30,24 +30,27 @@ const STAGES: &[&str] = &["select", "read", "attach", "admit", "claim", "resolve
 /// Who has hosts, paths and ports is decided without a look at the object that asks for them: its
 /// intent tells what it says.
 const NEUTRAL: &[&str] = &[
-    "src/translate/attach",
-    "src/translate/build/passthrough",
-    "src/translate/build/server",
-    "src/translate/build/streams",
-    "src/translate/claim/claims",
-    "src/translate/claim/site",
-    "src/translate/claim/stream_claims",
-    "src/translate/read/rule",
+    "crates/translate/src/attach",
+    "crates/translate/src/build/passthrough",
+    "crates/translate/src/build/server",
+    "crates/translate/src/build/streams",
+    "crates/translate/src/claim/claims",
+    "crates/translate/src/claim/site",
+    "crates/translate/src/claim/stream_claims",
+    "crates/translate/src/read/rule",
 ];
 
 /// Who may ask there.
-const MAY_WIRE: &[&str] = &["memory", "mod", "names", "options"];
+const MAY_WIRE: &[&str] = &["memory", "lib", "names", "options"];
 
 /// Crates that only some rooms and files may name, of those that the manifest of their package
 /// lets them.
 const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("kube", &["src/source", "src/publish"]),
-    ("k8s_openapi", &["crates/objects", "src/source", "src/publish", "src/translate", "src/daemon/access/manifests"]),
+    (
+        "k8s_openapi",
+        &["crates/objects", "src/source", "src/publish", "crates/translate/src", "src/daemon/access/manifests"],
+    ),
     ("handlebars", &["crates/nginx/src/render"]),
     ("sha2", &["crates/model/src/digest"]),
     // YAML that is read elsewhere would be read without bounds.
@@ -59,7 +62,7 @@ const KEPT_CRATES: &[(&str, &[&str])] = &[
         &[
             "crates",
             "src/source",
-            "src/translate",
+            "crates/translate/src",
             "src/publish",
             "src/config",
             "src/daemon",
@@ -242,16 +245,18 @@ fn complain(complaints: &[String]) {
 /// The path of a name from the root of the crate, as far as it says one: `super::x` in `a/b.rs` is
 /// `a::x`.
 fn absolute(file: &SourceFile, name: &str, siblings: &BTreeSet<String>) -> Option<Vec<String>> {
-    let stem = file.path.strip_prefix("src/").unwrap_or(&file.path);
+    let of_package = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
+    let stem = of_package.map_or_else(|| file.path.strip_prefix("src/").unwrap_or(&file.path), |(_, stem)| stem);
     let stem = stem.strip_suffix(".rs").unwrap_or(stem);
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
-    let mut path: Vec<String> = stem.split('/').map(str::to_owned).collect();
+    let stem = if stem == "lib" { "" } else { stem };
+    let mut path: Vec<String> = stem.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
     let mut words = name.split("::").peekable();
     match words.peek().copied() {
         Some("crate") => path.clear(),
         Some("super" | "self") => {}
         // A file that declares modules names them without more.
-        Some(word) if file.path.ends_with("/mod.rs") && siblings.contains(word) => {}
+        Some(word) if file.path.ends_with("/lib.rs") && siblings.contains(word) => {}
         _ => return None,
     }
     for word in words {
@@ -283,23 +288,23 @@ fn given_on(file: &SourceFile) -> BTreeMap<String, String> {
 
 #[test]
 fn the_engine_knows_no_dialect_and_semantics_know_no_annotation() {
-    let files = files_below("src/translate");
+    let files = files_below("crates/translate/src");
     let files: Vec<_> = files.iter().filter(|file| !file.is_test()).collect();
     let module = |file: &SourceFile| {
-        let second = file.path.split('/').nth(2).unwrap_or_default();
+        let second = file.path.split('/').nth(3).unwrap_or_default();
         second.strip_suffix(".rs").unwrap_or(second).to_owned()
     };
-    let modules: BTreeSet<String> = files.iter().map(|file| module(file)).filter(|name| name != "mod").collect();
+    let modules: BTreeSet<String> = files.iter().map(|file| module(file)).filter(|name| name != "lib").collect();
     let named = WITHIN_TRANSLATE.iter().map(|(room, _)| room).chain(STAGES).chain([&WIRING]);
     assert_eq!(named.filter(|room| !modules.contains(**room)).collect::<Vec<_>>(), [&""; 0]);
-    let given_on = given_on(files.iter().find(|file| file.path == "src/translate/mod.rs").unwrap());
+    let given_on = given_on(files.iter().find(|file| file.path == "crates/translate/src/lib.rs").unwrap());
     let rooms: BTreeMap<_, _> = WITHIN_TRANSLATE.iter().copied().collect();
     let (mut complaints, mut seen) = (Vec::new(), 0);
     for file in &files {
         let own = module(file);
         for name in Names::of(file) {
             let path = absolute(file, &name, &modules).unwrap_or_default();
-            let ["translate", second, ..] = &path.iter().map(String::as_str).collect::<Vec<_>>()[..] else { continue };
+            let [second, ..] = &path.iter().map(String::as_str).collect::<Vec<_>>()[..] else { continue };
             let target = given_on.get(*second).map_or(*second, String::as_str);
             if !modules.contains(target) || target == own {
                 continue;
@@ -324,7 +329,7 @@ fn the_engine_knows_no_dialect_and_semantics_know_no_annotation() {
             complaints.extend(dialects.map(|name| format!("{} names {name}: it may know no dialect", file.path)));
         }
     }
-    assert!(seen > 50, "imports within src/translate were not found: {seen}");
+    assert!(seen > 50, "imports within crates/translate/src were not found: {seen}");
     complain(&complaints);
 }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ingressd::translate::{Claims, Names, Options, Translator};
 use ingressd_model::catalogue::Version;
 use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd_objects::directory::Changes;
 use ingressd_objects::{Directory, Snapshot};
+use ingressd_translate::{Claims, Names, Options, Translator};
 
 use crate::common::applications::Application;
 use crate::common::report::Figure;

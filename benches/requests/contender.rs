@@ -6,13 +6,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-use ingressd::translate::{ClassRule, Dialect, Names, Options, SPECIFICATION, Translator};
 use ingressd_model::HostListeners;
 use ingressd_model::catalogue::Version;
 use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd_objects::Directory;
 use ingressd_objects::directory::Changes;
+use ingressd_translate::{ClassRule, Dialect, Names, Options, SPECIFICATION, Translator};
 use nix::unistd::Pid;
 
 use super::hosts;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ingressd::translate::{INGRESS_NGINX, SPECIFICATION};
+use ingressd_translate::{INGRESS_NGINX, SPECIFICATION};
 use nix::unistd::Pid;
 
 use super::contender::{Contender, backends};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
-use crate::translate::Options;
-use crate::translate::admission::{Abilities, Admission, Choice};
+use ingressd_translate::Options;
+use ingressd_translate::admission::{Abilities, Admission, Choice};
 
 /// The first version of Kubernetes whose CEL can parse addresses and networks without a feature
 /// gate.

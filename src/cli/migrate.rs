@@ -25,11 +25,11 @@ use crate::migrate::{
     stand_in_for_secrets,
 };
 use crate::source::cluster::{Administrator, AdministratorError, Extent};
-use crate::translate::ANNOTATIONS;
 use ingressd_model::Kind;
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::on_one_line;
 use ingressd_objects::{Inventory, Selector, Snapshot};
+use ingressd_translate::ANNOTATIONS;
 
 /// Arguments of `ingressd migrate`.
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,6 @@ use super::settings::SettingsArguments;
 use crate::config::{Nginx, Settings};
 use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with, traffic_found};
-use crate::translate::{ClassRule, Names, Options, Translator, Wanted};
 use ingressd_apply::Survey;
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::{Finding, count, limit};
@@ -18,6 +17,7 @@ use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use ingressd_objects::Snapshot;
 use ingressd_objects::directory::{Changes, Directory};
+use ingressd_translate::{ClassRule, Names, Options, Translator, Wanted};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
 const ASSUMED: Version = Version(1, 22, 1);
@@ -289,7 +289,37 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::tests::dialects::tiny;
+    use ingressd_model::catalogue;
+    use ingressd_translate::annotation::{Effect, Family, Index, Row, Table, nothing_to_finish};
+    use ingressd_translate::value::arguments::time;
+    use ingressd_translate::{ClassRule, SPECIFICATION};
+
+    static FAMILY: Family = Family {
+        title: "Everything",
+        rows: &[Row {
+            key: "patience",
+            documentation: "Seconds until a backend has to have said something.",
+            effect: Effect::Directive(&catalogue::PROXY_READ_TIMEOUT, time),
+            ..Row::DEFAULT
+        }],
+        finish: nothing_to_finish,
+    };
+
+    static TINY: Table = Table {
+        prefix: "tiny.example/",
+        foreign: &[],
+        mistaken: &[],
+        invented: &[],
+        introduction: &[],
+        families: &[&FAMILY],
+        index: Index::new(),
+    };
+
+    /// Settings in which objects of the class `ingressd` have the keys of another dialect.
+    fn tiny() -> Options {
+        let rule = ClassRule { annotations: &TINY, ..ClassRule::new("ingressd/nginx", &SPECIFICATION) };
+        Options { classes: vec![rule], ..Options::default() }
+    }
 
     /// An Ingress with a mistake in a key of a foreign dialect.
     const MISTAKE: &str = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: a\n  namespace: default\n  \

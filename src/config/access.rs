@@ -3,8 +3,8 @@
 
 use super::table::Row;
 use super::value::{Form, Setting, on_off_or_dialect, put};
-use crate::translate::Scope;
 use ingressd_model::HostName;
+use ingressd_translate::Scope;
 
 /// Their keys.
 pub const ROWS: &[Row] = &[

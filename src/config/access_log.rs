@@ -2,11 +2,11 @@
 
 use super::table::Row;
 use super::value::{Form, Setting, one_of, put, text};
-use crate::translate::Scope;
-use crate::translate::value::{byte_size, integer};
 use config::Value;
 use ingressd_model::{ByteSize, LogLine, Unlogged};
 use ingressd_nginx::{Buffering, LogFormat};
+use ingressd_translate::Scope;
+use ingressd_translate::value::{byte_size, integer};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[

@@ -183,8 +183,8 @@ mod tests {
         assert_eq!(default.translate.snippets.len(), 1);
         default.translate.classes[0].class_name = Some("nginx".into());
         default.translate.classes[0].legacy_class = Some("nginx".into());
-        default.translate.classes[0].endpoints = Some(crate::translate::EndpointMode::Pod);
-        default.translate.classes[0].ownership = Some(crate::translate::HostOwnership::Namespace);
+        default.translate.classes[0].endpoints = Some(ingressd_translate::EndpointMode::Pod);
+        default.translate.classes[0].ownership = Some(ingressd_translate::HostOwnership::Namespace);
         // The places of values are not part of the comparison.
         default.written = read.written.clone();
         assert_eq!(format!("{read:?}"), format!("{default:?}"));

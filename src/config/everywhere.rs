@@ -7,11 +7,11 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting, on_off_or_dialect, put, text};
-use crate::translate::Scope;
-use crate::translate::value::byte_size;
 use ingressd_model::{ByteSize, HeaderName, LogLine, LogPart, Refused, VariableClass};
 use ingressd_nginx::render::headers::{HEADERS, Value as Told};
 use ingressd_nginx::{HeaderTest, OcspResponder, SetHeader};
+use ingressd_translate::Scope;
+use ingressd_translate::value::byte_size;
 
 /// Their keys.
 pub const ROWS: &[Row] = &[

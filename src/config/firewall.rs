@@ -5,8 +5,8 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting, put, text};
-use crate::translate::Scope;
 use ingressd_nginx::RuleFiles;
+use ingressd_translate::Scope;
 
 /// Its keys.
 pub const ROWS: &[Row] = &[

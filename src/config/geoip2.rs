@@ -8,8 +8,8 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting, put};
-use crate::translate::Scope;
 use ingressd_nginx::GeoFile;
+use ingressd_translate::Scope;
 
 /// Its keys.
 pub const ROWS: &[Row] = &[

@@ -7,9 +7,9 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Column, Form, Setting, list, put, read_table, text};
-use crate::translate::{Allowed, HostPattern, Scope};
 use ingressd_model::is_label;
 use ingressd_objects::Selector;
+use ingressd_translate::{Allowed, HostPattern, Scope};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[

@@ -3,7 +3,7 @@
 
 use super::table::Row;
 use super::value::{Form, put};
-use crate::translate::Scope;
+use ingressd_translate::Scope;
 
 /// Its keys.
 pub const ROWS: &[Row] = &[

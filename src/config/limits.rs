@@ -4,7 +4,7 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting as _, put};
-use crate::translate::Scope;
+use ingressd_translate::Scope;
 
 /// Bytes of a mebibyte.
 const MIB: u64 = 1 << 20;
@@ -342,7 +342,7 @@ fn mebibytes(slot: &mut u64, value: &Value) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::config::Settings;
-    use crate::translate::{bounds, budget_keys};
+    use ingressd_translate::{bounds, budget_keys};
 
     #[test]
     fn budgets_are_never_without_a_bound() {

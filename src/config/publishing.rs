@@ -7,8 +7,8 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting as _, put};
-use crate::translate::Scope;
 use ingressd_model::{is_label, is_subdomain};
+use ingressd_translate::Scope;
 
 /// The shortest duration of a Lease: a renewal must be able to fail once.
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);

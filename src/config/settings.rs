@@ -12,12 +12,12 @@ use super::layer::Layer;
 use super::layers::{merge, merged_value};
 use super::table::rows;
 use super::written::Layers;
-use crate::translate::SnippetKind;
-use crate::{publish, translate};
+use crate::publish;
 use ingressd_apply::Allowance;
 use ingressd_model::{HostName, Instance};
 use ingressd_nginx as nginx;
 use ingressd_nginx::render::Templates;
+use ingressd_translate::SnippetKind;
 
 /// The administrator's settings.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub struct Settings {
     pub ingress_nginx: IngressNginx,
     /// The semantics of objects. Read it through [`Settings::translate_options`], which adds what
     /// follows from other settings.
-    pub translate: translate::Options,
+    pub translate: ingressd_translate::Options,
     /// Listeners and paths. Read it through [`Settings::gate_options`].
     pub gate: nginx::GateOptions,
     /// The values of each layer, by key.
@@ -255,7 +255,7 @@ impl Settings {
             log: Log::default(),
             names: NameSettings::default(),
             ingress_nginx: IngressNginx::default(),
-            translate: translate::Options::empty(),
+            translate: ingressd_translate::Options::default(),
             gate: nginx::GateOptions::empty(),
             written: Layers::default(),
         }
@@ -270,7 +270,7 @@ impl Settings {
 
     /// The options of the translation, including the addresses of our own listeners, which are
     /// never upstreams.
-    pub fn translate_options(&self) -> translate::Options {
+    pub fn translate_options(&self) -> ingressd_translate::Options {
         let mut options = self.translate.clone();
         // No API server has written it into the files of a folder.
         options.fills_in_class = self.manifests.is_some();

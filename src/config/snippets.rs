@@ -7,7 +7,7 @@ use config::Value;
 use super::hosts::put_allowed;
 use super::table::Row;
 use super::value::{Column, Form, Setting, one_of, put, text};
-use crate::translate::{Scope, SnippetKind};
+use ingressd_translate::{Scope, SnippetKind};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
@@ -75,7 +75,7 @@ impl Setting for SnippetKind {
 #[cfg(test)]
 mod tests {
     use crate::config::{Settings, Sources};
-    use crate::translate::SnippetKind;
+    use ingressd_translate::SnippetKind;
 
     fn load(text: &str) -> Result<Settings, String> {
         let folder = tempfile::tempdir().unwrap();

@@ -10,9 +10,9 @@ use super::{
     access, access_log, everywhere, firewall, geoip2, hosts, ingress_nginx, limits, pacing, publishing, snippets,
     traffic,
 };
-use crate::translate::Scope;
 use ingressd_model::{HostName, is_label};
 use ingressd_objects::Selector;
+use ingressd_translate::Scope;
 
 /// A key of the settings.
 #[derive(Debug)]

@@ -4,8 +4,7 @@
 use std::sync::OnceLock;
 
 use super::settings::Settings;
-use crate::translate::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, StreamOptions};
-use crate::{publish, translate};
+use crate::publish;
 use ingressd_apply::{self as apply, SystemOptions};
 use ingressd_model::{HostListeners, StreamPolicy};
 use ingressd_nginx::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions, GeoOptions, StreamLogOptions};
@@ -50,25 +49,6 @@ usual! {
     StreamLogOptions: gate.access_log.streams;
 }
 
-macro_rules! default {
-    ($($type:ty: $($part:ident).+;)*) => {
-        $(impl Default for $type {
-            fn default() -> Self {
-                usual().$($part).+.clone()
-            }
-        })*
-    };
-}
-
-default! {
-    translate::Options: translate;
-    StreamOptions: translate.streams;
-    Limits: translate.limits;
-    ObjectLimits: translate.limits.object;
-    NamespaceLimits: translate.limits.namespace;
-    NodeLimits: translate.limits.node;
-}
-
 impl Default for publish::Options {
     fn default() -> Self {
         usual().publish_options()
@@ -106,5 +86,17 @@ impl Usual for SystemOptions {
             test_timeout: apply.confirm_timeout,
             ..SystemOptions::empty()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_the_rows_are_those_of_the_room() {
+        let of_rows = &usual().translate;
+        let of_room = ingressd_translate::Options::default();
+        assert_eq!(format!("{of_rows:#?}"), format!("{of_room:#?}"));
     }
 }

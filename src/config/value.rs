@@ -9,11 +9,11 @@ use config::{Map, Value, ValueKind};
 
 use super::settings::{LogFormat, Resolver};
 use crate::publish::{self, Announced};
-use crate::translate::annotation::{Table, Trust};
-use crate::translate::value::{boolean, byte_size, entries, network, seconds};
-use crate::translate::{ANNOTATIONS, ClassRule, DIALECTS, Dialect, EndpointMode, HostOwnership, SPECIFICATION};
 use ingressd_model::finding::hint;
 use ingressd_model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
+use ingressd_translate::annotation::{Table, Trust};
+use ingressd_translate::value::{boolean, byte_size, entries, network, seconds};
+use ingressd_translate::{ANNOTATIONS, ClassRule, DIALECTS, Dialect, EndpointMode, HostOwnership, SPECIFICATION};
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::config::Settings;
 use crate::publish::{Announced, EVENTS, Mode};
-use crate::translate::EndpointMode;
 use ingressd_objects::{Permission, Row};
+use ingressd_translate::EndpointMode;
 
 pub use manifests::manifests;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::state_file;
-use crate::translate::Claims;
-use crate::translate::claim::claims::Line;
+use ingressd_translate::Claims;
+use ingressd_translate::claim::claims::Line;
 
 /// The file in the state folder.
 const FILE: &str = "claims.json";
@@ -44,7 +44,7 @@ mod tests {
     use crate::daemon::last_good::LastGood;
     use crate::daemon::names::NameWatch;
     use crate::daemon::quarantine::Quarantine;
-    use crate::translate::Limits;
+    use ingressd_translate::Limits;
 
     #[test]
     fn what_cannot_be_read_now_is_not_taken_to_be_absent() {

@@ -21,13 +21,13 @@ use super::objects;
 use super::quarantine::Quarantine;
 use super::standing::{self, Judgement};
 use super::status::start_nginx;
-use crate::translate::{Accepted, Claims, Namespaces};
 use ingressd_apply::{Complaint, Outcome};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{HostName, Kind, ObjectId, Origin};
 use ingressd_nginx::render::{Digest, FileSet};
 use ingressd_objects::{Snapshot, Version};
+use ingressd_translate::{Accepted, Claims, Namespaces};
 
 mod good;
 mod judging;

@@ -17,8 +17,6 @@ use location::{Location, location};
 use serde_json::{Value, json};
 
 use crate::config::{Settings, rows};
-use crate::translate::annotation::argument_words;
-use crate::translate::{self, ANNOTATIONS, Scope, effective_annotations};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
     Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
@@ -27,6 +25,8 @@ use ingressd_model::{
 use ingressd_nginx::render::{has_own_tls, to_https};
 use ingressd_nginx::{Listen, SiteTaking, SitesBeside};
 use ingressd_objects::Snapshot;
+use ingressd_translate::annotation::argument_words;
+use ingressd_translate::{self, ANNOTATIONS, Scope, effective_annotations};
 
 /// What happens to a path that is refused where paths are strict.
 const STRICT: &str = "is answered 400, because nginx and a backend may read the path differently (access.strict-paths)";
@@ -41,7 +41,7 @@ pub struct InForce {
     /// The settings under the ConfigMap that they name.
     pub settings: Arc<Settings>,
     /// The options of the translation.
-    pub options: translate::Options,
+    pub options: ingressd_translate::Options,
     /// The objects, where a last good version counts that one.
     pub snapshot: Snapshot,
     /// One for each host.
@@ -235,11 +235,10 @@ impl InForce {
     fn annotations(&self, id: &ObjectId) -> Vec<Told> {
         let settings = |key: &str| self.settings.effective(key);
         let found = effective_annotations(id, &self.snapshot, &self.options, &settings);
-        let told = |(table, row, effective): (&translate::Table, &translate::annotation::Row, Effective)| Told {
-            name: format!("{}{}", table.prefix, row.key),
-            scope: row.scope,
-            effective,
-        };
+        let told =
+            |(table, row, effective): (&ingressd_translate::Table, &ingressd_translate::annotation::Row, Effective)| {
+                Told { name: format!("{}{}", table.prefix, row.key), scope: row.scope, effective }
+            };
         found.into_iter().map(told).collect()
     }
 

@@ -14,9 +14,9 @@ use super::status::ReadFrom;
 use crate::config::Settings;
 use crate::source::DirectorySource;
 use crate::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOptions};
-use crate::translate::EndpointMode;
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::Snapshot;
+use ingressd_translate::EndpointMode;
 
 /// The last observation of the source.
 #[derive(Debug, Clone, Default)]

@@ -14,11 +14,11 @@ use serde_json::Value;
 use super::objects::{self, Earlier, Visitor};
 use super::state_file;
 use super::{candidates, claims};
-use crate::translate::Claims;
 use ingressd_apply::is_shortage;
 use ingressd_model::{Kind, ObjectId};
 use ingressd_nginx::render::Digest;
 use ingressd_objects::{List, Snapshot, SourceFile, SourceLocation, Stored, Version};
+use ingressd_translate::Claims;
 
 /// One file for each object, named by digests of the object's name and of its version: the file
 /// names say which versions are kept, so that the objects need not be in memory a second time.

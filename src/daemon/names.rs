@@ -15,9 +15,9 @@ use self::bulletin::Bulletin;
 use self::wanted::WantedNames;
 use super::dns::{Dns, Half, LookupResult};
 use super::state_file;
-use crate::translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 use ingressd_model::HostName;
 use ingressd_model::finding::count;
+use ingressd_translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 
 mod agenda;
 mod bulletin;
@@ -351,7 +351,7 @@ mod tests {
     use super::super::dns::Family;
     use super::*;
     use crate::config::Resolver;
-    use crate::translate::Namespaces;
+    use ingressd_translate::Namespaces;
 
     const LEAST: Duration = Duration::from_secs(5);
 

@@ -11,11 +11,10 @@ use procfs::Current as _;
 use super::certificate;
 use crate::config::Settings;
 use crate::publish::{Address, Announced};
-use crate::translate;
 use ingressd_model::Certificate;
 
 /// The options of a translation on this host now, with this default certificate.
-pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Options {
+pub fn of_host(settings: &Settings, certificate: Certificate) -> ingressd_translate::Options {
     let mut options = settings.translate_options();
     options.self_signed = Some(Arc::new(certificate));
     options.now = now();
@@ -26,10 +25,11 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
 }
 
 /// The options of other settings, with the same additions of this host.
-pub fn under(host: &translate::Options, settings: &Settings) -> translate::Options {
-    let translate::Options { fills_in_class, own_addresses, claim_orders, self_signed, limits, now, .. } = host.clone();
+pub fn under(host: &ingressd_translate::Options, settings: &Settings) -> ingressd_translate::Options {
+    let ingressd_translate::Options { fills_in_class, own_addresses, claim_orders, self_signed, limits, now, .. } =
+        host.clone();
     let options = settings.translate_options();
-    translate::Options { fills_in_class, own_addresses, claim_orders, self_signed, limits, now, ..options }
+    ingressd_translate::Options { fills_in_class, own_addresses, claim_orders, self_signed, limits, now, ..options }
 }
 
 /// The addresses of this host and of the other nodes, sorted, each with the ports of our own
@@ -51,7 +51,7 @@ pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<Socke
 /// # Errors
 ///
 /// When there is no certificate, and none can be generated.
-pub fn to_look_with(settings: &Settings) -> Result<translate::Options, certificate::Error> {
+pub fn to_look_with(settings: &Settings) -> Result<ingressd_translate::Options, certificate::Error> {
     Ok(of_host(settings, certificate::as_in(&settings.apply.state)?))
 }
 

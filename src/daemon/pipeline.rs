@@ -18,7 +18,6 @@ use super::{last_good, options, standing, state_file, traffic};
 use crate::config::Usual as _;
 use crate::config::{Layered, Settings};
 use crate::publish::Revision;
-use crate::translate::{self, Claims, Names, Namespaces, Translation, Translator};
 use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
@@ -32,6 +31,7 @@ use ingressd_model::{HostName, Instance, Kind, Model, ObjectId, Port, Transport}
 use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
 use ingressd_nginx::{GateOptions, Plan, gate};
 use ingressd_objects::{Snapshot, Version};
+use ingressd_translate::{self, Claims, Names, Namespaces, Translation, Translator};
 
 /// How often nginx's version and the host's other sites are surveyed.
 const SURVEY_INTERVAL: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ pub enum Error {
 /// Everything between a snapshot and nginx.
 #[derive(Debug)]
 pub struct Pipeline {
-    options: translate::Options,
+    options: ingressd_translate::Options,
     translator: Translator,
     gate_options: GateOptions,
     /// Why hosts do not share servers although the settings allow it: nginx's complaint about a
@@ -103,7 +103,7 @@ pub struct Memory {
 
 impl Memory {
     /// The part of the memory that is still valid under these settings.
-    fn under(settings: &Settings, options: &translate::Options, earlier: Option<Memory>) -> Self {
+    fn under(settings: &Settings, options: &ingressd_translate::Options, earlier: Option<Memory>) -> Self {
         let templates = (settings.instance.clone(), settings.templates.digest());
         let renderer = || Renderer::of(&settings.instance, &settings.templates);
         match earlier {

@@ -15,10 +15,10 @@ use super::status::Status;
 use crate::config::Settings;
 use crate::publish::{Address, Confirmed, Counts, Life, Options, Outlook, Publisher, Revision, Served};
 use crate::source::cluster::{History, Need, WatchHealth};
-use crate::translate::{Accepted, Claims};
 use ingressd_apply::{Contents, Outcome, Pinned};
 use ingressd_model::{ClaimOrder, ObjectId};
 use ingressd_objects::{Snapshot, Version};
+use ingressd_translate::{Accepted, Claims};
 
 /// The files with the host name and the machine ID, which together identify a node.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";

@@ -16,10 +16,10 @@ use super::publication::Publication;
 use super::status::{Phase, ReadFrom, Status, refused_by_nginx};
 use super::work::Nginx;
 use crate::publish::Outlook;
-use crate::translate::{Accepted, Limits};
 use ingressd_apply::{self as apply, Contents, Outcome};
 use ingressd_model::finding::count;
 use ingressd_objects::{Row, Snapshot, Version};
+use ingressd_translate::{Accepted, Limits};
 
 /// The outputs of reports, which are kept across settings.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::translate::Accepted;
 use ingressd_apply::ServedObject;
 use ingressd_model::{CertificateId, Model, ObjectId, Route, Server};
+use ingressd_translate::Accepted;
 
 /// The record of an object.
 pub fn served_object(accepted: &Accepted) -> ServedObject {

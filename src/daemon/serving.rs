@@ -27,9 +27,9 @@ use super::run::{Load, Request};
 use super::traffic;
 use super::work::{Done, Finished, Nginx, Work, task_result};
 use crate::config::Settings;
-use crate::translate::{self, Wanted};
 use ingressd_apply::{Outcome, host_stops};
 use ingressd_objects::Snapshot;
+use ingressd_translate::{self, Wanted};
 
 /// How long a change waits for the first DNS answer for a name, so that its routes are not closed
 /// for a moment.
@@ -92,7 +92,7 @@ pub struct Daemon {
     names: NameWatch,
     /// The records of other nodes.
     peers: Arc<Peers>,
-    translate: translate::Options,
+    translate: ingressd_translate::Options,
     pacer: Pacer,
     retry: Retry,
     heartbeat: Arc<Heartbeat>,

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::translate::Accepted;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::{Snapshot, Version};
+use ingressd_translate::Accepted;
 
 /// How the last cycle judged the newest version of an Ingress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,11 +16,11 @@ use super::standing::{self, Judgement, Standing};
 use super::withdrawal::Withdrawal;
 use crate::publish::{Outlook, Served, View, published_addresses};
 use crate::source::cluster::{Requests, Scope, WatchHealth};
-use crate::translate::{Accepted, Claims, Limits};
 use ingressd_apply::{Crowd, Pinned};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Kind, ObjectId, Origin};
+use ingressd_translate::{Accepted, Claims, Limits};
 
 /// The phase of the daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -14,11 +14,11 @@ use super::explain::InForce;
 use super::pipeline::{Memory, Pipeline};
 use super::publication::Peers;
 use crate::config::Settings;
-use crate::translate::{Names, Namespaces};
 use ingressd_apply::{Cause, Contents, NginxState, Outcome, Pinned};
 use ingressd_model::HostName;
 use ingressd_model::finding::limit;
 use ingressd_objects::Snapshot;
+use ingressd_translate::{Names, Namespaces};
 
 /// The tools of a cycle. They are moved to the thread that uses them, so there is only one at a
 /// time.

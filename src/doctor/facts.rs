@@ -12,12 +12,12 @@ use crate::config::{AskedOfNode, Settings};
 use crate::publish::probe::Leases;
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, NodeNetworks, Server};
-use crate::translate::EndpointMode;
 use ingressd_apply::process::Table;
 use ingressd_apply::{Survey, Tested};
 use ingressd_model::Validity;
 use ingressd_model::catalogue::Module;
 use ingressd_model::finding::Finding;
+use ingressd_translate::EndpointMode;
 
 /// All facts. A fact that was not needed or not available is `None`; one that could not be
 /// gathered has the reason.

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::flags::FLAGS;
 use super::item::Verdict;
 use crate::config;
-use crate::translate::ANNOTATIONS;
-use crate::translate::annotation::{Compared, mistakes};
+use ingressd_translate::ANNOTATIONS;
+use ingressd_translate::annotation::{Compared, mistakes};
 
 const INTRODUCTION: &str = "# ingressd compared with ingress-nginx\n\n\
 With this page you can look up whether ingressd serves an annotation, a key of the ConfigMap or a flag\n\

@@ -8,8 +8,8 @@ use super::controller::{Argument, Controller};
 use super::flags::{Counterpart, Entries, FLAGS, Flag};
 use super::item::{Item, Verdict};
 use crate::config::{self, Error, Sources};
-use crate::translate::annotation::Compared;
 use ingressd_model::finding::on_one_line;
+use ingressd_translate::annotation::Compared;
 
 /// The flags about the class.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

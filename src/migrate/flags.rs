@@ -5,8 +5,8 @@ use toml_edit::{Array, Value};
 use super::controller::is_true;
 use super::drop_in::Class;
 use crate::config;
-use crate::translate::annotation::Compared;
-use crate::translate::value::entries;
+use ingressd_translate::annotation::Compared;
+use ingressd_translate::value::entries;
 
 /// How the value of a flag is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The judgement about one flag, key or field: whether it is equal, and what to do.
 
-use crate::translate::annotation::Compared;
 use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_translate::annotation::Compared;
 
 /// The effect compared with ingress-nginx.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

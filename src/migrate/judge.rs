@@ -10,11 +10,11 @@ use super::item::{Item, KnownKey, Verdict};
 use super::report::{Ingress, Report};
 use super::served::Served;
 use crate::config::{self, OfNode};
-use crate::translate::annotation::{Compared, Form, Row, Table, asks_for_nothing, mistakes};
-use crate::translate::{ANNOTATIONS, snippet_alternatives};
 use ingressd_model::finding::{Finding, Reason, Severity, on_one_line};
 use ingressd_model::{Field, Kind, ObjectId, Server};
 use ingressd_objects::{IngressTls, Inventory, StringMap};
+use ingressd_translate::annotation::{Compared, Form, Row, Table, asks_for_nothing, mistakes};
+use ingressd_translate::{ANNOTATIONS, snippet_alternatives};
 
 #[derive(Debug)]
 pub struct ReportInput<'a> {

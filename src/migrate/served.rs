@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::item::{Item, Verdict};
-use crate::translate::annotation::Table;
-use crate::translate::asked;
 use ingressd_model::{Field, Kind, ObjectId, PathMatch, Protocol, Route, Server, StrictPaths};
 use ingressd_objects::{Snapshot, StringMap};
+use ingressd_translate::annotation::Table;
+use ingressd_translate::asked;
 
 /// The keys whose values may have nginx write what it has decoded of a path.
 const TELLING: &[&str] = &[

@@ -8,11 +8,11 @@ use super::controller::{Argument, Controller, controllers};
 use super::flags::{Counterpart, FLAGS, Takes};
 use super::*;
 use crate::config::{Settings, Sources, rows};
-use crate::translate::annotation::Compared;
-use crate::translate::{INGRESS_NGINX, SPECIFICATION};
 use ingressd_model::finding::{Finding, Reason, Severity, printable};
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_objects::{Container, Workload};
+use ingressd_translate::annotation::Compared;
+use ingressd_translate::{INGRESS_NGINX, SPECIFICATION};
 
 fn workload(image: &str, words: &[&str]) -> Workload {
     let words = words.iter().map(|word| (*word).to_owned()).collect();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ingressd::config;
-use ingressd::translate::ANNOTATIONS;
+use ingressd_translate::ANNOTATIONS;
 
 use super::pages::root;
 

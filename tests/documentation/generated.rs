@@ -1,6 +1,6 @@
 //! Generated pages are those in the repository.
 
-use ingressd::translate::{ANNOTATIONS, admission, annotation};
+use ingressd_translate::{ANNOTATIONS, admission, annotation};
 
 use super::pages::root;
 
@@ -63,8 +63,8 @@ fn checks_of_the_doctor_are_documented() {
 
 #[test]
 fn snippets_are_documented() {
-    section("docs/snippets.md", "snippets", &ingressd::translate::snippet_directives());
-    section("docs/snippets.md", "variables of snippets", &ingressd::translate::snippet_variables());
+    section("docs/snippets.md", "snippets", &ingressd_translate::snippet_directives());
+    section("docs/snippets.md", "variables of snippets", &ingressd_translate::snippet_variables());
 }
 
 #[test]

@@ -12,8 +12,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use ingressd::translate::ANNOTATIONS;
-use ingressd::translate::annotation::{Form, Gives};
+use ingressd_translate::ANNOTATIONS;
+use ingressd_translate::annotation::{Form, Gives};
 
 const ADDRESS: &str = "10.244.3.8";
 const PORT: u16 = 18083;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use ingressd::translate::{NamespaceLimits, Translator};
 use ingressd_model::catalogue::Version;
 use ingressd_model::cost::{self, Cost};
 use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
+use ingressd_translate::{NamespaceLimits, Translator};
 
 use crate::{DEFAULT_CERTIFICATE, documents, inputs, judge, names, snapshot};
 use ingressd::config::Usual as _;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use ingressd::translate::ANNOTATIONS;
+use ingressd_translate::ANNOTATIONS;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -61,7 +61,7 @@ fn annotations() -> impl Strategy<Value = Annotations> {
     };
     let referred: Vec<_> = REFERRED.iter().map(|pairs| owned(pairs)).collect();
     let rows = ANNOTATIONS.rows().filter(|row| row.is_served() && !FIT_TOGETHER.contains(&row.key));
-    let of_row = |row: &ingressd::translate::annotation::Row| {
+    let of_row = |row: &ingressd_translate::annotation::Row| {
         let tries = row.tries().into_iter();
         tries.map(|(value, _)| [owned(row.beside), owned(&[(row.key, value)])].concat()).collect::<Vec<_>>()
     };

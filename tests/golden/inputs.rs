@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ingressd::translate::{
-    AllowedSnippets, ClassRule, INGRESS_NGINX, Options, SPECIFICATION, SnippetKind, StreamOptions,
-};
 use ingressd_model::HeaderName;
 use ingressd_objects::directory::Changes;
 use ingressd_objects::{Directory, Snapshot};
+use ingressd_translate::{
+    AllowedSnippets, ClassRule, INGRESS_NGINX, Options, SPECIFICATION, SnippetKind, StreamOptions,
+};
 
 /// 2027-01-01, when certificates are judged.
 const NOW: i64 = 1_798_761_600;

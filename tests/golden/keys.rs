@@ -8,12 +8,12 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ingressd::config::{self, Settings, Sources};
-use ingressd::translate::{ANNOTATIONS, Translator};
 use ingressd_model::catalogue::Module;
 use ingressd_model::finding::{Finding, Severity};
 use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{self as nginx, Capabilities, OtherSites};
 use ingressd_objects::Snapshot;
+use ingressd_translate::{ANNOTATIONS, Translator};
 
 use super::{SHOWN, inputs, judge, names, show};
 use table::KEYS;

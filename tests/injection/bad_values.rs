@@ -1,9 +1,9 @@
 //! Every value that a row of annotations refuses has the documented effect, from the manifest to
 //! the configuration that nginx reads.
 
-use ingressd::translate::ANNOTATIONS;
-use ingressd::translate::annotation::{Gives, OnError, Row};
 use ingressd_model::finding::Reason;
+use ingressd_translate::ANNOTATIONS;
+use ingressd_translate::annotation::{Gives, OnError, Row};
 
 use crate::shop::{about, files, is_closed, reasons, shop, written};
 

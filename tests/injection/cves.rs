@@ -4,9 +4,9 @@
 //! is not read would prove nothing. `docs/security-review.md` lists these tests;
 //! `tests/end_to_end/cves.rs` sends requests through what is left.
 
-use ingressd::translate::PREFIX;
 use ingressd_model::finding::Reason;
 use ingressd_nginx::syntax::Directive;
+use ingressd_translate::PREFIX;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service};

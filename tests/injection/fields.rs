@@ -4,10 +4,10 @@
 use std::sync::LazyLock;
 
 use base64::Engine as _;
-use ingressd::translate::{ANNOTATIONS, annotation::Gives};
+use ingressd_translate::{ANNOTATIONS, annotation::Gives};
 use serde_json::{Map, Value, json};
 
-const PREFIX: &str = ingressd::translate::PREFIX;
+const PREFIX: &str = ingressd_translate::PREFIX;
 /// Where a value goes.
 enum Place {
     /// A string at this pointer.

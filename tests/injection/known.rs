@@ -1,7 +1,7 @@
 //! Weaknesses of ingress-nginx without a CVE number, which are impossible here.
 
-use ingressd::translate::{ANNOTATIONS, PREFIX};
 use ingressd_model::finding::Reason;
+use ingressd_translate::{ANNOTATIONS, PREFIX};
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service, surroundings};

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use ingressd::translate::ANNOTATIONS;
-use ingressd::translate::annotation::{Compared, Elsewhere, Row, mistakes};
+use ingressd_translate::ANNOTATIONS;
+use ingressd_translate::annotation::{Compared, Elsewhere, Row, mistakes};
 
 use serde_json::json;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use ingressd::translate::{NameAnswer, Names, Options, Translator, Wanted};
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::Finding;
 use ingressd_nginx::render::{File, FilePath, FileSet, Renderer};
 use ingressd_nginx::syntax::{self, Directive};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
 use ingressd_objects::Snapshot;
+use ingressd_translate::{NameAnswer, Names, Options, Translator, Wanted};
 use serde_json::Value;
 
 use crate::blocks;

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ingressd::translate::PREFIX;
 use ingressd_model::expression;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_nginx::syntax::Directive;
+use ingressd_translate::PREFIX;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, surroundings};

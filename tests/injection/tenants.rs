@@ -1,7 +1,7 @@
 //! Attacks by objects of one namespace on other namespaces and the host.
 
-use ingressd::translate::PREFIX;
 use ingressd_model::finding::Reason;
+use ingressd_translate::PREFIX;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service, surroundings, tls_secret};

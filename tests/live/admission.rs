@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use http::Request;
-use ingressd::translate::admission::{Abilities, form_expression};
-use ingressd::translate::annotation::{Form, Gives, Row};
-use ingressd::translate::{ANNOTATIONS, Limits, PREFIX};
 use ingressd_model::ByteSize;
+use ingressd_translate::admission::{Abilities, form_expression};
+use ingressd_translate::annotation::{Form, Gives, Row};
+use ingressd_translate::{ANNOTATIONS, Limits, PREFIX};
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use ingressd::translate::passwords::{Password, Passwords, of_file, of_map};
-use ingressd::translate::{Limits, PasswordLimits};
+use ingressd_translate::passwords::{Password, Passwords, of_file, of_map};
+use ingressd_translate::{Limits, PasswordLimits};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use ingressd::translate::annotation::{Context, NotedOptions, read};
-use ingressd::translate::{ANNOTATIONS, INGRESS_NGINX, PREFIX};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::{Snapshot, StringMap};
+use ingressd_translate::annotation::{Context, NotedOptions, read};
+use ingressd_translate::{ANNOTATIONS, INGRESS_NGINX, PREFIX};
 
 use crate::confinement::{self, Allowed};
 use crate::inputs::{SCRIBES, options};

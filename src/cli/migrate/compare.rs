@@ -22,10 +22,10 @@ use crate::migrate::compare::{
     Rounds, Scheme, Side, Silence, Sites, explain, told,
 };
 use crate::migrate::{Controller, Report};
-use crate::translate::ANNOTATIONS;
 use ingressd_model::USUAL_LINE;
 use ingressd_model::finding::on_one_line;
 use ingressd_objects::Inventory;
+use ingressd_translate::ANNOTATIONS;
 
 /// How files of gzip begin.
 const GZIP: &[u8] = &[0x1f, 0x8b];

@@ -1,7 +1,7 @@
 //! How keys of the ConfigMap differ from ingress-nginx, where their effect does not say it. It
 //! must not know that effect.
 
-use crate::translate::annotation::Compared;
+use ingressd_translate::annotation::Compared;
 
 /// The differences of these keys from ingress-nginx; those of all others follow from their effect.
 pub(super) const COMPARED: &[(&str, Compared)] = &[

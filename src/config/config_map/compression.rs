@@ -2,9 +2,9 @@
 //! not know other keys.
 
 use super::keys::Statement;
-use crate::translate::value::{boolean, integer};
 use ingressd_model::{Argument, Pattern, Refused, Text, catalogue};
 use ingressd_nginx::Uncompressed;
+use ingressd_translate::value::{boolean, integer};
 
 /// The media types that are compressed by default, besides text/html.
 const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::compared::NOTHING;
 use super::keys::{Effect, Headers, KEYS, Key};
-use crate::translate::ANNOTATIONS;
-use crate::translate::annotation::{Compared, OnError, Row, asks, asks_for_nothing};
 use ingressd_model::{LogVariable, VariableClass};
+use ingressd_translate::ANNOTATIONS;
+use ingressd_translate::annotation::{Compared, OnError, Row, asks, asks_for_nothing};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
 With this page you can look up what ingressd does with each key of the ConfigMap of ingress-nginx.\n\

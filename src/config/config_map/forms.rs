@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use super::keys::Statement;
 use crate::config::settings::Settings;
-use crate::translate::value::{boolean, byte_size, integer};
-use crate::translate::{ANNOTATIONS, DefaultValue};
 use ingressd_model::{Argument, Origin, Refused, WrittenAt, catalogue};
+use ingressd_translate::value::{boolean, byte_size, integer};
+use ingressd_translate::{ANNOTATIONS, DefaultValue};
 
 /// The value unchanged, where the setting has the same form.
 pub fn same(value: &str) -> Result<String, Refused> {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::Layer;
 use super::keys::Headers;
 use crate::config::everywhere;
-use crate::translate::value::excerpt;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Field, Kind, ObjectId, Origin};
 use ingressd_nginx::SetHeader;
 use ingressd_objects::{Snapshot, Version};
+use ingressd_translate::value::excerpt;
 
 /// The keys that name them.
 pub(super) use ingressd_objects::references::KEYS_OF_HEADERS as KEYS;

@@ -11,12 +11,12 @@ use super::forms::{
 use super::{Layer, tls};
 use crate::config::settings::Settings;
 use crate::config::table::rows;
-use crate::translate::annotation::Compared;
-use crate::translate::value::arguments::{switch, time};
-use crate::translate::value::{address_list, boolean, byte_size, integer};
-use crate::translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind, lookup_tables, stream_directives};
 use ingressd_model::catalogue::{self, DirectiveRow};
 use ingressd_model::{Argument, ByteSize, Ciphers, Origin, Refused};
+use ingressd_translate::annotation::Compared;
+use ingressd_translate::value::arguments::{switch, time};
+use ingressd_translate::value::{address_list, boolean, byte_size, integer};
+use ingressd_translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind, lookup_tables, stream_directives};
 
 /// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
 /// unchanged.

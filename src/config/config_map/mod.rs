@@ -23,12 +23,12 @@ use self::keys::{Change, Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
 use super::value::Form;
-use crate::translate::annotation::asks;
-use crate::translate::value::{address_list, boolean, empty_entry, excerpt, without_empty};
-use crate::translate::{ANNOTATIONS, DefaultValue, SnippetKind, judge_default};
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
 use ingressd_model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
 use ingressd_objects::{Snapshot, Version};
+use ingressd_translate::annotation::asks;
+use ingressd_translate::value::{address_list, boolean, empty_entry, excerpt, without_empty};
+use ingressd_translate::{ANNOTATIONS, DefaultValue, SnippetKind, judge_default};
 
 /// Settings with a ConfigMap as a layer.
 #[derive(Debug, Clone)]

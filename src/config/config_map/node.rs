@@ -6,11 +6,11 @@ use std::fmt;
 
 use super::keys::{Effect, find};
 use crate::config::settings::Settings;
-use crate::translate::value::{address_list, boolean, entries, integer};
 use ingressd_model::Refused;
 use ingressd_model::language::syntax;
 use ingressd_nginx::{HostBlock, HostLine, OtherSites};
 use ingressd_objects::Snapshot;
+use ingressd_translate::value::{address_list, boolean, entries, integer};
 
 /// From a value of a key to what it asks for; nothing where nginx.conf may say what it likes.
 type Form = fn(&str) -> Result<Option<Requirement>, Refused>;

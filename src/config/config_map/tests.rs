@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::keys::{Effect, KEYS};
 use super::*;
-use crate::translate::annotation::Trust;
-use crate::translate::{ANNOTATIONS, everywhere};
 use ingressd_model::{Cidr, Protocols, StreamPolicy};
 use ingressd_objects::Stored;
+use ingressd_translate::annotation::Trust;
+use ingressd_translate::{ANNOTATIONS, everywhere};
 
 pub fn settings() -> Settings {
     let mut settings = Settings::default();
@@ -491,7 +491,7 @@ fn the_order_of_keys_does_not_change_what_is_said_of_all_hosts() {
 #[test]
 fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
     let mut settings = settings();
-    let allowed = crate::translate::AllowedSnippets {
+    let allowed = ingressd_translate::AllowedSnippets {
         selector: Some("team=edge".parse().unwrap()),
         items: vec![SnippetKind::Location],
         ..Default::default()

@@ -9,11 +9,11 @@ use x509_parser::asn1_rs::{FromDer as _, Integer, Sequence};
 use x509_parser::pem::Pem;
 
 use super::Layer;
-use crate::translate::value::excerpt;
 use ingressd_model::finding::Reason;
 use ingressd_model::{DhParameters, Origin, Refused, TicketKey};
 pub(super) use ingressd_objects::references::KEY_OF_DH_PARAMETERS as DH_PARAMETERS;
 use ingressd_objects::{Snapshot, Version};
+use ingressd_translate::value::excerpt;
 
 /// The key of the Secret with the parameters.
 const NAME: &str = "dhparam.pem";

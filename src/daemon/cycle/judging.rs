@@ -10,10 +10,10 @@ use super::weighing::list;
 use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
 use crate::daemon::quarantine::Entry;
-use crate::translate::Accepted;
 use ingressd_apply::Complaint;
 use ingressd_model::{Field, ObjectId};
 use ingressd_objects::Snapshot;
+use ingressd_translate::Accepted;
 
 /// The input of an attempt that nginx complained about.
 pub(super) struct Attempt<'a> {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use super::searches::Searches;
 use super::{Cycle, Stages};
-use crate::translate::Accepted;
 use ingressd_model::finding::{Finding, Reason, count, count_of};
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_objects::{List, Snapshot};
+use ingressd_translate::Accepted;
 
 /// So many hosts are told when they are also at least half of all.
 const MANY: usize = 10;

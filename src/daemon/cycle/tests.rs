@@ -132,7 +132,7 @@ impl Stages for Rules {
 
     fn end_weighing(&mut self) {}
 
-    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+    fn settle(&mut self, _: &Arc<ingressd_translate::Claims>) {}
 
     fn stop_sharing(&mut self, _: &str) -> bool {
         self.shares.is_some() && !std::mem::replace(&mut self.sharing_refused, true)

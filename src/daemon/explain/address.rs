@@ -7,9 +7,9 @@ use regex::bytes::RegexBuilder;
 use url::Url;
 
 use super::expression::matches_host;
-use crate::translate::host_with_wildcard;
 use ingressd_model::request_path::{decoded, resolved};
 use ingressd_model::{Server, ServerName};
+use ingressd_translate::host_with_wildcard;
 
 /// What `crates/nginx/templates/strict_paths.hbs` refuses of a path as it was sent; that needs
 /// PCRE for speed.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::InForce;
-use crate::translate::asked;
 use ingressd_model::{Field, ObjectId, PathMatch, Route, Server, WrittenAt, expression};
+use ingressd_translate::asked;
 
 /// The keys that make the paths of a namespace on a host expressions, and the value that does not.
 const MAKERS: [(&str, &str); 2] = [("use-regex", "false"), ("rewrite-target", "")];

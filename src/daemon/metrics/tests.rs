@@ -7,11 +7,11 @@ use super::*;
 use crate::daemon::standing::{Judged, Judgement};
 use crate::publish::{EventResult, Member, Mode, StatusWrite, Writes};
 use crate::source::cluster::{Need, Requests, WatchHealth};
-use crate::translate::Accepted;
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_objects::Version;
+use ingressd_translate::Accepted;
 
 #[test]
 fn stub_status_is_read() {

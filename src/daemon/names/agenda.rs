@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::translate::Namespaces;
 use ingressd_model::HostName;
+use ingressd_translate::Namespaces;
 
 /// How many names are queried at once, and how many of one namespace.
 pub const MOST_QUESTIONS: usize = 64;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::translate::Namespaces;
 use ingressd_model::HostName;
+use ingressd_translate::Namespaces;
 
 /// The longest time between two changed answers of one namespace that are passed on. Each may cost
 /// a reload.

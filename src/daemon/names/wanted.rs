@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::translate::{Names, Namespaces, Wanted};
 use ingressd_model::HostName;
+use ingressd_translate::{Names, Namespaces, Wanted};
 
 /// Names with the namespaces that have them.
 type Referred = BTreeMap<HostName, Namespaces>;
@@ -59,7 +59,7 @@ impl WantedNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::NameAnswer;
+    use ingressd_translate::NameAnswer;
 
     /// Parses names from `NAME/NAMESPACE` and so on.
     fn names(written: &str) -> Referred {

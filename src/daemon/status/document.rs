@@ -9,8 +9,8 @@ use crate::daemon::estimate;
 use crate::daemon::standing::{self, Standing};
 use crate::publish::{Outlook, Peer, View, Writes};
 use crate::source::cluster::Scope;
-use crate::translate::{Accepted, asked_hosts};
 use ingressd_model::finding::{Finding, Shown};
+use ingressd_translate::{Accepted, asked_hosts};
 
 impl Status {
     /// The status for `/status.json` and `ingressd status`. Member names are a contract.

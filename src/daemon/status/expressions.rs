@@ -2,8 +2,8 @@
 //! It must not know the objects of the expressions.
 
 use crate::daemon::explain::matches_host;
-use crate::translate::Claims;
 use ingressd_model::ServerName;
+use ingressd_translate::Claims;
 
 /// An expression that takes a host, or may.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,12 +11,12 @@ use super::{ReadFrom, Status, document};
 use crate::daemon::explain::Address;
 use crate::daemon::standing::{self, Standing};
 use crate::source::cluster::Scope;
-use crate::translate::claim::claims::Claimant;
-use crate::translate::{
-    Accepted, Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host,
-};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Kind, ObjectId, ServerName};
+use ingressd_translate::claim::claims::Claimant;
+use ingressd_translate::{
+    Accepted, Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host,
+};
 
 /// The most routes, findings and Ingresses in one response.
 const MOST_ROWS: usize = 200;

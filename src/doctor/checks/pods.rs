@@ -6,8 +6,8 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Network, Objects, Reached, Sample};
 use crate::doctor::report::{Level, Line};
-use crate::translate::EndpointMode;
 use ingressd_model::finding::{count, count_of};
+use ingressd_translate::EndpointMode;
 
 /// The name of the mode in the settings.
 pub const fn word(mode: EndpointMode) -> &'static str {

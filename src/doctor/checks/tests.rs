@@ -13,11 +13,11 @@ use crate::doctor::facts::{Facts, Reached, Source};
 use crate::doctor::report::Level::{self, Error, Note, Ok as Good, Warning};
 use crate::publish::Member;
 use crate::publish::probe::Leases;
-use crate::translate::EndpointMode;
 use facts::*;
 use ingressd_apply::Tested;
 use ingressd_model::catalogue::{Module, Version};
 use ingressd_model::finding::Reason;
+use ingressd_translate::EndpointMode;
 
 /// The check, the fault, its worst level, and a part of its message.
 type Row = (&'static str, fn(&mut Facts), Level, &'static str);

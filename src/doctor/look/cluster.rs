@@ -13,7 +13,7 @@ use crate::doctor::table::Need;
 use crate::publish::{self, Announced, Mode};
 use crate::source::cluster::probe::{self, AccessReview};
 use crate::source::cluster::{Clients, DEFAULT_KUBECONFIG};
-use crate::translate::EndpointMode;
+use ingressd_translate::EndpointMode;
 
 /// The number of concurrent access reviews.
 const AT_ONCE: usize = 16;
@@ -150,7 +150,7 @@ fn is_required(settings: &Settings, resource: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::AllowedHosts;
+    use ingressd_translate::AllowedHosts;
 
     #[test]
     fn what_may_be_left_out_is_not_required() {

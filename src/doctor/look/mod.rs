@@ -20,8 +20,8 @@ use super::facts::{Facts, NoNginx, Source};
 use super::table::Need;
 use crate::config::Settings;
 use crate::daemon::{Link, control};
-use crate::translate::Names;
 use ingressd_objects::Snapshot;
+use ingressd_translate::Names;
 
 /// Gathers all facts that are needed.
 pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {

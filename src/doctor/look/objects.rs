@@ -11,10 +11,10 @@ use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
 use crate::source::cluster::Need;
-use crate::translate::{Allowances, EndpointMode, Names, Translation, Translator, written_host};
 use ingressd_model::finding::Severity;
 use ingressd_model::{Model, PathMatch, ServerName, Transport};
 use ingressd_objects::{Condition, Snapshot};
+use ingressd_translate::{Allowances, EndpointMode, Names, Translation, Translator, written_host};
 
 /// The time limit for reading everything.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -154,19 +154,40 @@ pub fn any_pods(snapshot: &Snapshot) -> BTreeSet<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::tests::manifests::snapshot;
-    use crate::translate::tests::{ingress, path};
-    use crate::translate::{Allowed, INGRESS_NGINX};
+    use std::collections::BTreeSet;
+
+    use ingressd_objects::directory::{Changes, Directory};
+    use ingressd_translate::{Allowed, INGRESS_NGINX};
+
+    /// A class, and a Service.
+    const OTHERS: &str = "apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: ingressd}
+spec: {controller: ingressd/nginx}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec: {clusterIP: 10.96.0.1, ports: [{port: 80}]}
+";
+
+    fn ingress(name: &str, host: &str, annotations: &str) -> String {
+        format!(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: {name}, namespace: default, annotations: {{{annotations}}}}}\n\
+             spec: {{ingressClassName: ingressd, rules: [{{host: '{host}', http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: \
+             {{name: web, port: {{number: 80}}}}}}}}]}}}}]}}\n"
+        )
+    }
 
     #[test]
     fn what_tenants_may_do_is_named() {
-        let paths = [path("/", "Prefix", "web")];
-        let asks = "auth-url: 'http://web.default.svc.cluster.local/'";
+        let asks = "nginx.ingress.kubernetes.io/auth-url: 'http://web.default.svc.cluster.local/'";
         let documents = [
-            ingress("wild", "ingressd", "*.shop.example", "", &paths),
-            ingress("given", "ingressd", "*.given.example", "", &paths),
-            ingress("judged", "ingressd", "a.example", asks, &paths),
-            ingress("external", "ingressd", "b.example", "auth-url: 'http://auth.example/'", &paths),
+            OTHERS.to_owned(),
+            ingress("wild", "*.shop.example", ""),
+            ingress("given", "*.given.example", ""),
+            ingress("judged", "a.example", asks),
+            ingress("external", "b.example", "nginx.ingress.kubernetes.io/auth-url: 'http://auth.example/'"),
         ];
         let given = |namespace: &str, host: &str| Allowed {
             namespaces: vec![namespace.into()],
@@ -175,7 +196,10 @@ mod tests {
         };
         let mut settings = Settings::default();
         settings.translate.allowed_hosts = vec![given("default", "*.given.example"), given("*", "*")];
-        let snapshot = snapshot(&documents.join("\n---\n"));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("all.yaml"), documents.join("---\n")).unwrap();
+        let mut directory = Directory::new(vec![folder.path().to_owned()]);
+        let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).unwrap();
         let found = |settings: &Settings| {
             let translation = translation(settings, &snapshot).0;
             let free = free_wildcards(settings, &snapshot, &translation.model);

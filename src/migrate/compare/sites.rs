@@ -7,9 +7,9 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::format::Logged;
 use crate::migrate::controller::is_true;
-use crate::translate::value::entries;
-use crate::translate::{Asked, AskedRoute, asked};
 use ingressd_objects::{Snapshot, StringMap};
+use ingressd_translate::value::entries;
+use ingressd_translate::{Asked, AskedRoute, asked};
 
 /// The example label below a wildcard, and of unknown hosts.
 const EXAMPLE: &str = "compare";

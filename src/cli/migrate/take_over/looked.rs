@@ -13,9 +13,9 @@ use crate::migrate::take_over::Running;
 use crate::migrate::{Controller, drop_in};
 use crate::publish::hand_over::{Entry, Failure, HandOver};
 use crate::source::cluster::{Administrator, Extent};
-use crate::translate::is_ours;
 use ingressd_model::ObjectId;
 use ingressd_objects::Inventory;
+use ingressd_translate::is_ours;
 
 /// The annotation that external-dns reads in the place of the status.
 pub const TARGET: &str = "external-dns.alpha.kubernetes.io/target";

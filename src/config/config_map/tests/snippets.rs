@@ -8,7 +8,7 @@ fn snippets_that_count_everywhere_are_allowed_one_by_one() {
         let mut settings = settings();
         let (namespaces, items) = (vec!["edge".into()], kinds.to_vec());
         settings.translate.snippets =
-            vec![crate::translate::AllowedSnippets { namespaces, items, ..Default::default() }];
+            vec![ingressd_translate::AllowedSnippets { namespaces, items, ..Default::default() }];
         settings.layered(&snapshot(data))
     };
     let map = ("http-snippet", "map $http_x_plan $plan { default free; }");

@@ -89,7 +89,7 @@ impl Stages for Hosts {
 
     fn end_weighing(&mut self) {}
 
-    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+    fn settle(&mut self, _: &Arc<ingressd_translate::Claims>) {}
 
     fn stop_sharing(&mut self, _: &str) -> bool {
         false

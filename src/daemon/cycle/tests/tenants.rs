@@ -178,7 +178,7 @@ impl Stages for Tenants {
 
     fn resume_sharing(&mut self) {}
 
-    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+    fn settle(&mut self, _: &Arc<ingressd_translate::Claims>) {}
 
     fn begin_weighing(&mut self) -> bool {
         // Before the first apply nothing is in place.

@@ -17,13 +17,13 @@ use crate::publish::Member;
 use crate::publish::probe::{Kept, Leases};
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, Server};
-use crate::translate::EndpointMode;
 use ingressd_apply::process::{Effort, Process, Role, Table};
 use ingressd_apply::{Survey, Tested};
 use ingressd_model::catalogue::{Module, Version};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin, Validity};
 use ingressd_nginx::{Capabilities, HostBlock, HostLine, OtherSites};
+use ingressd_translate::EndpointMode;
 
 pub const NOW: i64 = 1_800_000_000;
 pub const MASTER: u32 = 100;

@@ -1,0 +1,271 @@
+//! Limits the number of endpoints.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::{is_near, near};
+use crate::{Limits, bounds};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Endpoint, Origin, Server, Upstream, UpstreamId};
+
+/// The key of how many the upstreams of a namespace may have.
+pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
+
+/// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
+pub fn bound(upstreams: &mut [Arc<Upstream>], servers: &[Arc<Server>], limits: &Limits, findings: &mut Vec<Finding>) {
+    let most = limits.object.endpoints;
+    let mut bounded = HashMap::new();
+    for upstream in upstreams.iter_mut().filter(|upstream| is_near(number(upstream.endpoints.len()), most)) {
+        let Upstream { id, origin, endpoints, uid: _ } = Arc::make_mut(upstream);
+        let found = bound_one(origin, &id.port, endpoints, limits);
+        let loses = found.as_ref().filter(|finding| finding.reason == Reason::TooManyEndpoints);
+        bounded.extend(loses.map(|finding| (id.clone(), Arc::clone(&finding.note))));
+        findings.extend(found);
+    }
+    let mut namespaces: BTreeMap<Arc<str>, Vec<&mut Arc<Upstream>>> = BTreeMap::new();
+    let mut used: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+    for upstream in upstreams.iter() {
+        match used.get_mut(&upstream.id.namespace) {
+            Some(used) => *used += upstream.endpoints.len(),
+            None => {
+                used.insert(Arc::clone(&upstream.id.namespace), upstream.endpoints.len());
+            }
+        }
+    }
+    let most = count(limits.namespace.endpoints);
+    let (key, what) = (OF_NAMESPACE, ("endpoint", "endpoints"));
+    used.retain(|_, used| is_near(number(*used), number(most)));
+    for (namespace, used) in used.iter().filter(|(_, used)| **used <= most) {
+        findings.push(near(namespace, key, what, number(*used), number(most)));
+    }
+    used.retain(|_, used| *used > most);
+    if used.is_empty() {
+        return tell_routes(&bounded, servers, findings);
+    }
+    for upstream in upstreams.iter_mut().filter(|upstream| used.contains_key(&upstream.id.namespace)) {
+        namespaces.entry(Arc::clone(&upstream.id.namespace)).or_default().push(upstream);
+    }
+    for (namespace, mut upstreams) in namespaces {
+        let all: Vec<_> = upstreams.iter().map(|upstream| upstream.endpoints.len()).collect();
+        let each = share(&all, most);
+        let (of_all, of_used) = (all.iter().sum::<usize>(), all.iter().map(|one| one.min(&each)).sum::<usize>());
+        let largest = upstreams.iter().max_by_key(|upstream| upstream.endpoints.len());
+        if let Some(largest) = largest {
+            let note = format!(
+                "the Services of the namespace {namespace:?} have {of_all} endpoints, and {key} allows {most}; \
+                    {of_used} of them are used, at most {each} of a port; refer to fewer ports, or have the \
+                    administrator raise the limit"
+            );
+            let finding = Finding::new(Reason::TooManyEndpoints, largest.origin.clone(), note);
+            let over = upstreams.iter().filter(|upstream| upstream.endpoints.len() > each);
+            bounded.extend(over.map(|upstream| (upstream.id.clone(), Arc::clone(&finding.note))));
+            findings.push(finding);
+        }
+        let over = upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > each);
+        over.for_each(|upstream| choose(&mut Arc::make_mut(upstream).endpoints, each));
+    }
+    tell_routes(&bounded, servers, findings);
+}
+
+/// Tells the objects whose routes lose endpoints, beside the Service that has too many.
+fn tell_routes(bounded: &HashMap<UpstreamId, Arc<str>>, servers: &[Arc<Server>], findings: &mut Vec<Finding>) {
+    if bounded.is_empty() {
+        return;
+    }
+    for route in servers.iter().flat_map(|server| server.all_routes()) {
+        let note = route.action.upstream().and_then(|id| bounded.get(id));
+        let told = |note: &Arc<str>| Finding::new(Reason::TooManyEndpoints, route.origin.clone(), Arc::clone(note));
+        findings.extend(note.map(told));
+    }
+}
+
+/// Keeps as many endpoints as a port of a Service may have.
+pub fn bound_one(origin: &Origin, port: &str, endpoints: &mut Vec<Endpoint>, limits: &Limits) -> Option<Finding> {
+    let (all, most) = (endpoints.len(), count(limits.object.endpoints));
+    choose(endpoints, most);
+    let note = || {
+        format!(
+            "port {port} has {all} endpoints, of which the {most} that limits.upstream-endpoints allows are used; use \
+                fewer and larger pods, or have the administrator raise the limit"
+        )
+    };
+    match all > most {
+        true => Some(Finding::new(Reason::TooManyEndpoints, origin.clone(), note())),
+        false => bounds::ENDPOINTS.near(all, limits.object.endpoints, || origin.clone()),
+    }
+}
+
+fn count(limit: u64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX).max(1)
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// How many endpoints each upstream may have so that all together have no more than `most`, but
+/// each at least one. The number changes in steps, so that changes of other upstreams seldom
+/// change which endpoints of an upstream are used.
+fn share(upstreams: &[usize], most: usize) -> usize {
+    let mut sorted = upstreams.to_vec();
+    sorted.sort_unstable();
+    let mut left = most;
+    for (index, endpoints) in sorted.iter().enumerate() {
+        let each = left / (sorted.len() - index);
+        if *endpoints > each {
+            return in_steps(each).max(1);
+        }
+        left -= endpoints;
+    }
+    usize::MAX
+}
+
+/// The number with all but its four highest bits cleared.
+fn in_steps(number: usize) -> usize {
+    let low = (usize::BITS - number.leading_zeros()).saturating_sub(4);
+    number >> low << low
+}
+
+/// Keeps the endpoints whose addresses have the lowest hashes, in order: the choice of an endpoint
+/// depends only on those with lower hashes.
+fn choose(endpoints: &mut Vec<Endpoint>, most: usize) {
+    if endpoints.len() <= most {
+        return;
+    }
+    endpoints.select_nth_unstable_by_key(most, |endpoint| (mark(endpoint.address.ip()), *endpoint));
+    endpoints.truncate(most);
+    endpoints.shrink_to_fit();
+    endpoints.sort_unstable();
+}
+
+/// A hash that distributes addresses evenly and never changes: FNV-1a, mixed once more.
+fn mark(address: IpAddr) -> u64 {
+    let bytes = match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    let sum = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let mixed = (sum ^ (sum >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, Route, ServerName, UpstreamId, UrlPath};
+
+    fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Arc<Upstream> {
+        let id = UpstreamId::usual(namespace, service, "80");
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
+        let endpoint = |number: u32| {
+            let address = (std::net::Ipv4Addr::from(0x0a00_0000 + number), 80).into();
+            Endpoint { address, weight: 1 }
+        };
+        Arc::new(Upstream { id, origin, endpoints: addresses.map(endpoint).collect(), uid: None })
+    }
+
+    fn limits(of_upstream: u64, of_namespace: u64) -> Limits {
+        let mut limits = Limits::default();
+        (limits.object.endpoints, limits.namespace.endpoints) = (of_upstream, of_namespace);
+        limits
+    }
+
+    fn bounded(mut upstreams: Vec<Arc<Upstream>>, limits: &Limits) -> (Vec<Arc<Upstream>>, Vec<String>) {
+        let mut findings = Vec::new();
+        bound(&mut upstreams, &[], limits, &mut findings);
+        (upstreams, findings.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_subset_stays_when_others_come_and_go() {
+        let chosen = |addresses: &mut dyn Iterator<Item = u32>| {
+            let (mut upstreams, findings) = bounded(vec![upstream("shop", "web", addresses)], &limits(100, 50_000));
+            assert!(findings[0].contains("TooManyEndpoints: port 80 has "), "{findings:?}");
+            assert!(upstreams[0].endpoints.is_sorted() && upstreams[0].endpoints.len() == 100);
+            upstreams.remove(0).endpoints.clone()
+        };
+        let before = chosen(&mut (0..1000));
+        // When an unused endpoint goes, nothing changes; when a used one goes, one other takes its
+        // place.
+        let unchosen = |number: &u32| {
+            !before.iter().any(|endpoint| endpoint.address.ip() == IpAddr::from((0x0a00_0000 + number).to_be_bytes()))
+        };
+        let (first_unchosen, first_chosen) = ((0..).find(unchosen), (0..).find(|number| !unchosen(number)));
+        assert_eq!(chosen(&mut (0..1000).filter(|number| Some(*number) != first_unchosen)), before);
+        let without = chosen(&mut (0..1000).filter(|number| Some(*number) != first_chosen));
+        assert_eq!(before.iter().filter(|endpoint| !without.contains(endpoint)).count(), 1);
+        // One more endpoint displaces at most one other.
+        let with = chosen(&mut (0..1001));
+        assert!(before.iter().filter(|endpoint| !with.contains(endpoint)).count() <= 1);
+        // The used endpoints are distributed over all addresses.
+        assert!(before.iter().any(|endpoint| endpoint.address.ip() > IpAddr::from([10, 0, 3, 0])));
+    }
+
+    #[test]
+    fn the_largest_of_a_namespace_give_way_and_no_other_namespace_does() {
+        let upstreams = vec![
+            upstream("other", "web", 0..600),
+            upstream("shop", "a", 0..10),
+            upstream("shop", "b", 0..700),
+            upstream("shop", "c", 0..900),
+        ];
+        let (upstreams, findings) = bounded(upstreams, &limits(2000, 1000));
+        let counts: Vec<_> = upstreams.iter().map(|upstream| upstream.endpoints.len()).collect();
+        assert_eq!(counts, [600, 10, 480, 480]);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].starts_with("Service shop/c: TooManyEndpoints: the Services"), "{findings:?}");
+        let (upstreams, findings) = bounded(upstreams, &limits(2000, 1000));
+        assert_eq!(upstreams.iter().map(|upstream| upstream.endpoints.len()).sum::<usize>(), 1570);
+        assert_eq!(
+            findings,
+            [
+                "Settings limits.namespace-endpoints: NearBudget: the namespace \"shop\" has 970 of the 1000 endpoints that it may have"
+            ]
+        );
+        // Each upstream keeps at least one.
+        let many = (0..10).map(|number| upstream("shop", &format!("s{number}"), 0..3)).collect();
+        let (upstreams, _) = bounded(many, &limits(2000, 5));
+        assert!(upstreams.iter().all(|upstream| upstream.endpoints.len() == 1));
+    }
+
+    #[test]
+    fn each_object_whose_routes_lose_endpoints_is_told() {
+        let route = |name: &str, service: &str| {
+            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "shop", name)));
+            let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
+            let action = Action::Proxy { upstream: UpstreamId::usual("shop", service, "80"), split: None };
+            Route { origin, path, action, behaviour: Arc::default(), errors: None }
+        };
+        let server = Server {
+            routes: vec![route("few", "a"), route("one", "b"), route("two", "b"), route("three", "c")],
+            ..Server::usual(ServerName::CatchAll, route("few", "a"))
+        };
+        for (of_upstream, of_namespace, expected) in
+            [(2000, 1000, ["b", "c"]), (800, 2000, ["", "c"]), (2000, 2000, ["", ""])]
+        {
+            let mut upstreams =
+                [("a", 10), ("b", 700), ("c", 900)].map(|(name, count)| upstream("shop", name, 0..count));
+            let mut findings = Vec::new();
+            bound(&mut upstreams, &[Arc::new(server.clone())], &limits(of_upstream, of_namespace), &mut findings);
+            let told = findings.iter().filter(|finding| finding.origin.object.kind == Kind::Ingress);
+            let told: Vec<_> = told.map(|finding| (finding.reason, &*finding.origin.object.name)).collect();
+            let of = |service: &str| match service {
+                "b" => &["one", "two"][..],
+                "c" => &["three"],
+                _ => &[],
+            };
+            let expected = expected.iter().flat_map(|service| of(service));
+            assert_eq!(told, expected.map(|name| (Reason::TooManyEndpoints, *name)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_share_is_never_too_much_and_changes_in_steps() {
+        assert_eq!(share(&[10, 700, 900], 1000), 480);
+        assert_eq!(share(&[10, 20, 30], 60), usize::MAX);
+        assert_eq!((in_steps(15), in_steps(17), in_steps(495), in_steps(0)), (15, 16, 480, 0));
+    }
+}

@@ -1,0 +1,73 @@
+//! Which of the attached objects can be served as they are. It must not know who gets the hosts.
+
+use std::sync::Arc;
+
+use super::close_refused;
+use crate::Translation;
+use crate::attach::Attached;
+use crate::attach::subject::{Subject, Withheld};
+use crate::read::intent::Intent;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{AccessList, Behaviour, Origin};
+
+/// Objects by whether they can be served as they are.
+pub struct Servable<'a> {
+    /// The valid ones, the oldest first.
+    pub subjects: Vec<Subject<'a>>,
+    /// The invalid ones, as claims.
+    pub withheld: Vec<Withheld<'a>>,
+    /// The invalid ones, as they would be served, the oldest first.
+    pub left_out: Vec<Subject<'a>>,
+}
+
+/// Which of the objects can be served, with findings about the others.
+pub fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translation: &mut Translation) -> Servable<'a> {
+    let mut servable =
+        Servable { subjects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
+    let mut refused = Vec::new();
+    for object in attached {
+        let intent = &object.intent;
+        let (of, reading) = (&intent.of, &intent.reading);
+        translation.findings.extend_from_slice(&reading.findings);
+        let subject = Subject::of(object, is_protected(intent, everywhere));
+        if reading.refused || !intent.faults.is_empty() {
+            translation.findings.extend_from_slice(&intent.faults);
+            translation.refused.push((Arc::clone(&of.id), of.version.clone()));
+            if reading.refused || !intent.is_fit {
+                servable.left_out.push(subject.clone());
+                servable.withheld.extend(reading.canary.is_none().then(|| Withheld::from(&subject)));
+                refused.extend(intent.is_fit.then_some(subject));
+                continue;
+            }
+        }
+        let tells = |finding: &Finding| finding.reason == Reason::ClosedRoute;
+        if reading.closed && reading.canary.is_none() && !reading.findings.iter().any(tells) {
+            let note = "all routes of the object answer 503, because their protection cannot be set up; see its other findings";
+            translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
+        }
+        servable.subjects.push(subject);
+    }
+    close_refused(refused, &mut servable.subjects);
+    servable.subjects.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
+    servable.left_out.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
+    servable
+}
+
+/// Whether an object protects its routes by something that is its own. Protection in a canary has
+/// no effect: the main object protects the path.
+fn is_protected(intent: &Intent, everywhere: &Behaviour) -> bool {
+    let (reading, behaviour) = (&intent.reading, &intent.behaviour);
+    let lists = everywhere.access.as_deref();
+    let is_everywhere = |access: &AccessList| {
+        lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
+    };
+    let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
+    let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
+    reading.canary.is_none()
+        && (reading.closed
+            || own_list
+            || own_firewall
+            || behaviour.basic_authentication.is_some()
+            || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
+            || reading.host.client_rule.is_some())
+}

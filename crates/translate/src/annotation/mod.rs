@@ -1,0 +1,32 @@
+//! The engine: reads the annotations of one object by a table of typed rows. It must not know
+//! paths, hosts or backends.
+
+mod basis;
+mod companions;
+mod document;
+mod draft;
+mod effective;
+mod engine;
+pub mod mistakes;
+mod outline;
+mod row;
+mod snippets;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use basis::{Basis, Change, NotedOptions};
+pub use companions::{ANYTHING, Companion, SOMETHING, asks_for_nothing, fits, words};
+pub use document::{document, manual, summary};
+pub use draft::{Context, Draft, Entry, ExternalDraft, FastCgiDraft, MirrorDraft, SecretReference};
+pub use effective::effective;
+pub use engine::{judge, read, read_with_basis};
+pub use mistakes::Elsewhere;
+pub use outline::{argument_words, outline};
+pub use row::{
+    Ceiling, Compared, Effect, Family, Gives, Implied, OnError, Row, Scope, SnippetRow, Trust, Try, Unit, asks,
+    built_in, nothing_to_finish, unserved,
+};
+pub use table::{Index, Table};
+
+pub use crate::value::{self, Form, Shape};

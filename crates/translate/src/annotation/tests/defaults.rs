@@ -1,0 +1,33 @@
+//! Default values for objects without an annotation.
+
+use std::sync::Arc;
+
+use super::read_all;
+use crate::{DefaultValue, INGRESS_NGINX, Options, PREFIX};
+use ingressd_model::{Kind, ObjectId, Origin};
+
+#[test]
+fn an_empty_key_hides_neither_its_other_spelling_nor_a_default() {
+    let list = |annotations: &[(&str, &str)], options: &Options| {
+        let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned()));
+        let reading = read_all(&annotations.collect(), &INGRESS_NGINX, options);
+        reading.behaviour.access.as_ref().map(|access| access.allow().len())
+    };
+    let object = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
+    let default = DefaultValue {
+        key: "whitelist-source-range",
+        value: "10.0.0.0/8, 192.0.2.0/24".into(),
+        origin: Origin::object(&object),
+    };
+    let under = Options { defaults: [default].into(), ..Options::default() };
+    let (key, other) = ("allowlist-source-range", "whitelist-source-range");
+    for (annotations, plain, defaulted) in [
+        (&[(key, ""), (other, "10.0.0.0/8")][..], Some(1), Some(1)),
+        (&[(key, "10.0.0.0/8"), (other, "")], Some(1), Some(1)),
+        (&[(key, " ")], None, Some(2)),
+        (&[], None, Some(2)),
+    ] {
+        assert_eq!(list(annotations, &Options::default()), plain, "{annotations:?}");
+        assert_eq!(list(annotations, &under), defaulted, "{annotations:?}");
+    }
+}

@@ -1,0 +1,564 @@
+//! Caches hosts until something that they depend on changes. It must not know how a host is built.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Secret};
+use k8s_openapi::api::networking::v1::IngressClass;
+use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
+
+use super::client_certificates::Unserved;
+use super::passthrough::Passed;
+use crate::attach::canary::{Canaries, Offer};
+use crate::attach::subject::Subject;
+use crate::claim::site::{Claim, Root, Site};
+use crate::read::intent::Intent;
+use crate::read::path::{Matching, Text};
+use crate::read::rule::Rule;
+use crate::resolve::backend::Backends;
+use crate::resolve::dependency::Dependency;
+use crate::resolve::endpoint::Slices;
+use crate::resolve::resolution::{NamedBy, Resolution};
+use crate::{NameAnswer, Names, Options, Reading, Translation};
+use ingressd_model::finding::Finding;
+use ingressd_model::{
+    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream, UpstreamId,
+};
+use ingressd_objects::{Endpoints, List, Service, Snapshot, Stored, Version};
+
+/// The result of building a host.
+#[derive(Debug, Default)]
+pub struct Built {
+    pub server: Option<Arc<Server>>,
+    /// Its upstreams, in any order, perhaps repeated.
+    pub upstreams: Vec<Arc<Upstream>>,
+    /// The certificates that it presents.
+    pub certificates: Vec<Arc<Certificate>>,
+    /// Hosts with TLS passthrough.
+    pub passed: Passed,
+    /// The fields of the canaries that take a share of its paths.
+    pub taken: BTreeSet<Origin>,
+    /// Those of them to which nginx passes no request, because their backend is not there.
+    pub idle: BTreeSet<Origin>,
+    /// The DNS names of the Services that it refers to.
+    pub names: Vec<NamedBy>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Versions that cannot be served as written.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    /// When the passage of time alone changes its findings, in seconds since 1970.
+    pub due: Option<i64>,
+    /// The objects that were looked up in the snapshot.
+    pub dependencies: Vec<Dependency>,
+    /// What its references to Services were resolved to.
+    pub resolutions: Box<[Arc<Resolution>]>,
+}
+
+/// The results of all hosts together.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    pub built: Vec<Arc<Server>>,
+    /// In any order, perhaps repeated.
+    pub upstreams: Vec<Arc<Upstream>>,
+    pub certificates: BTreeMap<CertificateId, Arc<Certificate>>,
+    pub passed: Passed,
+    /// The fields of the canaries that take a share.
+    pub taken: BTreeSet<Origin>,
+    /// Those of them to which nginx passes no request.
+    pub idle: BTreeSet<Origin>,
+    /// When one of them changes by time alone.
+    pub due: Option<i64>,
+}
+
+impl Gathered {
+    /// Gathers them; `due` is when something else changes by time alone.
+    pub fn of(
+        hosts: &[Arc<Built>],
+        due: Option<i64>,
+        translation: &mut Translation,
+        findings: &mut Vec<Finding>,
+    ) -> Self {
+        let mut all = Gathered { built: Vec::with_capacity(hosts.len()), due, ..Gathered::default() };
+        for host in hosts {
+            all.built.extend(host.server.clone());
+            all.upstreams.extend_from_slice(&host.upstreams);
+            let certificates = host.certificates.iter().map(|one| (one.id.clone(), Arc::clone(one)));
+            all.certificates.extend(certificates);
+            all.passed.extend(&host.passed);
+            all.taken.extend(host.taken.iter().cloned());
+            all.idle.extend(host.idle.iter().cloned());
+            translation.note_names(&host.names);
+            findings.extend_from_slice(&host.findings);
+            translation.refused.extend_from_slice(&host.refused);
+            all.due = [all.due, host.due].into_iter().flatten().min();
+        }
+        all
+    }
+}
+
+/// The hosts that were built last.
+#[derive(Debug, Default)]
+pub struct BuiltHosts {
+    /// The hosts, in order.
+    hosts: Vec<(ServerName, CachedHost)>,
+    services: List<Service>,
+    slices: List<Endpoints>,
+    secrets: List<Secret>,
+    classes: List<IngressClass>,
+    nodes: List<Node>,
+    own_ports: Vec<u16>,
+    /// The objects that have changed since.
+    changed: HashSet<Dependency>,
+    /// The Services whose endpoints have changed since.
+    moved: HashSet<Dependency>,
+    /// Upstreams whose endpoints have changed since their hosts were built, with what they depend
+    /// on.
+    renewed: BTreeMap<UpstreamId, (Arc<Upstream>, Vec<Dependency>)>,
+    /// Whether a host has to be built again because of endpoints.
+    pub is_stale: bool,
+    /// How many hosts were built in this translation.
+    pub anew: usize,
+    /// How many upstreams got other endpoints in this translation beside hosts that stay.
+    pub rows: usize,
+}
+
+#[derive(Debug)]
+struct CachedHost {
+    /// When it was built, in seconds since 1970.
+    at: i64,
+    /// Whether the endpoints of a Service change more than its upstream.
+    is_stale: bool,
+    subjects: Box<[KeptSubject]>,
+    claims: Box<[KeptClaim]>,
+    redirect: Option<Box<(HostName, Origin)>>,
+    is_without_owner: bool,
+    root: Root,
+    order: u64,
+    unserved: Option<BTreeSet<Arc<str>>>,
+    canaries: Box<[KeptCanary]>,
+    /// What DNS said about the names of its Services.
+    answers: Box<[Option<NameAnswer>]>,
+    built: Arc<Built>,
+}
+
+/// An object of the host. While it is kept here, no other object gets its address in memory.
+#[derive(Debug)]
+struct KeptSubject {
+    intent: Arc<Intent>,
+    rules: Arc<[Rule]>,
+    reading: Arc<Reading>,
+    behaviour: Arc<Behaviour>,
+    is_protected: bool,
+    closed_rules: Option<Arc<[usize]>>,
+}
+
+/// A path of a canary.
+#[derive(Debug)]
+struct KeptCanary {
+    subject: KeptSubject,
+    origin: Origin,
+}
+
+/// A claim. The path at a place of an object is the same as long as its rules are, which the host
+/// keeps with the object.
+#[derive(Debug)]
+struct KeptClaim {
+    intent: Arc<Intent>,
+    /// The indices of rule and path.
+    place: (u16, u16),
+    matching: Matching,
+    closed: bool,
+    stays_text: Option<Text>,
+}
+
+/// The inputs of all hosts, apart from the objects.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'c> {
+    /// The administrator's settings.
+    pub options: &'c Options,
+    /// Objects that take a share of the requests for the paths of others.
+    pub canaries: &'c Canaries<'c, 'c>,
+    /// Client certificate rules of objects that are not served.
+    pub unserved: &'c Unserved,
+    /// The DNS answers.
+    pub names: &'c Names,
+}
+
+impl BuiltHosts {
+    /// Drops everything, because settings have changed.
+    pub fn forget(&mut self) {
+        self.hosts.clear();
+        self.renewed.clear();
+    }
+
+    /// Records what has changed in this snapshot.
+    pub fn begin(&mut self, snapshot: &Snapshot, options: &Options) {
+        self.changed.clear();
+        self.moved.clear();
+        (self.is_stale, self.rows) = (false, 0);
+        // Without hosts that were built before, no change of anything matters.
+        if self.hosts.is_empty() {
+            self.keep(snapshot, options);
+            return;
+        }
+        let (changed, moved) = (&mut self.changed, &mut self.moved);
+        let is_same = compare(&self.classes, &snapshot.ingress_classes, |_| {})
+            & compare(&self.nodes, &snapshot.nodes, |_| {})
+            & (self.own_ports == options.own_ports);
+        compare(&self.services, &snapshot.services, |stored| {
+            changed.insert(Dependency::on(Kind::Service, &stored.id.namespace, &stored.id.name));
+        });
+        compare(&self.slices, &snapshot.endpoint_slices, |stored| {
+            let service = stored.object.service.as_deref();
+            moved.extend(service.map(|service| Dependency::on(Kind::EndpointSlice, &stored.id.namespace, service)));
+        });
+        compare(&self.secrets, &snapshot.secrets, |stored| {
+            changed.insert(Dependency::on(Kind::Secret, &stored.id.namespace, &stored.id.name));
+        });
+        if !is_same {
+            self.forget();
+        }
+        self.keep(snapshot, options);
+    }
+
+    /// Resolves references to Services whose endpoints have changed again. A host stays as it is
+    /// where only the addresses differ.
+    pub fn refresh(&mut self, snapshot: &Snapshot, names: &Names, options: &Options) {
+        let BuiltHosts { hosts, changed, moved, renewed, is_stale, rows, .. } = self;
+        renewed.retain(|_, (_, dependencies)| {
+            !dependencies.iter().any(|one| changed.contains(one) || moved.contains(one))
+        });
+        if moved.is_empty() {
+            return;
+        }
+        let touched = |dependencies: &[Dependency]| dependencies.iter().any(|one| moved.contains(one));
+        let mut judged = HashMap::new();
+        let concerned = hosts.iter().enumerate().filter(|(_, (_, host))| touched(&host.built.dependencies));
+        let concerned: Vec<_> = concerned.map(|(number, (_, host))| (number, Arc::clone(&host.built))).collect();
+        let slices = Slices::new(snapshot);
+        let mut backends = Backends::new(snapshot, names, options, &slices);
+        for (number, built) in &concerned {
+            let mut resolutions = built.resolutions.iter().filter(|resolution| touched(&resolution.dependencies));
+            let stays = resolutions.all(|resolution| {
+                *judged.entry(Arc::as_ptr(resolution)).or_insert_with(|| {
+                    let Some(reference) = &resolution.reference else { return false };
+                    let now = backends.resolve(&reference.borrowed());
+                    let stays = now.has_other_endpoints_only(resolution);
+                    if let Some(upstream) = now.target.as_ref().filter(|_| stays) {
+                        let row = (Arc::clone(upstream), now.dependencies.clone());
+                        *rows += usize::from(renewed.insert(upstream.id.clone(), row).is_none());
+                    }
+                    stays
+                })
+            });
+            // What else looks at endpoints is not resolved alone.
+            let is_resolved = |one: &Dependency| built.resolutions.iter().any(|all| all.dependencies.contains(one));
+            let mut all = built.dependencies.iter().filter(|one| moved.contains(one));
+            hosts[*number].1.is_stale = !(stays && built.passed.hosts.is_empty() && all.all(is_resolved));
+            *is_stale |= hosts[*number].1.is_stale;
+        }
+    }
+
+    /// Whether endpoints of one of these have changed.
+    pub fn has_moved(&self, dependencies: &[Dependency]) -> bool {
+        dependencies.iter().any(|one| self.moved.contains(one))
+    }
+
+    /// Puts renewed upstreams in the place of those that hosts were built with. The list is sorted
+    /// by identity.
+    pub fn renew(&self, upstreams: &mut [Arc<Upstream>]) {
+        for (id, (renewed, _)) in &self.renewed {
+            if let Ok(index) = upstreams.binary_search_by(|upstream| upstream.id.cmp(id)) {
+                upstreams[index] = Arc::clone(renewed);
+            }
+        }
+    }
+
+    fn keep(&mut self, snapshot: &Snapshot, options: &Options) {
+        self.services = snapshot.services.clone();
+        self.slices = snapshot.endpoint_slices.clone();
+        self.secrets = snapshot.secrets.clone();
+        self.classes = snapshot.ingress_classes.clone();
+        self.nodes = snapshot.nodes.clone();
+        self.own_ports.clone_from(&options.own_ports);
+    }
+
+    /// Returns all hosts in order: unchanged ones from the cache, and all others from `build`,
+    /// which gets several at once.
+    pub fn build<'s, 'a>(
+        &mut self,
+        sites: &[(ServerName, Site<'s, 'a>)],
+        surroundings: Surroundings<'_>,
+        build: impl FnOnce(&[&(ServerName, Site<'s, 'a>)]) -> Vec<Built>,
+    ) -> Vec<Arc<Built>> {
+        let mut before = std::mem::take(&mut self.hosts).into_iter().peekable();
+        let kept = sites.iter().map(|(name, site)| {
+            let kept: CachedHost = loop {
+                match before.peek()?.0.cmp(name) {
+                    Ordering::Less => drop(before.next()),
+                    Ordering::Equal => break before.next()?.1,
+                    Ordering::Greater => return None,
+                }
+            };
+            kept.is_current(name, site, surroundings, &self.changed).then_some(kept)
+        });
+        let kept: Vec<_> = kept.collect();
+        drop(before);
+        let missing: Vec<_> =
+            sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
+        self.anew = missing.len();
+        let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
+        let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, surroundings, built));
+        let mut anew = anew.collect::<Vec<_>>().into_iter();
+        let mut all = Vec::with_capacity(sites.len());
+        self.hosts.reserve_exact(sites.len());
+        for ((name, _), kept) in sites.iter().zip(kept) {
+            let Some(kept) = kept.or_else(|| anew.next()) else { continue };
+            all.push(Arc::clone(&kept.built));
+            self.hosts.push((name.clone(), kept));
+        }
+        all
+    }
+}
+
+impl CachedHost {
+    fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: Arc<Built>) -> Self {
+        CachedHost {
+            at: surroundings.options.now,
+            is_stale: false,
+            subjects: site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
+            claims: site.claims.iter().map(KeptClaim::of).collect(),
+            redirect: site.redirect.clone().map(Box::new),
+            is_without_owner: site.is_without_owner,
+            root: site.root,
+            order: site.order,
+            unserved: surroundings.unserved.get(name).cloned(),
+            canaries: surroundings.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
+            answers: answers(&built, surroundings.names).map(Option::<&NameAnswer>::cloned).collect(),
+            built,
+        }
+    }
+
+    /// Whether building the host would give the same result.
+    fn is_current(
+        &self,
+        name: &ServerName,
+        site: &Site<'_, '_>,
+        surroundings: Surroundings<'_>,
+        changed: &HashSet<Dependency>,
+    ) -> bool {
+        let now = surroundings.options.now;
+        !self.is_stale
+            && self.at <= now
+            && self.built.due.is_none_or(|due| now < due)
+            && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
+            && (self.is_without_owner, self.root) == (site.is_without_owner, site.root)
+            && self.order == site.order
+            && self.redirect.as_deref() == site.redirect.as_ref()
+            && self.subjects.len() == site.subjects.len()
+            && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
+            && self.claims.len() == site.claims.len()
+            && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
+            && self.unserved.as_ref() == surroundings.unserved.get(name)
+            && self.has_canaries(&surroundings.canaries.of_host(name))
+            && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, surroundings.names))
+    }
+
+    fn has_canaries(&self, offers: &[&Offer<'_, '_>]) -> bool {
+        self.canaries.len() == offers.len() && self.canaries.iter().zip(offers).all(|(kept, offer)| kept.is(offer))
+    }
+}
+
+/// What DNS says about the names of a host's Services.
+fn answers<'n>(built: &Built, names: &'n Names) -> impl Iterator<Item = Option<&'n NameAnswer>> {
+    built.names.iter().map(|(name, _)| names.0.get(name))
+}
+
+impl KeptCanary {
+    fn of(offer: &Offer<'_, '_>) -> Self {
+        KeptCanary { subject: KeptSubject::of(offer.subject), origin: offer.origin.clone() }
+    }
+
+    fn is(&self, offer: &Offer<'_, '_>) -> bool {
+        self.subject.is(offer.subject) && self.origin == offer.origin
+    }
+}
+
+impl KeptSubject {
+    fn of(subject: &Subject<'_>) -> Self {
+        KeptSubject {
+            intent: Arc::clone(subject.intent),
+            rules: Arc::clone(subject.read),
+            reading: Arc::clone(&subject.reading),
+            behaviour: Arc::clone(&subject.behaviour),
+            is_protected: subject.is_protected,
+            closed_rules: subject.closed_rules.clone(),
+        }
+    }
+
+    fn is(&self, subject: &Subject<'_>) -> bool {
+        Arc::ptr_eq(&self.intent, subject.intent)
+            && Arc::ptr_eq(&self.rules, subject.read)
+            && Arc::ptr_eq(&self.reading, &subject.reading)
+            && Arc::ptr_eq(&self.behaviour, &subject.behaviour)
+            && self.is_protected == subject.is_protected
+            && self.closed_rules == subject.closed_rules
+    }
+}
+
+impl KeptClaim {
+    fn of(claim: &Claim<'_, '_>) -> Self {
+        let Claim { subject, place, matching, closed, ref stays_text, .. } = *claim;
+        let (intent, stays_text) = (Arc::clone(subject.intent), stays_text.clone());
+        KeptClaim { intent, place, matching, closed, stays_text }
+    }
+
+    fn is(&self, claim: &Claim<'_, '_>) -> bool {
+        Arc::ptr_eq(&self.intent, claim.subject.intent)
+            && self.place == claim.place
+            && self.matching == claim.matching
+            && self.closed == claim.closed
+            && self.stays_text == claim.stays_text
+    }
+}
+
+/// Reports each object that is in one list only or differs; returns whether there was none.
+fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>)) -> bool {
+    if before.is(after) {
+        return true;
+    }
+    let mut is_same = true;
+    let mut differs = |stored: &Stored<K>| {
+        is_same = false;
+        tell(stored);
+    };
+    let mut rest = before.iter().peekable();
+    for stored in after {
+        // Nearly all objects are equal.
+        if rest.next_if(|old| Arc::ptr_eq(&old.object, &stored.object)).is_some() {
+            continue;
+        }
+        while let Some(gone) = rest.next_if(|old| old.id < stored.id) {
+            differs(gone);
+        }
+        match rest.next_if(|old| old.id == stored.id) {
+            Some(old) if Arc::ptr_eq(&old.object, &stored.object) => {}
+            old => old.into_iter().chain([stored]).for_each(&mut differs),
+        }
+    }
+    rest.for_each(&mut differs);
+    is_same
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{ingress, manifests, options, path};
+    use crate::value::host;
+    use crate::{Claims, Names, Options, Translator};
+
+    /// Replaces each object with this name by a copy.
+    fn touch<K: Clone>(list: &mut List<K>, name: &str) {
+        let named = list.edit().iter_mut().filter(|stored| *stored.id.name == *name);
+        named.for_each(|stored| {
+            stored.object = Arc::new((*stored.object).clone());
+            stored.version = Version("touched".into());
+        });
+    }
+
+    #[test]
+    fn what_nothing_has_changed_of_is_not_built_again() {
+        let of = |name: &str, annotations: &str, service: &str| {
+            ingress(name, "nginx", &format!("{name}.example"), annotations, &[path("/", "Prefix", service)])
+        };
+        let secure = of("secure", "", "api")
+            .replace("spec: {", "spec: {tls: [{hosts: [secure.example], secretName: shop-tls}], ");
+        let canary =
+            of("canary", "canary: 'true', canary-weight: '5'", "api").replace("canary.example", "split.example");
+        let external = "auth-url: 'http://auth.example.net/'";
+        let objects = [
+            of("one", "", "web"),
+            of("two", "", "web"),
+            secure,
+            of("split", "", "web"),
+            canary,
+            of("asking", external, "web"),
+            of("passed", "ssl-passthrough: 'true'", "web"),
+            of("aliased", "server-alias: other.example", "web"),
+        ];
+        let before = manifests::snapshot(&objects.join("\n---\n"));
+        let slice = |service: &str| {
+            let slices = before.endpoint_slices.iter();
+            let mut of_service = slices.filter(|slice| slice.object.service.as_deref() == Some(service));
+            of_service.next().unwrap().id.name.to_string()
+        };
+        type Change<'c> = &'c dyn Fn(&mut Snapshot, &mut Options, &mut Names);
+        let of_web = [
+            "aliased.example",
+            "asking.example",
+            "one.example",
+            "other.example",
+            "passed.example",
+            "split.example",
+            "two.example",
+        ];
+        let mut all = of_web.to_vec();
+        all.insert(5, "secure.example");
+        let asked = |names: &mut Names, number| {
+            let addresses = vec![[192, 0, 2, number].into()];
+            names
+                .0
+                .insert(HostName::new("auth.example.net").unwrap(), NameAnswer { addresses, ..NameAnswer::default() });
+        };
+        let rows: [(&str, Change<'_>, &[&str]); 13] = [
+            ("nothing", &|_, _, _| {}, &[]),
+            ("time", &|_, options, _| options.now += 1, &[]),
+            ("an object", &|snapshot, _, _| touch(&mut snapshot.ingresses, "one"), &["one.example"]),
+            ("a canary", &|snapshot, _, _| touch(&mut snapshot.ingresses, "canary"), &["split.example"]),
+            (
+                "an alias",
+                &|snapshot, _, _| touch(&mut snapshot.ingresses, "aliased"),
+                &["aliased.example", "other.example"],
+            ),
+            ("DNS", &|_, _, names| asked(names, 2), &["asking.example"]),
+            ("a Service", &|snapshot, _, _| touch(&mut snapshot.services, "web"), &of_web),
+            ("a slice", &|snapshot, _, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &["passed.example"]),
+            (
+                "the last endpoint",
+                &|snapshot, _, _| {
+                    let gone = slice("web");
+                    snapshot.endpoint_slices.edit().retain(|stored| *stored.id.name != *gone);
+                },
+                &of_web,
+            ),
+            (
+                "a Service that went",
+                &|snapshot, _, _| snapshot.services.edit().retain(|stored| *stored.id.name != *"web"),
+                &of_web,
+            ),
+            ("a Secret", &|snapshot, _, _| touch(&mut snapshot.secrets, "shop-tls"), &["secure.example"]),
+            ("a class", &|snapshot, _, _| touch(&mut snapshot.ingress_classes, "nginx"), &all),
+            ("settings", &|_, options, _| options.own_addresses.push("192.0.2.1:80".parse().unwrap()), &all),
+        ];
+        for (what, change, expected) in rows {
+            let (mut snapshot, mut options, mut names) = (before.clone(), options(), Names::default());
+            options.passthrough = true;
+            asked(&mut names, 1);
+            let mut translator = Translator::new(options.clone());
+            let claims: Arc<Claims> = translator.translate(&snapshot, &names, &Arc::default()).claims;
+            let kept = |translator: &Translator| {
+                let hosts = translator.memory.built.hosts.iter();
+                hosts.map(|(name, kept)| (host::written(name), Arc::clone(&kept.built))).collect::<Vec<_>>()
+            };
+            let first = kept(&translator);
+            change(&mut snapshot, &mut options, &mut names);
+            translator.set_options(options);
+            translator.translate(&snapshot, &names, &claims);
+            let then = kept(&translator);
+            let anew = first.iter().zip(&then).filter(|((_, one), (_, other))| !Arc::ptr_eq(one, other));
+            let anew: Vec<_> = anew.map(|((name, _), _)| &**name).collect();
+            assert_eq!(anew, expected, "{what}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Decides which object may have TLS of a host passed through, and what happens to the other
+//! objects.
+//!
+//! The path `/` of a host decides, when its object asks for passthrough and is of the namespace
+//! that owns the host: TLS of the host then goes to the backend of that path, also where other
+//! namespaces have other paths. An object of another namespace that asks for it gets its own
+//! routes closed, because terminating its TLS is not what it asked for.
+
+use std::collections::BTreeMap;
+
+use super::client_certificates;
+use crate::attach::subject::Subject;
+use crate::claim::site::{Claim, Site};
+use crate::resolve::backend::{BackendReference, Backends};
+use crate::value::host;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Origin, Passthrough, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport};
+
+/// The hosts with passthrough, and their upstreams.
+#[derive(Debug, Default)]
+pub struct Passed {
+    pub hosts: Vec<Passthrough>,
+    /// Their endpoints.
+    pub upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,
+}
+
+impl Passed {
+    /// Adds the hosts of another.
+    pub fn extend(&mut self, other: &Passed) {
+        self.hosts.extend_from_slice(&other.hosts);
+        self.upstreams.extend(other.upstreams.iter().map(|(id, upstream)| (id.clone(), upstream.clone())));
+    }
+
+    /// Adds a host whose TLS goes to the backend of a claim, or nowhere when there is none.
+    pub fn add<'a>(
+        &mut self,
+        name: &ServerName,
+        claim: &Claim<'_, 'a>,
+        reference: Option<&BackendReference<'a>>,
+        backends: &mut Backends<'a>,
+        findings: &mut Vec<Finding>,
+    ) {
+        let mut notes = Vec::new();
+        let upstream = reference.and_then(|reference| backends.stream(reference, Transport::Tcp, &mut notes));
+        findings.extend(notes.into_iter().map(|(reason, note)| Finding::new(reason, claim.origin.clone(), note)));
+        let id = upstream.as_ref().map(|upstream| upstream.id.clone());
+        self.hosts.push(Passthrough { name: name.clone(), origin: claim.origin.clone(), upstream: id });
+        self.upstreams.extend(upstream.map(|upstream| (upstream.id.clone(), upstream)));
+    }
+}
+
+/// Whether it is unknown which hosts these are: only the names in handshakes can be compared.
+const fn is_unknown(name: &ServerName) -> bool {
+    matches!(name, ServerName::CatchAll | ServerName::Expression(_))
+}
+
+/// The claim that decides about passthrough of the host.
+pub fn decider<'c, 's, 'a>(name: &ServerName, site: &'c Site<'s, 'a>) -> Option<&'c Claim<'s, 'a>> {
+    let home = site.home().filter(|_| !is_unknown(name))?;
+    let decides = |claim: &&Claim<'_, '_>| {
+        claim.path.as_str() == "/"
+            && claim.subject.reading.passthrough.is_some()
+            && *claim.subject.id().namespace == *home
+    };
+    site.claims.iter().find(decides)
+}
+
+/// Adds findings for the other objects of the host, and closes the routes of those that ask in
+/// vain.
+pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<'_, '_>, findings: &mut Vec<Finding>) {
+    let is_concerned = |subject: &&Subject<'_>| subject.reading.passthrough.is_some();
+    if decider.is_none() && !site.subjects.iter().any(is_concerned) {
+        return;
+    }
+    let (name, home) = (host::written(&server.name), site.home());
+    for subject in &site.subjects {
+        let is_at_home = home == Some(&*subject.id().namespace);
+        match (&subject.reading.passthrough, decider) {
+            (Some(origin), Some(claim)) if claim.subject.id() == subject.id() => {
+                findings.extend(moot(subject, claim, site, &name, origin));
+            }
+            (Some(origin), _) if !is_at_home || is_unknown(&server.name) => {
+                let note = match is_at_home {
+                    true => "an object without a host cannot be passed through; name the hosts; the routes answer 503"
+                        .to_owned(),
+                    false => format!(
+                        "another namespace asked for {name} first and decides about TLS passthrough there; the routes \
+                            answer 503; remove this key, or use another host"
+                    ),
+                };
+                findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
+                client_certificates::close(server, |route| route.origin.object == *subject.id());
+            }
+            (Some(origin), None) => {
+                let note = format!(
+                    "TLS passthrough needs the path / of the host, which the object does not have on {name}; nginx \
+                     terminates TLS of the host"
+                );
+                findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
+            }
+            (asked, Some(claim)) => {
+                let origin = asked.clone().unwrap_or_else(|| Origin::object(subject.id()));
+                let whose = match is_at_home {
+                    true => claim.subject.id().to_string(),
+                    false => "the namespace that asked for it first".to_owned(),
+                };
+                let note = format!(
+                    "{whose} passes TLS of {name} through, so this object is used only for plain http of the host"
+                );
+                findings.push(Finding::new(Reason::HostRuleConflict, origin, note));
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+/// Findings about other options of the deciding object that have no effect on TLS.
+fn moot(
+    subject: &Subject<'_>,
+    claim: &Claim<'_, '_>,
+    site: &Site<'_, '_>,
+    name: &str,
+    origin: &Origin,
+) -> Option<Finding> {
+    let paths = site.claims.iter().filter(|other| other.subject.id() == subject.id() && other.origin != claim.origin);
+    let paths = paths.map(|other| crate::value::excerpt(other.path.as_str()));
+    let said = subject.intent.keys.iter().filter(|key| !OF_PLAIN_HTTP.contains(key));
+    let said = said.map(|key| (*key).to_owned());
+    let all: Vec<_> = said.chain(paths).take(MOST_TOLD).collect();
+    let note = format!(
+        "TLS of {name} is passed through to the Service of the path /, so these have an effect only for plain http: {}",
+        all.join(", ")
+    );
+    (!all.is_empty()).then(|| Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note))
+}
+
+/// Keys that are about plain http only, and the key for passthrough itself.
+const OF_PLAIN_HTTP: [&str; 5] =
+    ["backend-protocol", "force-ssl-redirect", "preserve-trailing-slash", "ssl-passthrough", "ssl-redirect"];
+
+/// How many keys and paths a finding lists.
+const MOST_TOLD: usize = 20;

@@ -1,0 +1,587 @@
+//! Builds a server with its routes from the paths of a host.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::authentication;
+use super::built::Built;
+use super::client_certificates;
+use super::mirror;
+use super::own_routes::{health, root, settings};
+use super::passthrough::{self, Passed};
+use super::snippets;
+use super::tls::{self, Tls};
+use crate::attach::canary::{Canaries, Offer};
+use crate::attach::subject::Subject;
+use crate::claim::site::{self, Claim, Root, Site};
+use crate::read::path::{self, Matching, Text};
+use crate::read::port::PortReference;
+use crate::read::rule::Backend;
+use crate::resolve::backend::{BackendReference, Backends};
+use crate::value::excerpt;
+use crate::{Dialect, EndpointMode, Everywhere, Options};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{
+    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Hsts, HttpsRedirect, ObjectId,
+    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+};
+use ingressd_objects::Version;
+
+/// The response where nothing is configured.
+const NOT_FOUND: Action = Action::Respond { status: 404 };
+/// The response where the Service or its port does not exist.
+pub const UNAVAILABLE: Action = Action::Respond { status: 503 };
+
+/// Keeps a route from redirecting to https, because the certificate belongs to another namespace.
+fn keep_plain(route: &mut Route) {
+    if route.behaviour.https_redirect.is_some_and(|redirect| !redirect.forced) {
+        Arc::make_mut(&mut route.behaviour).https_redirect = None;
+    }
+}
+
+/// Inserts a route that closes a path prefix before the first route that would match part of it.
+/// Longer prefixes are not affected, and routes with the same prefix go before it, unless that
+/// would open what should be protected.
+fn insert_closed(routes: &mut Vec<Route>, closed: Route, is_protected: bool) {
+    let beginning = |route: &Route| match &route.path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => {
+            site::beginning(Matching::Prefix, path.as_str())
+        }
+        PathMatch::Regex(pattern) => site::beginning(Matching::Regex, pattern.as_str()),
+    };
+    let own = beginning(&closed);
+    let place = routes.iter().position(|route| {
+        let other = beginning(route);
+        let is_ours = is_protected && route.origin.object.namespace == closed.origin.object.namespace;
+        own.starts_with(&*other) && (other.len() < own.len() || is_ours)
+    });
+    routes.insert(place.unwrap_or(routes.len()), closed);
+}
+
+/// Builds servers.
+#[derive(Debug)]
+pub struct Servers<'a> {
+    /// The administrator's settings.
+    pub options: &'a Options,
+    /// Upstreams.
+    pub backends: Backends<'a>,
+    /// Objects that take a share of the requests for the paths of others.
+    pub canaries: &'a Canaries<'a, 'a>,
+    /// Client certificate rules of objects that are not served.
+    pub unserved_rules: &'a client_certificates::Unserved,
+    /// The dialect and behaviour of routes that no object defines.
+    pub everywhere: &'a Everywhere,
+    /// The fields of canaries with a main path.
+    pub taken: BTreeSet<Origin>,
+    /// Those of them whose backend is not there, so that the main path takes all requests.
+    pub idle: BTreeSet<Origin>,
+    /// Certificates.
+    pub tls: Tls<'a>,
+    /// Hosts with TLS passthrough.
+    pub passed: Passed,
+    pub findings: Vec<Finding>,
+    /// Object versions with a path that cannot be served as written: an earlier version is better,
+    /// if there is one.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
+}
+
+impl<'a> Servers<'a> {
+    /// Builds a host.
+    pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Built {
+        let server = self.server(name, site);
+        let mut built = self.take(server);
+        built.dependencies.extend(tls::dependencies(&site.subjects, self.options));
+        built
+    }
+
+    fn server(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
+        let oldest = *site.subjects.first()?;
+        let (tls, decided_by) = self.tls.of_host(name, &site.subjects);
+        let literal = site.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
+        let mut taken: Vec<_> = literal.map(|claim| claim.path.as_str()).collect();
+        taken.sort_unstable();
+        let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
+        for claim in &site.claims {
+            match self.route(name, claim, &taken) {
+                Ok(route) if path::is_never_matched(&route.path) => {}
+                Ok(route) => routes.push(route),
+                Err(route) => closed.push((route, claim.subject.is_protected)),
+            }
+        }
+        closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, *route, is_protected));
+        let is_free = |path: &str| site.claims.iter().all(|claim| claim.path.as_str() != path);
+        if *name == ServerName::CatchAll && oldest.rule.dialect.health.is_some_and(is_free) {
+            // Expressions take precedence over it, as in ingress-nginx.
+            let is_before = |route: &Route| !matches!(route.path, PathMatch::Prefix { .. });
+            let place = routes.iter().position(|route| !is_before(route)).unwrap_or(routes.len());
+            routes.splice(place..place, health(oldest.rule.dialect));
+        }
+        self.app_root(name, site, &mut routes);
+        let mut fallback = self.fallback(name, site)?;
+        if let Some((host, origin)) = &site.redirect {
+            let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
+            // A browser keeps what Strict-Transport-Security says only when it hears it by https.
+            let asking = site.subjects.iter().find(|subject| *subject.id() == origin.object);
+            let https_redirect = asking.and_then(|subject| subject.behaviour.https_redirect);
+            // Without TLS of its own, the host that is redirected to may have it.
+            let https_redirect = https_redirect.map(|redirect| HttpsRedirect { forced: false, ..redirect });
+            let behaviour = Arc::new(Behaviour { https_redirect, ..Behaviour::default() });
+            fallback = Route { origin: origin.clone(), action, behaviour, ..fallback };
+        }
+        self.keep_challenges(site, oldest.rule.dialect, &mut routes);
+        // The list stays in memory as long as the host.
+        routes.shrink_to_fit();
+        let mut server = Server {
+            order: site.order,
+            origin: Origin::object(oldest.id()),
+            tls,
+            directives: site::directives(name, site, &mut self.findings),
+            hsts: self.hsts(oldest.rule.dialect),
+            header_set: oldest.rule.dialect.header_set,
+            routes,
+            ..Server::usual(name.clone(), fallback)
+        };
+        client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
+        // Where client certificates are required, plain requests are redirected to https, also
+        // where the certificate of the host is of another namespace.
+        let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
+        if let Some(namespace) = decided_by.filter(|_| !chooses) {
+            let all = server.routes.iter_mut().chain([&mut server.fallback]);
+            all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
+        }
+        let decider = passthrough::decider(&server.name, site);
+        passthrough::settle(&mut server, decider, site, &mut self.findings);
+        if let Some(claim) = decider {
+            self.pass(&server.name, claim);
+        }
+        mirror::apply(self, &mut server, site);
+        authentication::exempt(&mut server, self.options);
+        authentication::apply(self, &mut server, site);
+        snippets::apply(&mut server, site, &self.options.limits, &mut self.findings);
+        Some(server)
+    }
+
+    /// Passes TLS of a host through to the backend of a claim. If its object is closed, so is the
+    /// host.
+    fn pass(&mut self, name: &ServerName, claim: &Claim<'_, 'a>) {
+        let is_closed = claim.closed || claim.subject.reading.closed;
+        let reference = self.reference(claim.subject, Some(claim.backend), &claim.origin).ok();
+        let reference = reference.filter(|_| !is_closed);
+        self.passed.add(name, claim, reference.as_ref(), &mut self.backends, &mut self.findings);
+    }
+
+    /// Redirects requests for `/`, when that is asked for and no other namespace had that path
+    /// before.
+    fn app_root(&mut self, name: &ServerName, site: &Site<'_, 'a>, routes: &mut Vec<Route>) {
+        // All requests are redirected, and those for `/` again from the target.
+        let (None, Some(oldest), Ok(path)) = (&site.redirect, site.subjects.first(), UrlPath::new("/")) else { return };
+        let path = PathMatch::Exact { path, redirect_to_slash: false };
+        if site.root == Root::Nobody {
+            let (origin, action) = (Origin::object(oldest.id()), self.daemon_backend(oldest.rule.dialect));
+            routes.insert(0, Route { origin, path, action, behaviour: Arc::default(), errors: None });
+            self.tell_of_older_redirect(site, None);
+            return;
+        }
+        let Some(root) = site::settle(name, site, |host| host.app_root.as_ref(), &mut self.findings) else { return };
+        if site.root == Root::Other {
+            let note = "another namespace has the path / of the host, and its requests are not redirected; remove \
+                        this key";
+            self.findings.push(Finding::new(Reason::HostRuleConflict, root.origin.clone(), note));
+            return;
+        }
+        let action = Action::Redirect { status: 302, location: (&root.target).into() };
+        let row = &catalogue::ABSOLUTE_REDIRECT;
+        // A relative redirect stays on the same host, whatever is in front of nginx.
+        let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };
+        let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
+        routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour, errors: None });
+        self.tell_of_older_redirect(site, Some(&root.origin.object.namespace));
+    }
+
+    /// Tells other namespaces that have the path `/` that they get no requests for `/` itself.
+    fn tell_of_older_redirect(&mut self, site: &Site<'_, 'a>, owner: Option<&str>) {
+        let is_root = |claim: &&Claim<'_, '_>| site::beginning(claim.matching, claim.path.as_str()).is_empty();
+        let others = site.claims.iter().filter(is_root);
+        let others = others.filter(|claim| owner.is_none_or(|owner| *claim.origin.object.namespace != *owner));
+        let findings = others.map(|claim| {
+            let (reason, gets) = match claim.matching {
+                Matching::Exact => (Reason::PathConflict, "none; use another path or host"),
+                _ => (Reason::SharedHost, "the others; use another host if that is not intended"),
+            };
+            let note = format!(
+                "another namespace asked first to redirect requests for / itself (`app-root`), and this path gets {gets}"
+            );
+            Finding::new(reason, claim.origin.clone(), note)
+        });
+        self.findings.extend(findings);
+    }
+
+    /// Keeps challenges of certificate authorities, which are the owner's of the host, from the
+    /// path of another namespace that would take them.
+    fn keep_challenges(&mut self, site: &Site<'_, 'a>, dialect: &'static Dialect, routes: &mut Vec<Route>) {
+        let Some((before, path)) = site.challenges.as_ref().zip(site::of_challenges()) else { return };
+        let path = PathMatch::Prefix { path, redirect_to_slash: false };
+        let place = routes.iter().position(|route| route.origin == *before);
+        let Some(place) = place.filter(|_| routes.iter().all(|route| route.path != path)) else { return };
+        let (origin, action) = (Origin::object(&settings()), self.daemon_backend(dialect));
+        routes.insert(place, Route { origin, path, action, behaviour: Arc::default(), errors: None });
+    }
+
+    /// Takes the result of this host, without those before it.
+    fn take(&mut self, server: Option<Server>) -> Built {
+        let mut findings = std::mem::take(&mut self.findings);
+        findings.append(&mut self.tls.findings);
+        let mut refused = std::mem::take(&mut self.refused);
+        refused.append(&mut self.tls.refused);
+        Built {
+            server: server.map(Arc::new),
+            upstreams: std::mem::take(&mut self.backends.used),
+            certificates: self.tls.used(),
+            passed: std::mem::take(&mut self.passed),
+            taken: std::mem::take(&mut self.taken),
+            idle: std::mem::take(&mut self.idle),
+            names: std::mem::take(&mut self.backends.names),
+            resolutions: self.backends.take_resolutions(),
+            findings,
+            refused,
+            due: self.tls.due.take(),
+            dependencies: std::mem::take(&mut self.backends.dependencies),
+        }
+    }
+
+    /// The catch-all server, when no Ingress defines it and the settings name a backend.
+    pub fn build_catch_all(&mut self) -> Built {
+        let server = self.catch_all();
+        self.take(server)
+    }
+
+    fn catch_all(&mut self) -> Option<Server> {
+        self.options.default_backend.as_ref()?;
+        let origin = Origin::object(&settings());
+        let (dialect, behaviour) = (self.everywhere.dialect, Arc::clone(&self.everywhere.behaviour));
+        let action = if self.everywhere.closed { Action::Closed } else { self.daemon_backend(dialect) };
+        let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
+        if let Some(requested) = &self.everywhere.authentication {
+            authentication::apply_to(self, &mut fallback, requested);
+        }
+        let (routes, hsts) = (health(dialect).into_iter().collect(), self.hsts(dialect));
+        Some(Server { origin, hsts, header_set: dialect.header_set, routes, fallback, ..Server::of_unknown_hosts()? })
+    }
+
+    /// The route of a claim; if that cannot be written, a route that closes its prefix.
+    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Route, Box<Route>> {
+        let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
+        self.taken.extend(offer.map(|offer| offer.origin.clone()));
+        let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
+        let bare_is_taken =
+            claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.binary_search(&bare).is_ok());
+        let (shared, kind) = (&claim.subject.behaviour, claim.kind);
+        let matched = path::path_match(claim.matching, dialect, &claim.path, bare_is_taken);
+        let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
+        match (matched, behaviour) {
+            (Ok(path), Ok(behaviour)) => {
+                if claim.stays_text.is_some() || path::is_like_an_expression(claim.matching, &claim.path) {
+                    self.tell_of_literal_path(&claim.path, claim.stays_text.as_ref(), &claim.origin);
+                }
+                if let Some(instead) = path::is_unmatched(claim.matching, &claim.path) {
+                    self.tell_of_unmatched_path(&claim.path, instead, &claim.origin);
+                }
+                let to_url = behaviour.rewrite.as_ref().is_some_and(|rewrite| rewrite.target.is_url());
+                let action = match claim.closed {
+                    true => Action::Closed,
+                    // A redirect needs no Service.
+                    false if to_url && !reading.closed && reading.redirect.is_none() => Action::ToRewritten,
+                    false => self.action(claim.subject, Some(claim.backend), &claim.origin),
+                };
+                let (action, errors) = self.with_errors(action, claim.subject, Some(claim.backend));
+                let action = self.with_canary(action, claim.subject, offer);
+                Ok(Route { origin: claim.origin.clone(), path, action, behaviour, errors })
+            }
+            (Err(refused), _) | (_, Err(refused)) => {
+                // Without a route its requests would reach another one, which may not be
+                // protected.
+                let note = format!("it cannot be used: {refused}; paths that begin like it answer 503");
+                self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
+                let of = &claim.subject.intent.of;
+                self.refused.push((Arc::clone(&of.id), of.version.clone()));
+                let above = site::above(&claim.path);
+                let path = path::path_match(Matching::Caseless, dialect, &above, true);
+                let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
+                let behaviour = Arc::clone(shared);
+                Err(Box::new(Route {
+                    origin: claim.origin.clone(),
+                    path,
+                    action: Action::Closed,
+                    behaviour,
+                    errors: None,
+                }))
+            }
+        }
+    }
+
+    /// The route for requests of a host that no path matches: the default backend of an object of
+    /// the host, that of the daemon, or 404. Rewrites belong to paths and have no effect here.
+    fn fallback(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Route> {
+        let oldest = *site.subjects.first()?;
+        let dialect = oldest.rule.dialect;
+        // In ingress-nginx the automatic location belongs to the oldest object whether or not it
+        // has a backend for it.
+        let has_one = |subject: &&Subject<'a>| subject.default_backend().is_some();
+        let is_of_oldest = dialect.rest_is_of_oldest && *name != ServerName::CatchAll;
+        let owner = match is_of_oldest {
+            _ if site.is_without_owner => None,
+            true => Some(oldest).filter(has_one),
+            // The namespace that claimed the host first decides about requests that no path
+            // matches.
+            false => {
+                let home =
+                    site.subjects.iter().copied().take_while(|subject| subject.id().namespace == oldest.id().namespace);
+                let mut home = home.filter(has_one);
+                home.find(|subject| {
+                    *name != ServerName::CatchAll || self.options.may_be_catch_all(&subject.id().namespace)
+                })
+            }
+        };
+        let subject = owner.unwrap_or(oldest);
+        let origin = match owner {
+            Some(owner) => Origin::field(owner.id(), Field::DefaultBackend),
+            None => Origin::object(oldest.id()),
+        };
+        for loser in
+            site.subjects.iter().filter(|loser| loser.default_backend().is_some() && loser.id() != subject.id())
+        {
+            self.findings.push(site::conflict(&Origin::field(loser.id(), Field::DefaultBackend), &origin));
+        }
+        let action = match owner {
+            Some(owner) => self.action(owner, owner.default_backend(), &origin),
+            None if site.is_without_owner => self.daemon_backend(dialect),
+            None if subject.reading.closed => Action::Closed,
+            None => match &subject.reading.redirect {
+                Some((status, location)) if is_of_oldest => {
+                    Action::Redirect { status: *status, location: location.clone() }
+                }
+                _ => self.daemon_backend(dialect),
+            },
+        };
+        let backend = owner.and_then(Subject::default_backend);
+        let (action, errors) = self.with_errors(action, subject, backend);
+        Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour), errors })
+    }
+
+    /// Notes that a path that is read as text may be meant as an expression.
+    pub fn tell_of_literal_path(&mut self, path: &UrlPath, why: Option<&Text>, origin: &Origin) {
+        let because = match why {
+            None => "because nothing makes it a regular expression".to_owned(),
+            Some(Text::NoExpression(refused)) => {
+                format!("although the host has regular expressions, because as one it would be refused: {refused}")
+            }
+            Some(Text::Protection) => {
+                "although the host has regular expressions, because as one it would take requests \
+                of a protected path; if it is to do that, set use-regex in this object"
+                    .to_owned()
+            }
+        };
+        let note = format!("{} is read as text, {because}", excerpt(path.as_str()));
+        self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
+    }
+
+    /// Notes that no request has a path like this.
+    fn tell_of_unmatched_path(&mut self, path: &UrlPath, instead: Option<String>, origin: &Origin) {
+        let remedy = instead.map_or_else(|| "remove it".to_owned(), |path| format!("write {}", excerpt(&path)));
+        let note = format!(
+            "no request has the path {}: nginx decodes escapes such as %20 and resolves //, /./ and /../ before it \
+                compares paths; {remedy}",
+            excerpt(path.as_str())
+        );
+        self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
+    }
+
+    /// Adds the canary of a path to its action, if there is one.
+    fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
+        match (action, offer) {
+            (Action::Proxy { upstream, .. }, Some(offer)) => {
+                let split = self.split(&upstream, subject, offer);
+                Action::Proxy { upstream, split }
+            }
+            (action, _) => action,
+        }
+    }
+
+    /// The share of a canary in the requests to an upstream.
+    fn split(&mut self, main: &UpstreamId, subject: &Subject<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
+        let canary = offer.subject.reading.canary.as_ref()?;
+        let some = canary.share.ten_thousandths() > 0;
+        // Findings are about the key: the route of the path is that of the main object, and goes
+        // on.
+        let own = self.upstream_beside(main, offer, &canary.origin);
+        let is_away = own.as_ref().is_none_or(|own| self.backends.is_without_endpoints(own));
+        self.idle.extend((is_away && (some || !canary.tests.is_empty())).then(|| offer.origin.clone()));
+        let own = own?;
+        if own == *main {
+            let note = "it has the same Service as the main object, so it changes nothing; give it another Service";
+            self.findings.push(Finding::new(Reason::UnsupportedBackend, canary.origin.clone(), note));
+            return None;
+        }
+        let branch = |(test, takes): &(Test, bool)| {
+            let upstream = if *takes { own.clone() } else { main.clone() };
+            Branch { test: test.clone(), choice: Choice::Forward(upstream) }
+        };
+        let branches: Vec<_> = canary.tests.iter().map(branch).collect();
+        let shares: Vec<_> = some.then(|| (own.clone(), canary.share)).into_iter().collect();
+        let origin = canary.origin.clone();
+        let changes_side = subject.reading.changes_side || offer.subject.reading.changes_side;
+        let session = subject.reading.session.as_ref().filter(|_| !changes_side);
+        let session = session.map(|session| session.cookie.name.clone());
+        (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
+    }
+
+    /// The upstream of a canary.
+    fn upstream_beside(&mut self, main: &UpstreamId, offer: &'a Offer<'a, 'a>, origin: &Origin) -> Option<UpstreamId> {
+        let reference = self.reference(offer.subject, Some(offer.backend), origin).ok()?;
+        // The session applies to both sides, and both have the protocol of the main object.
+        let of_main = main.balance.clone().filter(|balance| balance.cookie().is_some());
+        let balance = of_main.or_else(|| reference.balance.clone());
+        let (protocol, tls) = (Some(main.protocol), main.tls.clone());
+        let reference = BackendReference { protocol, balance, tls, ..reference };
+        match self.proxy(&reference, origin) {
+            Action::Proxy { upstream, .. } => Some(upstream),
+            _ => None,
+        }
+    }
+
+    /// Where the requests for a path go.
+    pub fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
+        if subject.reading.closed {
+            self.tell_behind_closed(subject, backend, origin);
+            return Action::Closed;
+        }
+        if let Some((status, location)) = &subject.reading.redirect {
+            return Action::Redirect { status: *status, location: location.clone() };
+        }
+        match self.reference(subject, backend, origin) {
+            Ok(reference) => {
+                let action = self.proxy(&reference, origin);
+                self.tell_without_tls(subject, &action);
+                action
+            }
+            Err(answer) => answer,
+        }
+    }
+
+    /// Adds the findings about the Service of a closed route, so that its author sees everything
+    /// at once. Its upstream is not needed, and DNS is not asked for its name. What a limit has
+    /// closed is not looked at.
+    fn tell_behind_closed(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
+        if subject.closed_rules.is_some() {
+            return;
+        }
+        let (used, names, told) = (self.backends.used.len(), self.backends.names.len(), self.findings.len());
+        if let Ok(reference) = self.reference(subject, backend, origin) {
+            self.proxy(&reference, origin);
+        }
+        self.backends.used.truncate(used);
+        self.backends.names.truncate(names);
+        let behind = self.findings.split_off(told);
+        self.findings.extend(behind.into_iter().filter(|finding| finding.reason != Reason::UnresolvedName));
+    }
+
+    /// An action for the first port of a Service.
+    pub fn first_port(
+        &mut self,
+        namespace: &'a str,
+        service: &'a str,
+        mode: EndpointMode,
+        dialect: &'static Dialect,
+        protocol: Option<Protocol>,
+        origin: &Origin,
+    ) -> Action {
+        let reference = BackendReference {
+            namespace,
+            service,
+            port: PortReference::First,
+            dialect,
+            mode,
+            by_cluster_address: false,
+            protocol,
+            balance: None,
+            tls: None,
+            reuse: None,
+        };
+        self.proxy(&reference, origin)
+    }
+
+    /// A finding when TLS settings for a backend have no effect, because it does not use TLS.
+    fn tell_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
+        if let (Some(requested), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
+            && upstream.tls.is_none()
+        {
+            let note = format!(
+                "it has no effect on requests to Service {:?}, because nginx does not use TLS there; set \
+                    backend-protocol: HTTPS or backend-protocol: GRPCS",
+                &*upstream.service
+            );
+            self.findings.push(Finding::new(Reason::NoEffectAlone, requested.origin.clone(), note));
+        }
+    }
+
+    /// The upstream of a backend, or the response when there is none.
+    fn reference(
+        &mut self,
+        subject: &Subject<'a>,
+        backend: Option<Backend<'a>>,
+        origin: &Origin,
+    ) -> Result<BackendReference<'a>, Action> {
+        let Some((service, port)) = backend.and_then(|backend| Some((backend.service?, backend.port))) else {
+            let note = "the backend is not a Service; only Services are served";
+            self.findings.push(Finding::new(Reason::UnsupportedBackend, origin.clone(), note));
+            return Err(UNAVAILABLE);
+        };
+        let Some(port) = port else {
+            let note = "the backend names no port; name one by number or by name";
+            self.findings.push(Finding::new(Reason::MissingPort, origin.clone(), note));
+            return Err(UNAVAILABLE);
+        };
+        let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
+        let mode = subject.mode(self.options);
+        let protocol = subject.reading.protocol;
+        let tls = subject.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
+        let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
+        let reuse = None;
+        Ok(BackendReference {
+            namespace,
+            service,
+            port,
+            dialect,
+            mode,
+            by_cluster_address,
+            protocol,
+            balance,
+            tls,
+            reuse,
+        })
+    }
+
+    fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {
+        let resolution = self.backends.resolve(reference);
+        let findings =
+            resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
+        self.findings.extend(findings);
+        let Some(upstream) = &resolution.target else { return UNAVAILABLE };
+        if self.backends.is_without_endpoints(&upstream.id) {
+            self.backends.used.push(Arc::clone(upstream));
+        }
+        Action::Proxy { upstream: upstream.id.clone(), split: None }
+    }
+
+    fn daemon_backend(&mut self, dialect: &'static Dialect) -> Action {
+        let Some((namespace, service)) = &self.options.default_backend else { return NOT_FOUND };
+        self.first_port(namespace, service, self.options.endpoints, dialect, None, &Origin::object(&settings()))
+    }
+
+    fn hsts(&self, dialect: &'static Dialect) -> Option<Hsts> {
+        let hsts = self.options.hsts;
+        let (max_age, include_subdomains, preload) = (hsts.max_age, hsts.include_subdomains, hsts.preload);
+        let enabled = hsts.enabled.unwrap_or(dialect.sends_hsts);
+        enabled.then_some(Hsts { max_age, include_subdomains, preload })
+    }
+}

@@ -1,0 +1,63 @@
+//! Finds certificates that cannot be renewed, because the challenges for their hosts belong to
+//! other namespaces.
+
+use std::sync::Arc;
+
+use super::claims::Claims;
+use super::site::{self, Site};
+use crate::attach::subject::Subject;
+use crate::read::intent::TlsSpec;
+use crate::value::host;
+use crate::{Options, position};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Field, Origin, ServerName};
+use ingressd_objects::Snapshot;
+
+/// An annotation of the Secrets that cert-manager writes.
+const WRITTEN: &str = "cert-manager.io/certificate-name";
+
+/// Adds a finding for each entry of `spec.tls` with a certificate of cert-manager and hosts of
+/// other namespaces.
+pub fn tell(
+    subjects: &[Subject<'_>],
+    sites: &[(ServerName, Site<'_, '_>)],
+    (snapshot, claims, options): (&Snapshot, &Claims, &Options),
+    findings: &mut Vec<Finding>,
+) {
+    for subject in subjects.iter().filter(|subject| subject.closed_rules.is_none()) {
+        let namespace = &subject.id().namespace;
+        if subject.tls.is_empty() || options.challenges.contains(namespace) {
+            continue;
+        }
+        let asks = subject.intent.asks_for_certificates;
+        for (number, entry) in subject.tls.iter().enumerate() {
+            let theirs: Vec<_> =
+                entry.hosts.iter().filter(|listed| is_of_others(listed, namespace, sites, claims)).collect();
+            if theirs.is_empty() || !(asks || is_of_cert_manager(entry, namespace, snapshot)) {
+                continue;
+            }
+            let hosts = theirs.iter().map(|host| host.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
+            let note = format!(
+                "another namespace asked first for {hosts}, and challenges of certificate authorities are its; so \
+                    cert-manager gets no certificate by HTTP-01 here: request it there, use DNS-01, or have the \
+                    administrator name this namespace in `hosts.challenges`"
+            );
+            let origin = Origin::field(subject.id(), Field::Tls(position(number)));
+            findings.push(Finding::new(Reason::ForeignChallenge, origin, note));
+        }
+    }
+}
+
+/// Whether another namespace has a host. A wildcard takes no challenges.
+fn is_of_others(listed: &str, own: &Arc<str>, sites: &[(ServerName, Site<'_, '_>)], claims: &Claims) -> bool {
+    let Ok(name @ ServerName::Exact(_)) = host::server_name(listed) else { return false };
+    let home = site::find(sites, &name).and_then(Site::home);
+    let owner = home.or_else(|| claims.owner(&name).map(|owner| &*owner.namespace));
+    owner.is_some_and(|owner| *owner != **own)
+}
+
+fn is_of_cert_manager(entry: &TlsSpec, namespace: &str, snapshot: &Snapshot) -> bool {
+    let secret = entry.secret.as_deref().and_then(|name| snapshot.secret(namespace, name));
+    let annotations = secret.and_then(|secret| secret.object.metadata.annotations.as_ref());
+    annotations.is_some_and(|annotations| annotations.contains_key(WRITTEN))
+}

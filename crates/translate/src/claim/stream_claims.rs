@@ -1,0 +1,264 @@
+//! Which claim on a port of the host gets it: those of the administrator's ConfigMaps, then those
+//! of objects, of which a namespace keeps what it has.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use crate::attach::subject::Subject;
+use crate::read::port::PortReference;
+use crate::read::stream::{RequestedStream, StreamClaim};
+use crate::{Options, admit, bounds};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Port, Transport, shared_namespace};
+
+/// The namespaces of objects that have ports, or had them a moment ago.
+pub type PortHolders = BTreeMap<Port, PortHolder>;
+
+/// A namespace of which an object has a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortHolder {
+    pub namespace: Arc<str>,
+    /// Since when no object of the namespace asks for it, in seconds since 1970; the port stays
+    /// reserved for a while.
+    pub gone: Option<i64>,
+}
+
+/// The claims of objects.
+pub fn of_objects<'s, 'a: 's>(subjects: impl Iterator<Item = &'s Subject<'a>>) -> Vec<StreamClaim<'s>> {
+    // What is left of an object that is not served keeps its paths closed, and nothing else.
+    let served = subjects.filter(|subject| subject.closed_rules.is_none());
+    let all = served.flat_map(|subject| subject.reading.streams.iter().map(move |asked| (subject, asked)));
+    let claim = |(subject, asked): (&'s Subject<'a>, &'s RequestedStream)| StreamClaim {
+        origin: asked.origin.clone(),
+        since: Some(subject.since()),
+        wanted: asked.wanted,
+        accepts_proxy_protocol: asked.accepts_proxy_protocol,
+        namespace: &subject.id().namespace,
+        service: &asked.service,
+        port: PortReference::Number(asked.port),
+        sends_proxy_protocol: asked.sends_proxy_protocol,
+        policy: asked.policy.clone(),
+    };
+    all.map(claim).collect()
+}
+
+/// Who has which port.
+#[derive(Debug)]
+pub struct SettledPorts<'a> {
+    /// The claims that get their port, sorted by port.
+    pub claims: Vec<StreamClaim<'a>>,
+    /// The namespaces of objects that have ports now.
+    pub holders: PortHolders,
+    /// When the next reservation ends, in seconds since 1970.
+    pub due: Option<i64>,
+}
+
+/// Gives ports to claims. The administrator's come first, in the order of objects, then those of
+/// the namespace that has the port already, then the oldest. Ports of our own listeners are
+/// refused; `holders` are those of the translation that is served.
+pub fn settle<'a>(
+    mut claims: Vec<StreamClaim<'a>>,
+    options: &Options,
+    holders: &PortHolders,
+    findings: &mut Vec<Finding>,
+) -> SettledPorts<'a> {
+    let comes_new = |claim: &StreamClaim<'_>| {
+        claim.since.is_some() && holders.get(&claim.wanted).is_none_or(|holder| *holder.namespace != *claim.namespace)
+    };
+    let rank = |claim: &StreamClaim<'a>| (claim.wanted, claim.since.is_some(), comes_new(claim), claim.since);
+    claims.sort_by(|one, other| rank(one).cmp(&rank(other)).then_with(|| one.origin.cmp(&other.origin)));
+    let reserved = reserved(&claims, options, holders);
+    let mut counts = BTreeMap::<&str, usize>::new();
+    let mut settled = Vec::<StreamClaim<'_>>::with_capacity(claims.len());
+    for claim in claims {
+        let (port, is_of_object) = (claim.wanted, claim.since.is_some());
+        let holder = settled.last().filter(|last| last.wanted == port);
+        let why = of_settings(&claim, options).or_else(|| match holder {
+            // Objects of one namespace are not told to another.
+            Some(holder) if is_of_object && holder.namespace != claim.namespace => {
+                Some("another namespace or the administrator has it".to_owned())
+            }
+            Some(holder) => Some(format!("{} has it", holder.origin)),
+            None if is_of_object && reserved.contains_key(&port) && comes_new(&claim) => {
+                Some("it is reserved for the namespace that had it, until hosts.grace has passed".to_owned())
+            }
+            None => None,
+        });
+        if let Some(why) = why {
+            let note = format!("the service is not served on {port}, because {why}; use another port");
+            findings.push(Finding::new(Reason::PortConflict, claim.origin, note));
+            continue;
+        }
+        if is_of_object {
+            let count = counts.entry(claim.namespace).or_default();
+            let most = options.limits.ports_of_namespace;
+            if *count >= most {
+                let note = format!(
+                    "the service is not served on {port}, because the namespace has the {most} ports already that \
+                     limits.ports-of-namespace allows"
+                );
+                findings.push(Finding::new(Reason::OverBudget, claim.origin, note));
+                continue;
+            }
+            *count += 1;
+        }
+        settled.push(claim);
+    }
+    let most = u64::try_from(options.limits.ports_of_namespace).unwrap_or(u64::MAX);
+    findings.extend(admit::near_of_namespaces(&bounds::PORTS, most, counts.into_iter()));
+    let due = reserved.values().filter_map(|holder| holder.gone).min();
+    let due = due.map(|gone| gone.saturating_add(options.host_grace));
+    let of_objects = settled.iter().filter(|claim| claim.since.is_some());
+    let present =
+        of_objects.map(|claim| (claim.wanted, PortHolder { namespace: shared_namespace(claim.namespace), gone: None }));
+    // What the administrator has is nobody's.
+    let taken: HashSet<_> = settled.iter().map(|claim| claim.wanted).collect();
+    let rest = reserved.into_iter().filter(|(port, _)| !taken.contains(port));
+    let holders = rest.chain(present).collect();
+    SettledPorts { claims: settled, holders, due }
+}
+
+/// The ports of namespaces that ask for them no more, for a while.
+fn reserved(claims: &[StreamClaim<'_>], options: &Options, holders: &PortHolders) -> PortHolders {
+    let of_objects = claims.iter().filter(|claim| claim.since.is_some());
+    let asked: HashSet<_> = of_objects.map(|claim| (claim.wanted, claim.namespace)).collect();
+    let absent = holders.iter().filter(|(port, holder)| !asked.contains(&(**port, &*holder.namespace)));
+    let absent = absent.map(|(port, holder)| {
+        // A clock that was set back must not prolong the reservation for ever.
+        let gone = holder.gone.unwrap_or(options.now).min(options.now);
+        (*port, PortHolder { gone: Some(gone), ..holder.clone() })
+    });
+    let is_kept = |holder: &PortHolder| holder.gone.is_some_and(|gone| options.now - gone < options.host_grace);
+    absent.filter(|(_, holder)| is_kept(holder)).collect()
+}
+
+/// The setting that needs the port.
+fn of_settings(claim: &StreamClaim<'_>, options: &Options) -> Option<String> {
+    let Port { transport, number } = claim.wanted;
+    if transport != Transport::Tcp {
+        return None;
+    }
+    let own = options.streams.reserved.iter().find(|(reserved, _)| *reserved == number).map(|(_, setting)| *setting);
+    // A backend of others on this node.
+    let is_backend = || claim.since.is_some() && options.own_upstreams.iter().any(|address| address.port() == number);
+    let setting = own.or_else(|| is_backend().then_some("upstreams.own-addresses"));
+    setting.map(|setting| format!("the setting {setting} uses it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::intent::Source;
+    use crate::read::since::Since;
+    use ingressd_model::{Kind, ObjectId};
+    use ingressd_model::{Origin, StreamPolicy};
+    use ingressd_objects::Version;
+
+    fn source(namespace: &str, second: i64) -> Source {
+        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "tcp"));
+        let created = Some(jiff::Timestamp::from_second(second).unwrap());
+        Source { id, uid: None, created, written: None, version: Version("1".into()) }
+    }
+
+    fn options() -> Options {
+        let mut options = Options { now: 1000, host_grace: 300, ..Options::default() };
+        options.limits.ports_of_namespace = 2;
+        options
+    }
+
+    fn of<'a>(kind: Kind, namespace: &'a str, name: &str, transport: Transport, number: u16) -> StreamClaim<'a> {
+        StreamClaim {
+            origin: Origin::object(&Arc::new(ObjectId::new(kind, namespace, name))),
+            since: None,
+            wanted: Port { transport, number },
+            accepts_proxy_protocol: false,
+            namespace,
+            service: "b",
+            port: PortReference::First,
+            sends_proxy_protocol: false,
+            policy: StreamPolicy::empty(),
+        }
+    }
+
+    #[test]
+    fn of_two_the_first_in_the_order_of_objects_has_a_port() {
+        let claim = |transport, number, name: &str| of(Kind::ConfigMap, "a", name, transport, number);
+        let (tcp, udp) = (Transport::Tcp, Transport::Udp);
+        let claims = vec![claim(tcp, 7, "two"), claim(udp, 7, "two"), claim(tcp, 7, "one"), claim(tcp, 6, "two")];
+        let mut findings = Vec::new();
+        let settled = settle(claims, &options(), &PortHolders::new(), &mut findings).claims;
+        let settled: Vec<_> =
+            settled.iter().map(|claim| format!("{} {}", claim.wanted, claim.origin.object.name)).collect();
+        assert_eq!(settled, ["TCP port 6 two", "TCP port 7 one", "UDP port 7 two"]);
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!((finding.reason, &*finding.origin.object.name), (Reason::PortConflict, "two"));
+        assert!(finding.note.contains("ConfigMap a/one has it"), "{finding}");
+    }
+
+    #[test]
+    fn the_administrator_comes_first_then_who_has_the_port_then_the_oldest() {
+        let (old, young) = (source("old", 1), source("young", 2));
+        fn asked(source: &Source) -> StreamClaim<'_> {
+            let claim = of(Kind::Ingress, &source.id.namespace, "tcp", Transport::Tcp, 7);
+            StreamClaim { since: Some(Since::of(source)), ..claim }
+        }
+        let map = of(Kind::ConfigMap, "z", "tcp", Transport::Tcp, 7);
+        let none = PortHolders::new();
+        let held = |namespace: &str, gone| PortHolder { namespace: namespace.into(), gone };
+        let young_has_it = PortHolders::from([(map.wanted, held("young", None))]);
+        let young_had_it = |gone| PortHolders::from([(map.wanted, held("young", Some(gone)))]);
+        for (claims, holders, winner) in [
+            (vec![asked(&young), asked(&old)], &none, "old"),
+            (vec![asked(&young), asked(&old)], &young_has_it, "young"),
+            (vec![asked(&young), asked(&old)], &young_had_it(701), "young"),
+            (vec![asked(&young), map.clone(), asked(&old)], &young_has_it, "z"),
+            (vec![asked(&old)], &young_has_it, ""),
+            (vec![asked(&old)], &young_had_it(701), ""),
+            (vec![asked(&old)], &young_had_it(700), "old"),
+            // A clock that was set back.
+            (vec![asked(&old)], &young_had_it(2000), ""),
+        ] {
+            let mut findings = Vec::new();
+            let count = claims.len();
+            let SettledPorts { claims: settled, holders, due } = settle(claims, &options(), holders, &mut findings);
+            let namespaces: Vec<_> = settled.iter().map(|claim| claim.namespace).collect();
+            assert_eq!(namespaces.join(" "), winner);
+            assert_eq!(findings.len(), count - settled.len());
+            match winner {
+                // The administrator's are nobody's.
+                "z" => assert_eq!((holders.len(), due), (0, None)),
+                "" => {
+                    let [(_, holder)] = &holders.iter().collect::<Vec<_>>()[..] else { panic!("{holders:?}") };
+                    assert_eq!((&*holder.namespace, due), ("young", holder.gone.map(|gone| gone + 300)));
+                }
+                _ => assert_eq!(holders[&map.wanted], held(winner, None)),
+            }
+            let tells = |finding: &Finding| ["old", "young", "z"].iter().any(|name| finding.note.contains(name));
+            assert!(!findings.iter().any(tells), "objects of others are not told: {findings:?}");
+        }
+    }
+
+    #[test]
+    fn ports_of_backends_and_more_than_a_namespace_may_have_are_refused() {
+        let mut options = options();
+        options.own_upstreams = vec!["192.0.2.2:9".parse().unwrap()];
+        let source = source("a", 1);
+        let since = Some(Since::of(&source));
+        let object = |number| StreamClaim { since, ..of(Kind::Ingress, "a", "tcp", Transport::Tcp, number) };
+        let map = of(Kind::ConfigMap, "z", "tcp", Transport::Tcp, 9);
+        let mut findings = Vec::new();
+        let claims = vec![object(6), object(7), object(8), object(9)];
+        let settled = settle(claims, &options, &PortHolders::new(), &mut findings).claims;
+        assert_eq!(settled.iter().map(|claim| claim.wanted.number).collect::<Vec<_>>(), [6, 7]);
+        findings.sort();
+        let told: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
+        let [(Reason::OverBudget, many), (Reason::PortConflict, backend), (Reason::NearBudget, near)] = &told[..]
+        else {
+            panic!("{told:?}")
+        };
+        assert!(many.contains("limits.ports-of-namespace") && backend.contains("upstreams.own-addresses"), "{told:?}");
+        assert!(near.contains("2 of the 2"), "{near}");
+        // The administrator may do as it likes.
+        assert_eq!(settle(vec![map], &options, &PortHolders::new(), &mut findings).claims.len(), 1);
+    }
+}

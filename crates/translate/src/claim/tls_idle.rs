@@ -1,0 +1,166 @@
+//! Finds entries of `spec.tls` without effect, most of them for hosts of which the object has no
+//! path.
+
+use std::collections::{HashMap, HashSet};
+
+use super::site::{self, Refusals, Site};
+use super::tls_entries::Entries;
+use crate::attach::subject::Subject;
+use crate::read::intent::TlsSpec;
+use crate::value::host;
+use crate::{FEW_HOSTS, position};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Field, ObjectId, Origin, ServerName};
+use ingressd_objects::Snapshot;
+
+/// Adds findings about entries without effect on a host of others: entries of objects that do not
+/// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is
+/// ignored, because nothing is refused there, unless the entry has no other.
+pub fn tell<'a>(
+    subjects: &[Subject<'a>],
+    sites: &[(ServerName, Site<'_, 'a>)],
+    outsiders: &Refusals<'_>,
+    (snapshot, entries): (&Snapshot, &mut Entries<'a>),
+    findings: &mut Vec<Finding>,
+) {
+    for subject in subjects {
+        let written = subject.tls;
+        let is_ordinary = outsiders.is_empty() && lists_its_own(subject, written);
+        if written.is_empty() || is_ordinary || subject.closed_rules.is_some() {
+            continue;
+        }
+        let own: HashSet<String> = written_hosts(subject).map(str::to_ascii_lowercase).collect();
+        let above: HashSet<&str> = own.iter().filter_map(|own| Some(own.split_once('.')?.1)).collect();
+        let mut earlier = HashMap::<String, usize>::new();
+        let mut used = None;
+        for (number, entry) in written.iter().enumerate() {
+            let idle =
+                entry.hosts.iter().filter(|listed| is_idle(listed, (subject.id(), &own, &above), sites, outsiders));
+            let mut idle = idle.map(|listed| listed.escape_debug());
+            let first = idle.next();
+            let count = if first.is_some() { 1 + idle.count() } else { 0 };
+            let note = match first {
+                Some(first) => {
+                    let more = match count {
+                        1 => String::new(),
+                        more => format!(" and {} more of its hosts", more - 1),
+                    };
+                    Some(format!(
+                        "the entry has no effect on \"{first}\"{more}, where other objects have paths and this one has \
+                         none; list the host in an object that has a path there, or remove it here"
+                    ))
+                }
+                None if entry.hosts.is_empty() => {
+                    let used = used.get_or_insert_with(|| used_secrets(subject, entries));
+                    (!used.contains(&entry.secret.as_deref())).then(|| unused(entry))
+                }
+                None => unlisted(entry, (&own, &above), sites).or_else(|| repeated(entry, written, &earlier)),
+            };
+            for listed in entry.hosts.iter() {
+                earlier.entry(listed.to_ascii_lowercase()).or_insert(number);
+            }
+            let Some(note) = note else { continue };
+            let origin = Origin::field(subject.id(), Field::Tls(position(number)));
+            let is_whole = count == 0 || count == entry.hosts.len();
+            if is_whole
+                && let Some(secret) = entry.secret.as_deref()
+                && snapshot.secret(&subject.id().namespace, secret).is_none()
+            {
+                let namespace = &subject.id().namespace;
+                let note = format!("there is no Secret {secret:?} in the namespace {namespace:?}");
+                findings.push(Finding::new(Reason::MissingSecret, origin.clone(), note));
+            }
+            findings.push(Finding::new(Reason::TlsWithoutPath, origin, note));
+        }
+    }
+}
+
+/// The hosts of its rules, as written.
+fn written_hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
+    let named = subject.rules().filter(|(_, rule)| rule.name != Ok(ServerName::CatchAll));
+    named.map(|(_, rule)| &*rule.host)
+}
+
+/// The Secrets of the entries that decide about a host of the object.
+fn used_secrets<'a>(subject: &Subject<'a>, entries: &mut Entries<'a>) -> HashSet<Option<&'a str>> {
+    let named = subject.rules().filter_map(|(_, rule)| rule.name.as_ref().ok());
+    let rest = subject.takes_the_rest().then_some(&ServerName::CatchAll);
+    named.chain(rest).filter_map(|name| Some(entries.of_host(subject, name)?.1.secret.as_deref())).collect()
+}
+
+/// The note about an entry without hosts that is used for none.
+fn unused(entry: &TlsSpec) -> String {
+    let secret = match entry.secret.as_deref() {
+        Some(secret) => format!("Secret {secret:?} is"),
+        None => "it is".to_owned(),
+    };
+    format!(
+        "the entry lists no hosts, and {secret} used for no host of the object; often a dash is too many: write hosts \
+         and secretName in one entry"
+    )
+}
+
+/// The note about an entry that lists only hosts on which nobody has a path.
+fn unlisted(
+    entry: &TlsSpec,
+    (own, above): (&HashSet<String>, &HashSet<&str>),
+    sites: &[(ServerName, Site<'_, '_>)],
+) -> Option<String> {
+    let is_served = |listed: &str| {
+        let lower = listed.to_ascii_lowercase();
+        let is_above = lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent));
+        own.contains(&lower)
+            || is_above
+            || host::server_name(&lower).is_ok_and(|name| site::find(sites, &name).is_some())
+    };
+    let first = entry.hosts.first()?;
+    (!entry.hosts.iter().any(|listed| is_served(listed))).then(|| {
+        format!(
+            "the entry has no effect, because no object has a rule for \"{}\"; add one, or remove the entry",
+            first.escape_debug()
+        )
+    })
+}
+
+/// The note about an entry whose hosts earlier entries with other Secrets list.
+fn repeated(entry: &TlsSpec, written: &[TlsSpec], earlier: &HashMap<String, usize>) -> Option<String> {
+    let before = |listed: &str| earlier.get(&listed.to_ascii_lowercase()).copied();
+    let is_other = |number: &usize| written[*number].secret != entry.secret;
+    let numbers = entry.hosts.iter().map(|listed| before(listed).filter(is_other));
+    let numbers = numbers.collect::<Option<Vec<_>>>()?;
+    let first = numbers.first()?;
+    Some(format!("the entry has no effect, because spec.tls[{first}] lists its hosts already; remove one of them"))
+}
+
+/// Whether an object with few rules has one entry, which lists only their hosts, as most do; then
+/// nothing has to be looked up.
+fn lists_its_own(subject: &Subject<'_>, entries: &[TlsSpec]) -> bool {
+    if !matches!(entries, [only] if !only.hosts.is_empty()) {
+        return false;
+    }
+    let mut listed = entries.iter().flat_map(|entry| entry.hosts.iter());
+    written_hosts(subject).nth(FEW_HOSTS).is_none()
+        && listed.all(|listed| written_hosts(subject).any(|own| *own == **listed))
+}
+
+fn is_idle(
+    listed: &str,
+    (id, own, above): (&ObjectId, &HashSet<String>, &HashSet<&str>),
+    sites: &[(ServerName, Site<'_, '_>)],
+    outsiders: &Refusals<'_>,
+) -> bool {
+    let lower = listed.to_ascii_lowercase();
+    let is_asked = own.contains(&lower);
+    if is_asked && outsiders.is_empty() {
+        return false;
+    }
+    let Ok(name) = host::server_name(&lower) else { return false };
+    if is_asked {
+        return outsiders.contains(&(id, name));
+    }
+    // A host that the object redirects from or to `www.` needs a certificate for that.
+    let is_others = |site: &Site<'_, '_>| site.redirect.as_ref().is_none_or(|(_, asked)| *asked.object != *id);
+    // A wildcard is effective for the hosts within it.
+    site::find(sites, &name).is_some_and(is_others)
+        && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
+}

@@ -1,0 +1,63 @@
+//! The last translation, for changes of addresses behind Services alone: these need no host to be
+//! built again and no claim to be decided. It must not know how anything is translated.
+
+use std::sync::Arc;
+
+use crate::resolve::dependency::Dependency;
+use crate::{Claims, Names, Options, Translation};
+use ingressd_objects::{List, Snapshot};
+
+/// The last translation and what it was made of.
+#[derive(Debug)]
+pub struct Kept {
+    snapshot: Snapshot,
+    names: Names,
+    claims: Arc<Claims>,
+    /// The settings, with the ports of TCP and UDP services.
+    pub options: Arc<Options>,
+    /// What endpoints matter for outside of hosts.
+    pub dependencies: Vec<Dependency>,
+    /// The result, in which no endpoints were left out for their number.
+    pub translation: Translation,
+}
+
+impl Kept {
+    /// Keeps a translation of these, if it can be used again: not while claims are new.
+    pub fn of(
+        (snapshot, names, claims): (&Snapshot, &Names, &Arc<Claims>),
+        options: Arc<Options>,
+        dependencies: Vec<Dependency>,
+        translation: &Translation,
+    ) -> Option<Self> {
+        Arc::ptr_eq(claims, &translation.claims).then(|| Kept {
+            snapshot: Snapshot { endpoint_slices: List::default(), ..snapshot.clone() },
+            names: names.clone(),
+            claims: Arc::clone(claims),
+            options,
+            dependencies,
+            translation: translation.clone(),
+        })
+    }
+
+    /// Whether nothing has changed but endpoints.
+    pub fn is_of(&self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>, now: i64) -> bool {
+        // Neither endpoints nor what is not served count.
+        let Snapshot { endpoint_slices: _, outside: _, position: _, left_out, unseen, findings, .. } = snapshot;
+        let Snapshot { ingresses, withheld, ingress_classes, services, .. } = snapshot;
+        let Snapshot { secrets, config_maps, nodes, namespaces, .. } = snapshot;
+        let before = &self.snapshot;
+        self.options.now <= now
+            && self.translation.due.is_none_or(|due| now < due)
+            && Arc::ptr_eq(&self.claims, claims)
+            && before.ingresses.is(ingresses)
+            && before.ingress_classes.is(ingress_classes)
+            && before.services.is(services)
+            && before.secrets.is(secrets)
+            && before.config_maps.is(config_maps)
+            && before.nodes.is(nodes)
+            && before.namespaces.is(namespaces)
+            && before.withheld.is(withheld)
+            && (&before.left_out, &before.unseen, &before.findings) == (left_out, unseen, findings)
+            && self.names == *names
+    }
+}

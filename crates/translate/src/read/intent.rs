@@ -1,0 +1,124 @@
+//! What one version of an object says, as values, made once for each version. It must not know
+//! other objects, who gets what it asks for, or how the object was written.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::rule::Rule;
+use crate::Reading;
+use crate::read::port::PortReference;
+use ingressd_model::finding::Finding;
+use ingressd_model::{Behaviour, ObjectId};
+use ingressd_objects::{Stored, Version};
+
+/// Which version of which object says something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub id: Arc<ObjectId>,
+    pub uid: Option<Box<str>>,
+    /// The time of the object's creation.
+    pub created: Option<Timestamp>,
+    /// When its file was written, in seconds since 1970; `None` for objects of a cluster.
+    pub written: Option<i64>,
+    pub version: Version,
+}
+
+/// What an object asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intent {
+    pub of: Source,
+    /// Its hosts and paths.
+    pub rules: Arc<[Rule]>,
+    /// The backend for requests that none of its paths matches.
+    pub rest: Option<Reference>,
+    /// The entries of `spec.tls`.
+    pub tls: Arc<[TlsSpec]>,
+    /// The options that it sets.
+    pub reading: Arc<Reading>,
+    /// The behaviour of all its paths.
+    pub behaviour: Arc<Behaviour>,
+    /// What is wrong with its paths.
+    pub faults: Box<[Finding]>,
+    /// Whether the rest of this version can be served in spite of the faults, while there is no
+    /// earlier one.
+    pub is_fit: bool,
+    /// Whether it asks cert-manager for its certificates.
+    pub asks_for_certificates: bool,
+    /// The keys of its annotations that have an effect; only of objects with TLS passthrough.
+    pub keys: Box<[&'static str]>,
+}
+
+/// A reference to a port of a Service.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reference {
+    /// The Service; `None` for another kind of backend.
+    pub service: Option<Arc<str>>,
+    pub port: Port,
+}
+
+/// The port of a [`Reference`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Port {
+    /// It names no valid one.
+    #[default]
+    Missing,
+    /// The first port, where no object names one.
+    First,
+    Number(u16),
+    Name(Arc<str>),
+}
+
+/// An entry of `spec.tls`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TlsSpec {
+    /// The hosts that the certificate is for, as written.
+    pub hosts: Arc<[Box<str>]>,
+    /// The Secret with the certificate; never empty.
+    pub secret: Option<Arc<str>>,
+}
+
+impl Source {
+    /// The source of a stored object with this UID and time of creation.
+    pub fn of<K>(stored: &Stored<K>, uid: Option<&str>, created: Option<Timestamp>) -> Self {
+        let written = stored.place.as_ref().and_then(|place| place.file.written);
+        Source {
+            id: Arc::clone(&stored.id),
+            uid: uid.map(Box::from),
+            created,
+            written,
+            version: stored.version.clone(),
+        }
+    }
+
+    /// The oldest first; objects without a creation date, which come from files, after all others;
+    /// then by namespace and name.
+    pub fn oldest_first(&self, other: &Self) -> Ordering {
+        // `None` sorts before `Some`, so absence is compared first.
+        let by_age = self.created.is_none().cmp(&other.created.is_none()).then(self.created.cmp(&other.created));
+        by_age.then_with(|| self.id.cmp(&other.id))
+    }
+}
+
+impl From<PortReference<'_>> for Port {
+    fn from(port: PortReference<'_>) -> Self {
+        match port {
+            PortReference::First => Port::First,
+            PortReference::Number(number) => Port::Number(number),
+            PortReference::Name(name) => Port::Name(name.into()),
+        }
+    }
+}
+
+impl Port {
+    /// The port as references are compared; `None` where it is missing.
+    pub fn reference(&self) -> Option<PortReference<'_>> {
+        match self {
+            Port::Missing => None,
+            Port::First => Some(PortReference::First),
+            Port::Number(number) => Some(PortReference::Number(*number)),
+            Port::Name(name) => Some(PortReference::Name(name)),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The hosts and paths of an object. It must not know who gets them.
+
+use std::sync::Arc;
+
+use super::intent::Reference;
+use super::path::PathType;
+use crate::read::port::PortReference;
+use ingressd_model::{HostName, Refused, ServerName, UrlPath};
+
+/// A host with its paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The server name.
+    pub name: Result<ServerName, Refused>,
+    /// The host as written; `*` for a missing one.
+    pub host: Arc<str>,
+    /// Its paths in their order.
+    pub paths: Arc<[RulePath]>,
+    /// Whether it is not written, but stands for an alias of the host of a rule that is.
+    pub is_alias: bool,
+}
+
+impl Rule {
+    /// The host with or without `www.` that may be redirected to that of this rule. An alias has
+    /// none.
+    pub fn counterpart(&self) -> Option<ServerName> {
+        self.name.as_ref().ok().filter(|_| !self.is_alias).and_then(counterpart)
+    }
+
+    /// The host that it names; `None` for all hosts and for an invalid one.
+    pub fn named(&self) -> Option<&ServerName> {
+        self.name.as_ref().ok().filter(|name| **name != ServerName::CatchAll)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RulePath {
+    pub path: Result<UrlPath, Refused>,
+    /// Its type; `None` when it is invalid.
+    pub kind: Option<PathType>,
+    pub backend: Reference,
+}
+
+impl RulePath {
+    /// The path and its type, when both are valid.
+    pub fn parts(&self) -> Option<(&UrlPath, PathType)> {
+        Some((self.path.as_ref().ok()?, self.kind?))
+    }
+
+    /// The text of the path; empty for one that is refused.
+    pub fn text(&self) -> &str {
+        self.path.as_ref().map(UrlPath::as_str).unwrap_or_default()
+    }
+}
+
+/// A backend, as an object names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Backend<'a> {
+    /// The Service; `None` for another kind of backend.
+    pub service: Option<&'a str>,
+    /// The port of the Service; `None` when it names no valid one.
+    pub port: Option<PortReference<'a>>,
+}
+
+impl<'a> From<&'a Reference> for Backend<'a> {
+    fn from(reference: &'a Reference) -> Self {
+        Backend { service: reference.service.as_deref(), port: reference.port.reference() }
+    }
+}
+
+/// The host with `www.` added or removed; `None` for names that have no such counterpart.
+pub fn counterpart(name: &ServerName) -> Option<ServerName> {
+    let ServerName::Exact(host) = name else { return None };
+    let other = match host.as_str().strip_prefix("www.") {
+        Some(rest) => HostName::new(rest).ok().filter(|rest| rest.as_str().contains('.')),
+        None => HostName::new(&format!("www.{host}")).ok(),
+    };
+    other.map(ServerName::Exact)
+}

@@ -1,0 +1,136 @@
+//! A translator that continues under other settings, or with other Secrets, gives the same result
+//! as a new one.
+
+use std::sync::Arc;
+
+use super::manifests::snapshot;
+use super::{Options, ingress, options, path};
+use crate::annotation::Trust;
+use crate::memory::Memory;
+use crate::select::class;
+use crate::{DefaultValue, Names, Translation, Translator};
+use ingressd_model::Server;
+use ingressd_objects::{Snapshot, Version};
+
+fn objects() -> Snapshot {
+    let protected = "auth-type: basic, auth-secret: users, auth-realm: 'who is it'";
+    let limited = "allowlist-source-range: 10.0.0.0/8, proxy-read-timeout: '7'";
+    let all = [("a", ""), ("b", protected), ("c", limited)].map(|(name, annotations)| {
+        ingress(name, "nginx", &format!("{name}.example"), annotations, &[path("/", "Prefix", "web")])
+    });
+    snapshot(&all.join("\n---\n"))
+}
+
+fn read(translator: &mut Translator, snapshot: &Snapshot) -> Translation {
+    translator.translate(snapshot, &Names::default(), &Default::default())
+}
+
+/// The compared result: the servers and the findings.
+fn outcome(translation: &Translation) -> (Vec<Server>, Vec<String>) {
+    let servers = translation.model.servers.iter().map(|server| Server::clone(server)).collect();
+    (servers, translation.findings.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn other_settings_give_what_a_new_translator_gives() {
+    let snapshot = objects();
+    let default = |key, value: &str| DefaultValue {
+        key,
+        value: value.into(),
+        origin: ingressd_model::Origin::object(&snapshot.ingresses[0].id),
+    };
+    let own_addresses = vec!["192.0.2.1:80".parse().unwrap()];
+    let mut limited = options();
+    limited.limits.object.list_entries = 0;
+    let others: [(&str, Options); 6] = [
+        ("another address", Options { own_addresses, ..options() }),
+        ("another time", Options { now: 1_900_000_000, ..options() }),
+        ("less trust", Options { max_trust: Trust::Low, ..options() }),
+        ("a default", Options { defaults: [default("proxy-read-timeout", "9")].into(), ..options() }),
+        ("other limits", limited),
+        ("none of them", options()),
+    ];
+    let mut translator = Translator::new(options());
+    read(&mut translator, &snapshot);
+    for (what, other) in others {
+        translator.set_options(other.clone());
+        let expected = read(&mut Translator::new(other), &snapshot);
+        assert_eq!(outcome(&read(&mut translator, &snapshot)), outcome(&expected), "{what}");
+    }
+}
+
+#[test]
+fn servers_that_other_settings_do_not_concern_stay_the_same_in_memory() {
+    let snapshot = objects();
+    let mut translator = Translator::new(options());
+    let before = read(&mut translator, &snapshot).model.servers;
+    translator.set_options(Options { own_addresses: vec!["192.0.2.1:80".parse().unwrap()], ..options() });
+    let after = read(&mut translator, &snapshot).model.servers;
+    assert!(!before.is_empty() && before.iter().zip(&after).all(|(before, after)| Arc::ptr_eq(before, after)));
+}
+
+/// Objects whose annotations are read again after a change of settings.
+fn read_anew(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
+    let ours = |stored| (stored, class::select(stored, snapshot, before).unwrap());
+    let ingresses: Vec<_> = snapshot.ingresses.iter().map(ours).collect();
+    let mut memory = Memory::default();
+    memory.begin(snapshot);
+    memory.read_all(&ingresses, snapshot, before);
+    let readings = |memory: &mut Memory, options: &Options| memory.read_all(&ingresses, snapshot, options);
+    let known = readings(&mut memory, before);
+    memory.follow(before, after);
+    let now = readings(&mut memory, after);
+    assert_eq!(now, readings(&mut Memory::default(), after));
+    let anew = known.iter().zip(&now).zip(&ingresses).filter(|((known, now), _)| !Arc::ptr_eq(known, now));
+    anew.map(|(_, (stored, _))| &*stored.id.name).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn only_what_depends_on_other_settings_is_read_anew() {
+    let snapshot = objects();
+    let origin = ingressd_model::Origin::object(&snapshot.ingresses[0].id);
+    let default = |key, value: &str| DefaultValue { key, value: value.into(), origin: origin.clone() };
+    let defaults = |defaults: &[DefaultValue]| Options { defaults: defaults.into(), ..options() };
+    let timeout = defaults(&[default("proxy-read-timeout", "9")]);
+    let both = defaults(&[default("proxy-read-timeout", "9"), default("auth-realm", "staff")]);
+    let mut users = options();
+    users.limits.password.users = 0;
+    let mut hosts = options();
+    hosts.limits.namespace.hosts = 1;
+    for (what, before, after, expected) in [
+        ("a default is new", options(), timeout.clone(), "a b"),
+        ("a default is gone", timeout.clone(), options(), "a b"),
+        ("one of two is new", timeout.clone(), both, "a c"),
+        ("a default has another value", timeout, defaults(&[default("proxy-read-timeout", "8")]), "a b"),
+        (
+            "a list of clients",
+            options(),
+            Options { allowlist: vec!["10.0.0.0/8".parse().unwrap()], ..options() },
+            "a b",
+        ),
+        ("redirects", options(), Options { ssl_redirect: false, ..options() }, "a b c"),
+        ("less trust", options(), Options { max_trust: Trust::Low, ..options() }, "b c"),
+        ("limits of passwords", options(), users, "b"),
+        ("limits of namespaces", options(), hosts, ""),
+        ("another time", options(), Options { now: 1_900_000_000, ..options() }, ""),
+    ] {
+        assert_eq!(read_anew(&snapshot, &before, &after), expected, "{what}");
+    }
+}
+
+#[test]
+fn another_secret_is_read_where_it_is_named_and_nowhere_else() {
+    let mut snapshot = objects();
+    let mut translator = Translator::new(options());
+    let before = read(&mut translator, &snapshot);
+    let users = snapshot.secrets.iter().position(|secret| *secret.id.name == *"users").unwrap();
+    let changed = &mut snapshot.secrets.edit()[users];
+    changed.version = Version("another".into());
+    let mut secret = (*changed.object).clone();
+    secret.data = None;
+    changed.object = Arc::new(secret);
+    let after = read(&mut translator, &snapshot);
+    let expected = read(&mut Translator::new(options()), &snapshot);
+    assert_eq!(outcome(&after), outcome(&expected));
+    assert_ne!(outcome(&after), outcome(&before));
+}
