@@ -5,9 +5,10 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::read::path::CHALLENGES;
 use crate::tables::{ANNOTATIONS, Scope, Table, Trust};
 use crate::value::USUAL_DOMAIN;
-use crate::{AllowedHosts, AllowedSnippets, Dialect, Limits};
+use crate::{AllowedHosts, AllowedSnippets, Dialect, Limits, SPECIFICATION};
 use ingressd_model::{
     Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, StreamPolicy, UrlPath,
 };
@@ -262,7 +263,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
-            classes: Vec::new(),
+            classes: vec![ClassRule::new("ingressd/nginx", &SPECIFICATION)],
             fills_in_class: false,
             listeners: HostListeners {
                 addresses: vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
@@ -296,7 +297,7 @@ impl Default for Options {
             hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
             allowlist: Vec::new(),
             denylist: Vec::new(),
-            no_authentication: Vec::new(),
+            no_authentication: UrlPath::new(CHALLENGES).into_iter().collect(),
             max_trust: Trust::High,
             strict_paths: None,
             trusted_proxies: Vec::new(),
