@@ -173,6 +173,8 @@ pub struct Http {
 #[derive(Debug, Clone, Default)]
 pub struct Traffic {
     pub enabled: bool,
+    /// Whether metrics have the names and labels of ingress-nginx as well.
+    pub ingress_nginx_names: bool,
     /// The folder between nginx and the daemon.
     pub folder: PathBuf,
 }
@@ -299,7 +301,11 @@ impl Settings {
 
     /// The options of the gate, including the folder that nginx reads.
     pub fn gate_options(&self) -> nginx::GateOptions {
-        nginx::GateOptions { current: self.apply.root.join("current"), ..self.gate.clone() }
+        nginx::GateOptions {
+            current: self.apply.root.join("current"),
+            traffic_connects: self.traffic.ingress_nginx_names,
+            ..self.gate.clone()
+        }
     }
 
     /// Sets whether the rules of the firewall are loaded once for all sites, which also affects

@@ -15,6 +15,14 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.traffic.enabled, value),
     },
     Row {
+        key: "traffic.ingress-nginx-names",
+        scope: Scope::Node,
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether `/metrics` also has the metrics that the dashboards of ingress-nginx ask for, with its names and labels (`nginx_ingress_controller_*`). Those about requests need `traffic.enabled`. A thousand combinations of Ingress, host, path, method and status are counted apart, which can be 40 000 lines or 13 MB for Prometheus.",
+        set: |settings, value| put(&mut settings.traffic.ingress_nginx_names, value),
+    },
+    Row {
         key: "traffic.folder",
         scope: Scope::Node,
         form: Form::Text,

@@ -1,6 +1,7 @@
 //! Metrics for Prometheus: events are counted here, the present state is read from the status.
 
 mod exposition;
+mod ingress_nginx;
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
@@ -20,6 +21,7 @@ use super::standing::Standing;
 use super::status::Status;
 use super::traffic::{Exposed, Traffic};
 use crate::publish::{Counts, Life, Outlook, Peer, View};
+use ingress_nginx::LastReload;
 use ingressd_apply::Outcome;
 use ingressd_model::finding::Reason;
 
@@ -30,6 +32,10 @@ const STUB_STATUS_PATH: &str = "/stub_status";
 
 /// The time limit for nginx's response.
 const STUB_STATUS_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The results of attempts.
+const CONFIRMED: &str = "confirmed";
+const UNCONFIRMED: [&str; 4] = ["refused", "rolled_back", "nginx_down", "failed"];
 
 /// Why a cycle ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +118,7 @@ pub struct Metrics {
     change_to_serving: Histogram,
     published: Counts,
     traffic: Arc<Traffic>,
+    last: Mutex<Option<LastReload>>,
 }
 
 impl Default for Metrics {
@@ -125,6 +132,7 @@ impl Default for Metrics {
             change_to_serving: histogram(),
             published: Counts::default(),
             traffic: Arc::default(),
+            last: Mutex::default(),
         }
     }
 }
@@ -144,14 +152,30 @@ impl Metrics {
             Outcome::Confirmed { reload, .. } => {
                 self.reload_duration.observe(reload.as_secs_f64());
                 waited.inspect(|waited| self.change_to_serving.observe(waited.as_secs_f64()));
-                "confirmed"
+                CONFIRMED
             }
-            Outcome::Refused { .. } => "refused",
-            Outcome::RolledBack { .. } => "rolled_back",
-            Outcome::Ready { .. } | Outcome::Killed { .. } => "nginx_down",
-            Outcome::Failed { .. } => "failed",
+            Outcome::Refused { .. } => UNCONFIRMED[0],
+            Outcome::RolledBack { .. } => UNCONFIRMED[1],
+            Outcome::Ready { .. } | Outcome::Killed { .. } => UNCONFIRMED[2],
+            Outcome::Failed { .. } => UNCONFIRMED[3],
         };
         self.reloads.get_or_create(&ReloadLabels { reason: cause.name(), result }).inc();
+        let last = LastReload { is_confirmed: result == CONFIRMED, at: super::options::now() };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+    }
+
+    fn last_reload(&self) -> Option<LastReload> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many attempts were confirmed, and how many were not.
+    fn attempts(&self) -> (u64, u64) {
+        let reasons = [Cause::Start, Cause::Change, Cause::Nginx, Cause::Retry].map(Cause::name);
+        let of = |result| {
+            let count = |reason| self.reloads.get(&ReloadLabels { reason, result }).map_or(0, |count| count.get());
+            reasons.into_iter().map(count).sum::<u64>()
+        };
+        (of(CONFIRMED), UNCONFIRMED.into_iter().map(of).sum())
     }
 
     /// The counters of publishing.
@@ -196,6 +220,9 @@ impl Metrics {
         registry.register_collector(Box::new(Exposed(Arc::clone(&self.traffic))));
         if let Some(stub_status) = stub_status {
             stub_status.register(registry);
+        }
+        if let Some(controller) = self.traffic.controller() {
+            ingress_nginx::register(&mut all, &controller, self, status, stub_status);
         }
         let mut text = String::new();
         // This fails only when a metric cannot be encoded, which the tests would show.
@@ -408,11 +435,13 @@ impl StubStatus {
         })
     }
 
+    fn states(self) -> [(&'static str, i64); 4] {
+        [("active", self.active), ("reading", self.reading), ("writing", self.writing), ("waiting", self.waiting)]
+    }
+
     fn register(self, registry: &mut Registry) {
         let connections = Family::<StateLabel, Gauge>::default();
-        let states =
-            [("active", self.active), ("reading", self.reading), ("writing", self.writing), ("waiting", self.waiting)];
-        for (state, count) in states {
+        for (state, count) in self.states() {
             connections.get_or_create(&StateLabel { state }).set(count);
         }
         registry.register("nginx_connections", "Connections of clients to nginx, by state", connections);

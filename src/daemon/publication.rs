@@ -415,9 +415,16 @@ pub fn newest(snapshot: &Snapshot) -> Option<Revision> {
 /// The identity of this node. Host names of machines may be equal, and so may the machine IDs of
 /// copies.
 fn identity(node: Option<&str>) -> Arc<str> {
-    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
-    let node = node.map_or_else(|| read(HOST_NAME), str::to_owned);
-    format!("{node}_{}", read(MACHINE_ID)).into()
+    format!("{}_{}", node_name(node), read(MACHINE_ID)).into()
+}
+
+/// The name of this node, where settings give none or this one.
+pub fn node_name(node: Option<&str>) -> String {
+    node.map_or_else(|| read(HOST_NAME), str::to_owned)
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

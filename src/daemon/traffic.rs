@@ -3,6 +3,7 @@
 mod exposition;
 mod figures;
 mod line;
+mod named;
 mod spool;
 mod table;
 
@@ -14,11 +15,15 @@ use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::publication::node_name;
 use super::status::Status;
 use crate::config::Settings;
+use crate::translate::INGRESS_NGINX;
 pub use exposition::Exposed;
 use figures::Figures;
 use line::Line;
+use named::Named;
+pub use named::{Controller, ExposedNamed};
 use spool::{Read, Spool};
 use table::Table;
 
@@ -37,12 +42,27 @@ impl Traffic {
         figures.count(&Line::read(line.as_bytes()).unwrap(), None);
     }
 
+    /// Counts under the names of ingress-nginx as well, where these settings want it.
+    fn name(&self, settings: &Settings) {
+        let controller = settings.traffic.ingress_nginx_names.then(|| controller(settings));
+        let named = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).named;
+        if named.as_ref().map(|named| &named.controller) != controller.as_ref() {
+            *named = controller.map(Named::of);
+        }
+    }
+
+    /// The labels of this controller, where metrics have the names of ingress-nginx as well.
+    pub fn controller(&self) -> Option<Controller> {
+        let figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.named.as_ref().map(|named| named.controller.clone())
+    }
+
     /// Counts the lines that wait.
     fn take(&self, spool: &Spool, table: &Table) {
         // The lock is held while a metric is written, which takes no longer than a few requests.
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let read = spool.take(|line| match Line::read(line) {
-            Some(line) => figures.count(&line, table.route(line.host, line.route)),
+            Some(line) => figures.count(&line, table.destination(line.host, line.route)),
             None => figures.unread += 1,
         });
         let read = read.and_then(|read| match read {
@@ -56,6 +76,16 @@ impl Traffic {
         if let Some(error) = read.err().filter(|_| !failed) {
             tracing::warn!("requests are not counted as long as {} cannot be read: {error}", spool.lines().display());
         }
+    }
+}
+
+/// The controller that these settings replace.
+fn controller(settings: &Settings) -> Controller {
+    let classes = &settings.translate.classes;
+    let replaced = classes.iter().find(|class| *class.dialect == INGRESS_NGINX).or(classes.first());
+    Controller {
+        class: replaced.map_or_else(|| Arc::from("k8s.io/ingress-nginx"), |class| Arc::clone(&class.controller)),
+        pod: node_name(settings.publish.node.as_deref()).into(),
     }
 }
 
@@ -86,6 +116,7 @@ pub fn found(settings: &Settings) -> Option<PathBuf> {
 
 /// Counts until it is dropped.
 pub fn follow(settings: &Settings, traffic: &Arc<Traffic>, status: watch::Receiver<Arc<Status>>) -> JoinSet<()> {
+    traffic.name(settings);
     let mut task = JoinSet::new();
     if settings.traffic.enabled {
         task.spawn(turn(settings.traffic.folder.clone(), Arc::clone(traffic), status));

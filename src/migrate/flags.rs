@@ -123,7 +123,8 @@ const CREDENTIALS: &str =
     "`ingressd kubeconfig` writes the credentials of a node, and the setting `kubeconfig` names them";
 const LOG: &str = "logs go to the journal: see `log.level` and `log.format`";
 const METRICS: &str = "metrics are always served: see `http.address`";
-const PER_REQUEST: &str = "there are no metrics of single requests; compute them from the access log";
+const PER_REQUEST: &str =
+    "`traffic.ingress-nginx-names` counts requests with labels and buckets of its own choice: see docs/prometheus.md";
 const INTERNAL: &str = "it is an internal port of the controller";
 const GEOIP: &str =
     "download databases on each node, for example with geoipupdate, and name them in `geoip2.databases`";

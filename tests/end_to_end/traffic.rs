@@ -96,9 +96,61 @@ fn requests_are_counted_by_ingress_service_method_and_status() {
             assert!(value >= least, "{name} {value}");
         }
         assert_eq!(rig.daemon.metric("ingressd_traffic_unread_lines_total").await, 0.0);
+        let told = rig.daemon.get("/metrics").await.unwrap().text();
+        assert!(!told.contains("nginx_ingress_controller"), "nobody has asked for these names");
         // The host's own log is as it was.
         let log = fs::read_to_string(rig.nginx.prefix().join("log/access.log")).unwrap();
         assert!(log.contains("/api/x") && !log.contains("/silent"), "{log}");
+    });
+}
+
+#[test]
+fn requests_are_counted_under_the_names_of_ingress_nginx_where_that_is_asked_for() {
+    rig::run(async |rig| {
+        rig.daemon.set("traffic.ingress-nginx-names", "true");
+        rig.serve(&["canary"]);
+        let canary = ingress("canary").class("nginx").host("split.test", "canary").annotation("canary", "true");
+        let objects = [
+            ingress("split").class("nginx").host("split.test", "web").build(),
+            canary.annotation("canary-by-header", "X-Part").build(),
+            ingress("wild").path("*.wild.test", "Prefix", "/api", "web").build(),
+            ingress("odd")
+                .class("nginx")
+                .annotation("use-regex", "true")
+                .path("odd.test", "ImplementationSpecific", r#"/a\.b|"c""#, "web")
+                .build(),
+        ];
+        rig.manifests.write("objects.yaml", &objects);
+        rig.start().await;
+        ask("http://split.test/", 200, 2).await;
+        assert_eq!(get("http://split.test/").header("X-Part", "always").send().await.status, 200);
+        ask("http://one.wild.test/api/x?status=507", 507, 1).await;
+        ask("http://two.wild.test/api?status=599", 599, 3).await;
+        ask("http://odd.test/a.b", 200, 4).await;
+        ask("http://unknown.test/", 404, 1).await;
+        assert_eq!(post("http://split.test/", "x").send().await.status, 200);
+        for (ingress, service, canary, host, path, method, status, count) in [
+            ("split", "web", "", "split.test", "/", "GET", "200", 2.0),
+            ("split", "web", "default-canary-80", "split.test", "/", "GET", "200", 1.0),
+            ("split", "web", "", "split.test", "/", "POST", "200", 1.0),
+            ("wild", "web", "", "*.wild.test", "/api", "GET", "507", 1.0),
+            ("wild", "web", "", "*.wild.test", "/api", "GET", "5xx", 3.0),
+            ("odd", "web", "", "odd.test", r#"/a\\.b|\"c\""#, "GET", "200", 4.0),
+        ] {
+            let told = rig.daemon.get("/metrics").await.unwrap().text();
+            let labels = format!(
+                "namespace=\"default\",ingress=\"{ingress}\",service=\"{service}\",canary=\"{canary}\",host=\"{host}\",\
+                 path=\"{path}\",method=\"{method}\",status=\"{status}\"}} {count}\n"
+            );
+            let is_told = |told: &String| {
+                let mut rows = told.lines().filter(|line| line.starts_with("nginx_ingress_controller_requests{"));
+                rows.any(|row| format!("{row}\n").ends_with(&labels))
+            };
+            let again = async || rig.daemon.get("/metrics").await.map(|reply| reply.text()).unwrap_or_default();
+            wait::until_right(&format!("{labels} in {told}"), again, is_told).await;
+        }
+        let told = rig.daemon.get("/metrics").await.unwrap().text();
+        assert!(!told.contains("unknown.test") && told.contains("controller_class=\"k8s.io/ingress-nginx\""), "{told}");
     });
 }
 

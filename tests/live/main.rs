@@ -8,6 +8,7 @@ mod blamed;
 mod cluster_itself;
 mod config_map;
 mod contention;
+mod dashboards;
 mod doctor;
 mod draining;
 mod events;

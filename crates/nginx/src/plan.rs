@@ -48,6 +48,8 @@ pub struct GateOptions {
     pub access_log: AccessLogOptions,
     /// The file with the log for the daemon's figures, with a wildcard: it may be missing.
     pub traffic: Option<PathBuf>,
+    /// Whether its lines tell how long connecting took, which costs a fifth of a line.
+    pub traffic_connects: bool,
     /// Where the rules of the firewall are.
     pub firewall: FirewallOptions,
     /// Where databases are that tell where clients are.
@@ -74,6 +76,7 @@ impl GateOptions {
             everywhere: Everywhere::empty(),
             access_log: AccessLogOptions::empty(),
             traffic: None,
+            traffic_connects: false,
             firewall: FirewallOptions::empty(),
             geo: GeoOptions::empty(),
             shared_servers: false,
@@ -217,6 +220,8 @@ pub struct Decisions {
     pub access_log: AccessLog,
     /// The file with the log for the daemon's figures, which may be missing.
     pub traffic: Option<PathBuf>,
+    /// Whether its lines tell how long connecting took, which costs a fifth of a line.
+    pub traffic_connects: bool,
     /// How many connections of each worker one namespace with TLS passthrough, or one TCP or UDP
     /// service, may take.
     pub stream_connections: u32,

@@ -21,15 +21,19 @@ impl Prometheus {
     /// Scrapes this address five times a second as the job `ingressd`, and judges the rules of
     /// this file as often. Its data and log are below the folder.
     pub async fn start(folder: &Path, target: &str, rules: &Path) -> Self {
+        let configuration = format!(
+            "rule_files: [{rules:?}]\nscrape_configs:\n- job_name: ingressd\n  static_configs: [{{targets: [{target:?}]}}]\n"
+        );
+        Self::start_with(folder, &configuration).await
+    }
+
+    /// The same with a configuration of what is scraped and judged.
+    pub async fn start_with(folder: &Path, configuration: &str) -> Self {
         let folder = folder.join("prometheus");
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("prometheus.yml");
-        let text = format!(
-            "global: {{scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}}\n\
-             rule_files: [{rules:?}]\n\
-             scrape_configs:\n- job_name: ingressd\n  static_configs: [{{targets: [{target:?}]}}]\n"
-        );
-        fs::write(&file, text).unwrap();
+        let often = "global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}\n";
+        fs::write(&file, [often, configuration].concat()).unwrap();
         let log = File::create(folder.join("log")).unwrap();
         let process = Command::new("prometheus")
             .arg(format!("--config.file={}", file.display()))

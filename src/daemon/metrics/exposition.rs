@@ -46,6 +46,7 @@ fn plain(metrics: &str) -> String {
             let (suffix, kind) = match kind {
                 "counter" => ("_total", kind),
                 "info" => ("_info", "gauge"),
+                "unknown" => ("", "untyped"),
                 _ => ("", kind),
             };
             if let Some(help) = help.strip_prefix(name) {

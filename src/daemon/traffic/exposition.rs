@@ -34,7 +34,7 @@ struct ClassLabels {
 impl Collector for Exposed {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let figures = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = figures.sorted();
+        let all = figures.objects.sorted();
         requests(&all, &mut encoder)?;
         let help = "Time from the first byte of a request to the last one of its answer";
         let times = all.iter().map(|(key, figure)| (*key, &figure.duration));

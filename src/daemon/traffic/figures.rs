@@ -1,16 +1,20 @@
 //! Counts of requests by object. It must not know where lines come from, or who asks for counts.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::line::Line;
-use ingressd_model::{Kind, Route};
+use super::named::Named;
+use super::table::Destination;
+use crate::translate::written_host;
+use ingressd_model::Kind;
 
-/// How many objects are counted apart; the rest is counted together. Each is some 30 rows of a
-/// Prometheus.
+/// How many objects, and how many hosts, are counted apart; the rest is counted together. Each
+/// object is some 30 rows of a Prometheus.
 const MOST: usize = 1000;
 
-/// The namespace of the rest.
+/// The namespace of the rest, and its host.
 pub const OTHERS: &str = "(others)";
 
 /// The upper bounds of the times that are counted together, in seconds.
@@ -31,23 +35,33 @@ pub struct Key {
     pub service: Arc<str>,
 }
 
-/// Times of requests.
-#[derive(Debug, Clone, Default)]
-pub struct Times {
-    /// How many were no longer than each of [`BOUNDS`] and longer than the one before; the last
-    /// ones were longer than all.
-    pub counts: [u64; BOUNDS.len() + 1],
+/// Values by ranges.
+#[derive(Debug, Clone)]
+pub struct Buckets<const RANGES: usize> {
+    /// How many were no greater than each bound and greater than the one before; the last ones
+    /// were greater than all.
+    pub counts: [u64; RANGES],
     pub sum: f64,
 }
 
-impl Times {
-    fn add(&mut self, seconds: f64) {
-        self.counts[BOUNDS.partition_point(|bound| *bound < seconds)] += 1;
-        self.sum += seconds;
+/// Times of requests, by [`BOUNDS`].
+pub type Times = Buckets<{ BOUNDS.len() + 1 }>;
+
+impl<const RANGES: usize> Default for Buckets<RANGES> {
+    fn default() -> Self {
+        Buckets { counts: [0; RANGES], sum: 0.0 }
     }
 }
 
-/// The counts of one object and Service.
+impl<const RANGES: usize> Buckets<RANGES> {
+    /// There is one bound less than there are ranges.
+    pub fn add(&mut self, bounds: &[f64], value: f64) {
+        self.counts[bounds.partition_point(|bound| *bound < value).min(RANGES - 1)] += 1;
+        self.sum += value;
+    }
+}
+
+/// The counts of one object and Service, or of one host.
 #[derive(Debug, Clone, Default)]
 pub struct Figure {
     /// By [`METHODS`] and [`STATUSES`].
@@ -58,10 +72,53 @@ pub struct Figure {
     pub received: u64,
 }
 
+impl Figure {
+    fn count(&mut self, line: &Line<'_>) {
+        let class = usize::from(line.status / 100);
+        let class = if class < STATUSES.len() { class } else { 0 };
+        self.requests[usize::from(line.writes)][class] += 1;
+        self.duration.add(&BOUNDS, line.seconds);
+        if let Some(upstream) = line.upstream {
+            self.upstream.add(&BOUNDS, upstream);
+        }
+        self.sent = self.sent.wrapping_add(line.sent);
+        self.received = self.received.wrapping_add(line.received);
+    }
+}
+
+/// Counts by key; so many keys have their own, and the rest is counted under another one.
+#[derive(Debug)]
+pub struct Bounded<K, V>(HashMap<K, V>);
+
+impl<K, V> Default for Bounded<K, V> {
+    fn default() -> Self {
+        Bounded(HashMap::new())
+    }
+}
+
+impl<K: Ord + Hash, V: Default> Bounded<K, V> {
+    /// The counts of this key, or those of the rest.
+    pub fn of(&mut self, key: K, most: usize, rest: impl FnOnce() -> K) -> &mut V {
+        let key = if self.0.len() < most || self.0.contains_key(&key) { key } else { rest() };
+        self.0.entry(key).or_default()
+    }
+
+    /// The counts by name.
+    pub fn sorted(&self) -> Vec<(&K, &V)> {
+        let mut all: Vec<_> = self.0.iter().collect();
+        all.sort_by_key(|(key, _)| *key);
+        all
+    }
+}
+
 /// All counts since the start.
 #[derive(Debug, Default)]
 pub struct Figures {
-    figures: HashMap<Key, Figure>,
+    pub objects: Bounded<Key, Figure>,
+    /// By host, as rules have it. What no host of ours takes is under `*`.
+    pub hosts: Bounded<Arc<str>, Figure>,
+    /// Under the names of ingress-nginx, where that is asked for.
+    pub named: Option<Named>,
     /// Lines that nginx has not written so.
     pub unread: u64,
     /// How often nginx had no room for its lines.
@@ -71,30 +128,14 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Counts a line about a request for this route.
-    pub fn count(&mut self, line: &Line<'_>, route: Option<&Route>) {
-        let figure = self.figure(key(line, route));
-        let class = usize::from(line.status / 100);
-        let class = if class < STATUSES.len() { class } else { 0 };
-        figure.requests[usize::from(line.writes)][class] += 1;
-        figure.duration.add(line.seconds);
-        if let Some(upstream) = line.upstream {
-            figure.upstream.add(upstream);
+    /// Counts a line about a request that came here.
+    pub fn count(&mut self, line: &Line<'_>, destination: Option<Destination<'_>>) {
+        self.objects.of(key(line, destination), MOST, rest).count(line);
+        let host = destination.map_or_else(|| "*".to_owned(), |destination| written_host(&destination.server.name));
+        self.hosts.of(host.into(), MOST, || OTHERS.into()).count(line);
+        if let Some((named, destination)) = self.named.as_mut().zip(destination) {
+            named.count(line, destination);
         }
-        figure.sent = figure.sent.wrapping_add(line.sent);
-        figure.received = figure.received.wrapping_add(line.received);
-    }
-
-    fn figure(&mut self, key: Key) -> &mut Figure {
-        let key = if self.figures.len() < MOST || self.figures.contains_key(&key) { key } else { rest() };
-        self.figures.entry(key).or_default()
-    }
-
-    /// The counts by name.
-    pub fn sorted(&self) -> Vec<(&Key, &Figure)> {
-        let mut all: Vec<_> = self.figures.iter().collect();
-        all.sort_by_key(|(key, _)| *key);
-        all
     }
 }
 
@@ -102,13 +143,14 @@ fn rest() -> Key {
     Key { namespace: OTHERS.into(), ingress: "".into(), service: "".into() }
 }
 
-fn key(line: &Line<'_>, route: Option<&Route>) -> Key {
+fn key(line: &Line<'_>, destination: Option<Destination<'_>>) -> Key {
+    let route = destination.and_then(|destination| destination.route);
     let object = route.map(|route| &route.origin.object).filter(|object| object.kind == Kind::Ingress);
     let namespace = object.map_or_else(|| Arc::from(""), |object| Arc::clone(&object.namespace));
     let ingress = object.map_or_else(|| Arc::from(""), |object| Arc::clone(&object.name));
     let upstream = route.and_then(|route| route.action.upstream());
     // A part of the requests may go to another Service of the same namespace.
-    let told = line.service.filter(|(at, _)| *at == &*namespace).map(|(_, name)| name);
+    let told = line.service.filter(|told| *told.namespace == *namespace).map(|told| told.name);
     let service = match (upstream, told) {
         (Some(upstream), told) if told.is_none_or(|told| told == &*upstream.service) => Arc::clone(&upstream.service),
         (Some(_), Some(told)) => told.into(),
@@ -136,7 +178,7 @@ mod tests {
         ] {
             figures.count(&line(text), None);
         }
-        let all = figures.sorted();
+        let all = figures.objects.sorted();
         let [(key, figure)] = all.as_slice() else { panic!("{all:?}") };
         assert_eq!((&*key.namespace, &*key.ingress, &*key.service), ("", "", ""));
         assert_eq!(figure.requests, [[1, 0, 1, 0, 1, 0], [0, 0, 0, 0, 0, 1]]);
@@ -151,10 +193,10 @@ mod tests {
         let mut figures = Figures::default();
         for number in 0..MOST + 7 {
             let key = Key { namespace: format!("n{number}").into(), ..rest() };
-            figures.figure(key).sent += 1;
+            figures.objects.of(key, MOST, rest).sent += 1;
         }
-        figures.figure(Key { namespace: "n0".into(), ..rest() }).sent += 1;
-        let all = figures.sorted();
+        figures.objects.of(Key { namespace: "n0".into(), ..rest() }, MOST, rest).sent += 1;
+        let all = figures.objects.sorted();
         assert_eq!(all.len(), MOST + 1);
         let sent = |name: &str| all.iter().find(|(key, _)| *key.namespace == *name).map(|(_, figure)| figure.sent);
         assert_eq!((sent(OTHERS), sent("n0")), (Some(7), Some(2)));

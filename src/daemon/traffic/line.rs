@@ -9,9 +9,10 @@ pub struct Line<'l> {
     /// The number of the route among those of the host; `None` where nginx answered before it
     /// looked for one.
     pub route: Option<usize>,
-    /// Namespace and name of the Service that took it, where nginx knows the upstream by name.
-    pub service: Option<(&'l str, &'l str)>,
+    /// The port of a Service that took it, where nginx knows the upstream by name.
+    pub service: Option<ServicePort<'l>>,
     pub status: u16,
+    pub method: &'l str,
     /// Whether the method may change something.
     pub writes: bool,
     /// Seconds from the first byte of the request to the last one of the response.
@@ -21,6 +22,16 @@ pub struct Line<'l> {
     pub received: u64,
     /// Seconds that backends took, all that were tried together.
     pub upstream: Option<f64>,
+    /// Seconds until backends had accepted connections.
+    pub connect: Option<f64>,
+}
+
+/// A port of a Service, as the name of an upstream has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServicePort<'l> {
+    pub namespace: &'l str,
+    pub name: &'l str,
+    pub port: &'l str,
 }
 
 /// More than a week is no time of a request.
@@ -34,27 +45,31 @@ impl<'l> Line<'l> {
         let (host, route, service) = (next()?, next()?, next()?);
         let (status, method, seconds) = (next()?, next()?, next()?);
         let (sent, received, upstream) = (next()?, next()?, next()?);
+        // The second one is there where it was asked for.
+        let (upstream, connect) = upstream.split_once(';').unwrap_or((upstream, "-"));
         Some(Line {
             host,
             route: if route == "-" { None } else { Some(route.parse().ok()?) },
             service: of_upstream(service),
             status: status.parse().ok().filter(|status| *status < 1000)?,
+            method,
             writes: !["GET", "HEAD", "OPTIONS", "TRACE"].contains(&method),
             seconds: time(seconds)?,
             sent: sent.parse().ok()?,
             received: received.parse().ok()?,
             upstream: times(upstream)?,
+            connect: times(connect)?,
         })
     }
 }
 
 /// The Service in the name of an upstream of ours.
-fn of_upstream(name: &str) -> Option<(&str, &str)> {
+fn of_upstream(name: &str) -> Option<ServicePort<'_>> {
     let mut parts = name.split('.');
     let _digits = parts.next()?;
     parts.next().filter(|ours| ours.starts_with("ingressd"))?;
-    let service = (parts.next()?, parts.next()?);
-    (parts.next().is_some() && parts.next().is_none()).then_some(service)
+    let service = ServicePort { namespace: parts.next()?, name: parts.next()?, port: parts.next()? };
+    parts.next().is_none().then_some(service)
 }
 
 fn time(text: &str) -> Option<f64> {
@@ -76,21 +91,25 @@ mod tests {
 
     #[test]
     fn a_line_is_read() {
-        let usual = b"shop.example 2 1a.ingressd.shop.web.http 502 POST 0.250 312 97 0.001, 0.200 : 0.040";
+        let usual =
+            b"shop.example 2 1a.ingressd.shop.web.http 502 POST 0.250 312 97 0.001, 0.200 : 0.040;0.001, - : 0.002";
         let line = Line::read(usual).unwrap();
         let expected = Line {
             host: "shop.example",
             route: Some(2),
-            service: Some(("shop", "web")),
+            service: Some(ServicePort { namespace: "shop", name: "web", port: "http" }),
             status: 502,
+            method: "POST",
             writes: true,
             seconds: 0.25,
             sent: 312,
             received: 97,
             upstream: line.upstream,
+            connect: line.connect,
         };
         assert_eq!(line, expected);
         assert!((line.upstream.unwrap() - 0.241).abs() < 1e-9, "{line:?}");
+        assert!((line.connect.unwrap() - 0.003).abs() < 1e-9, "{line:?}");
         // Nothing was found for a request that is none, of a client that names no host.
         let line = Line::read(b" - - 400 - 0.000 150 0 -").unwrap();
         assert_eq!((line.host, line.route, line.service, line.upstream), ("", None, None, None));
@@ -105,7 +124,8 @@ mod tests {
         for name in ["-", "", "127.0.0.1:80", "backend", "a.b.c.d.e", "1.ingressd.shop.web", "1.ingressd.a.b.c.d"] {
             assert_eq!(of_upstream(name), None, "{name}");
         }
-        assert_eq!(of_upstream("0ab.ingressd__edge.shop.web.8080"), Some(("shop", "web")));
+        let port = ServicePort { namespace: "shop", name: "web", port: "8080" };
+        assert_eq!(of_upstream("0ab.ingressd__edge.shop.web.8080"), Some(port));
     }
 
     #[test]
@@ -130,7 +150,8 @@ mod tests {
             (7, "1.5"),
             (8, "0.1 0.2"),
             (8, "nan"),
-            (8, "0.1; 0.2"),
+            (8, "0.1; 0.2; 0.3"),
+            (8, "0.1;x"),
         ] {
             let mut parts = parts;
             parts[at] = wrong;

@@ -7,6 +7,14 @@ use std::sync::Arc;
 use crate::daemon::explain::{InForce, matches_host};
 use ingressd_model::{Route, Server, ServerName};
 
+/// Where a request came.
+#[derive(Debug, Clone, Copy)]
+pub struct Destination<'t> {
+    pub server: &'t Server,
+    /// `None` where nginx answered before it looked for one.
+    pub route: Option<&'t Route>,
+}
+
 /// The hosts of the generation in force.
 #[derive(Debug)]
 pub struct Table {
@@ -38,9 +46,10 @@ impl Table {
         Arc::ptr_eq(&self.in_force, in_force)
     }
 
-    /// The route with this number; `None` where the host has none.
-    pub fn route(&self, host: &str, number: Option<usize>) -> Option<&Route> {
-        self.server(host)?.all_routes().nth(number?)
+    /// The host, and its route with this number; `None` where no host of ours takes it.
+    pub fn destination(&self, host: &str, number: Option<usize>) -> Option<Destination<'_>> {
+        let server = self.server(host)?;
+        Some(Destination { server, route: number.and_then(|number| server.all_routes().nth(number)) })
     }
 
     fn server(&self, host: &str) -> Option<&Server> {

@@ -86,7 +86,7 @@ const NOT_SET: &[(&str, &str, Verdict)] = &[
     (
         "bucket-factor=1 length-buckets=1 metrics-per-host=false metrics-per-undefined-host=true \
          report-status-classes=true size-buckets=1 time-buckets=1",
-        "access log",
+        "traffic.ingress-nginx-names",
         Verdict::Refused,
     ),
     ("enable-ssl-chain-completion=true", "into the Secret", Verdict::Refused),

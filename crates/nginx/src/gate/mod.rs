@@ -148,6 +148,7 @@ pub fn gate(
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
         traffic: options.traffic.clone(),
+        traffic_connects: options.traffic_connects,
         stream_connections: streams::share(other_sites, options),
         requests_of_namespace,
         kept_of_namespaces,

@@ -15,9 +15,21 @@ use super::slots::{Slot, Slots};
 const ROUTE: &str = "traffic";
 
 /// The line. A client chooses what stands for its host and method, in which nginx lets no blank
-/// through; the last value has blanks itself.
-const LINE: &str = "log_format ingressd_traffic \"$host $ingressd_traffic $proxy_host $status $request_method \
-    $request_time $bytes_sent $request_length $upstream_response_time\"";
+/// through; the last values have blanks themselves.
+macro_rules! line {
+    ($more:literal) => {
+        concat!(
+            "log_format ingressd_traffic \"$host $ingressd_traffic $proxy_host $status $request_method ",
+            "$request_time $bytes_sent $request_length $upstream_response_time",
+            $more,
+            "\""
+        )
+    };
+}
+const LINE: &str = line!("");
+
+/// The same with how long connecting took.
+const LINE_WITH_CONNECTS: &str = line!(";$upstream_connect_time");
 
 /// What logs nothing, and switches off what would be inherited. nginx connects to a syslog server
 /// when it sends a line. After `access_log off` no other log of the same block would count.
@@ -36,7 +48,7 @@ pub fn snippet(lines: &std::path::Path, instance: &Instance) -> Result<String, R
 pub fn say(decisions: &Decisions, tables: &mut Tables) -> Result<(), Refused> {
     if decisions.traffic.is_some() {
         tables.block(Block::new("geo $ingressd_traffic").row("default", "-"));
-        tables.line(LINE);
+        tables.line(if decisions.traffic_connects { LINE_WITH_CONNECTS } else { LINE });
     }
     Ok(())
 }
