@@ -12,18 +12,23 @@ use serde_json::{Value, json};
 #[path = "../pages/mod.rs"]
 mod pages;
 
-use rows::{ROWS, Row, Series};
+use rows::{RECORDED, ROWS, Row, Series};
 
 /// The file for `rule_files`.
 fn rules_file() -> PathBuf {
     pages::root().join("examples/prometheus/alerts.yaml")
 }
 
-/// Every alert with its labels and annotations.
-fn alerts() -> Vec<Value> {
+/// Every rule.
+fn rules() -> Vec<Value> {
     let text = std::fs::read_to_string(rules_file()).unwrap();
     let rules: Value = serde_saphyr::from_str(&text).unwrap();
     rules["groups"].as_array().unwrap().iter().flat_map(|group| group["rules"].as_array().unwrap().clone()).collect()
+}
+
+/// Every alert with its labels and annotations.
+fn alerts() -> Vec<Value> {
+    rules().into_iter().filter(|rule| rule["alert"].is_string()).collect()
 }
 
 /// Runs promtool, which must be content.
@@ -74,6 +79,33 @@ fn each_alert_fires_when_it_should_and_only_then() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tests.yaml");
     // What is JSON is YAML.
+    std::fs::write(&file, serde_json::to_string_pretty(&tests).unwrap()).unwrap();
+    promtool(&["test", "rules"], &file);
+}
+
+#[test]
+fn what_is_recorded_is_what_the_page_says() {
+    let rules = rules();
+    let known: BTreeSet<_> = rules.iter().filter_map(|rule| rule["record"].as_str()).collect();
+    let tried: BTreeSet<_> = RECORDED.iter().map(|row| row.name).collect();
+    assert_eq!(tried, known, "series with a row here, and series in the file");
+    let page = pages::page("docs/prometheus.md");
+    let missing: Vec<_> = known.iter().filter(|name| !page.text.contains(&format!("| `{name}` |"))).collect();
+    assert!(missing.is_empty(), "{} does not tell of {missing:?}", page.name);
+    let cases = RECORDED.iter().map(|row| {
+        let input = row.series.iter().map(|(series, values)| json!({"series": series, "values": values}));
+        // promtool compares numbers by all their digits.
+        let samples = json!([{"labels": row.labels, "value": row.value}]);
+        json!({
+            "name": row.name, "interval": "1m", "input_series": input.collect::<Vec<_>>(),
+            "promql_expr_test": [{"expr": format!("round({}, 0.01)", row.name), "eval_time": "10m", "exp_samples": samples}],
+        })
+    });
+    let tests = json!({
+        "rule_files": [rules_file()], "evaluation_interval": "1m", "tests": cases.collect::<Vec<_>>()
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tests.yaml");
     std::fs::write(&file, serde_json::to_string_pretty(&tests).unwrap()).unwrap();
     promtool(&["test", "rules"], &file);
 }

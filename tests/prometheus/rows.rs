@@ -215,4 +215,197 @@ pub const ROWS: &[Row] = &[
         value: "30",
         quiet: &[&[(r#"ingressd_nginx_draining_workers_ended_total{job="ingressd",instance="edge-1"}"#, "5x90")]],
     },
+    Row {
+        alert: "IngressdNodesDisagree",
+        at: "20m",
+        fires: &[
+            (r#"ingressd_objects{job="ingressd",instance="edge-1",kind="Ingress",state="accepted"}"#, "7x30"),
+            (r#"ingressd_objects{job="ingressd",instance="edge-2",kind="Ingress",state="accepted"}"#, "9x30"),
+            (r#"ingressd_objects{job="ingressd",instance="edge-3",kind="Ingress",state="accepted"}"#, "9x30"),
+        ],
+        labels: &[("job", "ingressd"), ("instance", "edge-1"), ("kind", "Ingress"), ("state", "accepted")],
+        value: "7",
+        quiet: &[
+            &[
+                (r#"ingressd_objects{job="ingressd",instance="edge-1",kind="Ingress",state="accepted"}"#, "7x30"),
+                (r#"ingressd_objects{job="ingressd",instance="edge-2",kind="Ingress",state="accepted"}"#, "7x30"),
+            ],
+            // Another group serves other things.
+            &[
+                (r#"ingressd_objects{job="ingressd",instance="edge-1",kind="Ingress",state="accepted"}"#, "7x30"),
+                (r#"ingressd_objects{job="internal",instance="edge-2",kind="Ingress",state="accepted"}"#, "9x30"),
+            ],
+            // A change does not reach all nodes at once.
+            &[
+                (r#"ingressd_objects{job="ingressd",instance="edge-1",kind="Ingress",state="accepted"}"#, "7x10 9x20"),
+                (r#"ingressd_objects{job="ingressd",instance="edge-2",kind="Ingress",state="accepted"}"#, "7x12 9x18"),
+            ],
+        ],
+    },
+    Row {
+        alert: "IngressdServerErrors",
+        at: "30m",
+        fires: &[
+            (
+                r#"ingressd_traffic_requests_total{job="ingressd",namespace="shop",ingress="web",status="2xx"}"#,
+                "0+60x60",
+            ),
+            (
+                r#"ingressd_traffic_requests_total{job="ingressd",namespace="shop",ingress="web",status="5xx"}"#,
+                "0+6x60",
+            ),
+        ],
+        labels: &[("job", "ingressd"), ("namespace", "shop"), ("ingress", "web")],
+        value: "0.09",
+        quiet: &[
+            &[
+                (
+                    r#"ingressd_traffic_requests_total{job="ingressd",namespace="shop",ingress="web",status="2xx"}"#,
+                    "0+60x60",
+                ),
+                (
+                    r#"ingressd_traffic_requests_total{job="ingressd",namespace="shop",ingress="web",status="5xx"}"#,
+                    "0+3x60",
+                ),
+            ],
+            &[(
+                r#"ingressd_traffic_requests_total{job="ingressd",namespace="shop",ingress="web",status="4xx"}"#,
+                "0+60x60",
+            )],
+            // A few requests a minute are too few to tell.
+            &[(
+                r#"ingressd_traffic_requests_total{job="ingressd",namespace="shop",ingress="web",status="5xx"}"#,
+                "0+5x60",
+            )],
+        ],
+    },
+    Row {
+        alert: "IngressdServiceSlow",
+        at: "30m",
+        fires: &[
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",service="web",le="2.5"}"#,
+                "0+9x60",
+            ),
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",service="web",le="10"}"#,
+                "0+10x60",
+            ),
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",service="web",le="+Inf"}"#,
+                "0+10x60",
+            ),
+        ],
+        labels: &[("job", "ingressd"), ("namespace", "shop"), ("service", "web")],
+        value: "9.25",
+        quiet: &[&[
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",service="web",le="2.5"}"#,
+                "0+1000x60",
+            ),
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",service="web",le="10"}"#,
+                "0+1001x60",
+            ),
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",service="web",le="+Inf"}"#,
+                "0+1001x60",
+            ),
+        ]],
+    },
+];
+
+/// A series that is recorded, and what is tried with it.
+pub struct Recorded {
+    pub name: &'static str,
+    pub series: &'static [Series],
+    /// Its labels after ten minutes.
+    pub labels: &'static str,
+    pub value: f64,
+}
+
+const REQUESTS: &[Series] = &[
+    (
+        r#"ingressd_traffic_requests_total{job="ingressd",instance="edge-1",namespace="shop",ingress="web",status="2xx"}"#,
+        "0+90x20",
+    ),
+    (
+        r#"ingressd_traffic_requests_total{job="ingressd",instance="edge-2",namespace="shop",ingress="web",status="5xx"}"#,
+        "0+30x20",
+    ),
+];
+
+const DURATION: &[Series] = &[
+    (
+        r#"ingressd_traffic_duration_seconds_bucket{job="ingressd",namespace="shop",ingress="web",service="a",le="0.5"}"#,
+        "0+10x20",
+    ),
+    (
+        r#"ingressd_traffic_duration_seconds_bucket{job="ingressd",namespace="shop",ingress="web",service="b",le="0.5"}"#,
+        "0+40x20",
+    ),
+    (
+        r#"ingressd_traffic_duration_seconds_bucket{job="ingressd",namespace="shop",ingress="web",service="a",le="1"}"#,
+        "0+60x20",
+    ),
+    (
+        r#"ingressd_traffic_duration_seconds_bucket{job="ingressd",namespace="shop",ingress="web",service="b",le="1"}"#,
+        "0+40x20",
+    ),
+    (
+        r#"ingressd_traffic_duration_seconds_bucket{job="ingressd",namespace="shop",ingress="web",service="a",le="+Inf"}"#,
+        "0+60x20",
+    ),
+    (
+        r#"ingressd_traffic_duration_seconds_bucket{job="ingressd",namespace="shop",ingress="web",service="b",le="+Inf"}"#,
+        "0+40x20",
+    ),
+];
+
+const OF_INGRESS: &str = r#"{job="ingressd",namespace="shop",ingress="web"}"#;
+
+/// There is one row for each series.
+pub const RECORDED: &[Recorded] = &[
+    Recorded { name: "namespace_ingress:traffic_requests:rate5m", series: REQUESTS, labels: OF_INGRESS, value: 2.0 },
+    Recorded {
+        name: "namespace_ingress:traffic_server_errors:ratio5m",
+        series: REQUESTS,
+        labels: OF_INGRESS,
+        value: 0.25,
+    },
+    Recorded {
+        name: "namespace_ingress:traffic_duration_seconds:p50_5m",
+        series: DURATION,
+        labels: OF_INGRESS,
+        value: 0.5,
+    },
+    Recorded {
+        name: "namespace_ingress:traffic_duration_seconds:p99_5m",
+        series: DURATION,
+        labels: OF_INGRESS,
+        value: 0.99,
+    },
+    Recorded {
+        name: "namespace_service:traffic_upstream_seconds:p99_5m",
+        series: &[
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",ingress="a",service="web",le="1"}"#,
+                "0+5x20",
+            ),
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",ingress="b",service="web",le="1"}"#,
+                "0+5x20",
+            ),
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",ingress="a",service="web",le="+Inf"}"#,
+                "0+5x20",
+            ),
+            (
+                r#"ingressd_traffic_upstream_seconds_bucket{job="ingressd",namespace="shop",ingress="b",service="web",le="+Inf"}"#,
+                "0+5x20",
+            ),
+        ],
+        labels: r#"{job="ingressd",namespace="shop",service="web"}"#,
+        value: 0.99,
+    },
 ];
