@@ -73,6 +73,9 @@ _ingressd() {
             ingressd,templates)
                 cmd="ingressd__subcmd__templates"
                 ;;
+            ingressd,top)
+                cmd="ingressd__subcmd__top"
+                ;;
             ingressd,undrain)
                 cmd="ingressd__subcmd__undrain"
                 ;;
@@ -133,6 +136,9 @@ _ingressd() {
             ingressd__subcmd__help,templates)
                 cmd="ingressd__subcmd__help__subcmd__templates"
                 ;;
+            ingressd__subcmd__help,top)
+                cmd="ingressd__subcmd__help__subcmd__top"
+                ;;
             ingressd__subcmd__help,undrain)
                 cmd="ingressd__subcmd__help__subcmd__undrain"
                 ;;
@@ -185,7 +191,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check admission render explain status reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
+            opts="-h -V --help --version run check admission render explain status top reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -447,7 +453,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check admission render explain status reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
+            opts="run check admission render explain status top reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -769,6 +775,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__templates)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__top)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1405,6 +1425,52 @@ _ingressd() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__top)
+            opts="-h --by --sort --filter --once --interval --format --json --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --by)
+                    COMPREPLY=($(compgen -W "host ingress service" -- "${cur}"))
+                    return 0
+                    ;;
+                --sort)
+                    COMPREPLY=($(compgen -W "rate errors p50 p99 bytes name" -- "${cur}"))
+                    return 0
+                    ;;
+                --filter)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

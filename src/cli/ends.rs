@@ -230,6 +230,15 @@ const ENDS: &[(&str, &[End])] = &[
         ],
     ),
     ("templates", &[(Exit::Success, "the text or the names are printed"), NO_OUTPUT]),
+    (
+        "top",
+        &[
+            (Exit::Success, "the figures are shown"),
+            (Exit::Unavailable, "no daemon answers, or it does not count requests"),
+            NO_SOCKET,
+            BAD_SETTINGS,
+        ],
+    ),
     ("undrain", &[(Exit::Success, "the daemon has noted the order"), NO_DAEMON, NO_SOCKET, BAD_SETTINGS]),
 ];
 

@@ -28,6 +28,7 @@ pub mod settings;
 pub mod setup;
 pub mod status;
 pub mod templates;
+pub mod top;
 
 use std::ffi::OsString;
 
@@ -60,6 +61,8 @@ pub enum Command {
     Explain(explain::Arguments),
     /// Show what the running daemon serves, and what is wrong.
     Status(status::Arguments),
+    /// Show the requests that come to this node, by host, Ingress or Service.
+    Top(top::Arguments),
     /// Make the running daemon read its settings again.
     Reload(reload::Arguments),
     /// Withdraw this node's addresses from all statuses, and wait until no client is connected.
@@ -109,6 +112,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Render(arguments) => render::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),
         Command::Setup(arguments) => setup::run(&arguments),

@@ -40,6 +40,12 @@ pub fn width() -> Option<usize> {
     terminal.flatten().map(|width: usize| width.max(NARROWEST))
 }
 
+/// The number of lines of the terminal; unlimited elsewhere.
+pub fn height() -> Option<usize> {
+    let terminal = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    terminal.map(|(_, height)| usize::from(height.0))
+}
+
 /// Wraps the text to lines of this width; all but the first are indented by `hang` blanks. The
 /// first line begins at column `begun`. A word that is wider than a line is broken.
 pub fn wrapped(text: &str, width: Option<usize>, begun: usize, hang: usize) -> String {

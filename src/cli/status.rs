@@ -11,6 +11,9 @@ mod watching;
 pub use asking::{ask, unanswered, understood};
 pub use overview::overview;
 pub use subject::subject;
+pub use watching::{Shown, watch};
+
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -22,7 +25,9 @@ use crate::config::Settings;
 use crate::daemon::control;
 use filter::Filter;
 use ingressd_model::finding::{printable, printable_json};
-use watching::Shown;
+
+/// The time between two looks of `--watch`.
+const INTERVAL: Duration = Duration::from_secs(2);
 
 /// The longest name of a host or an Ingress.
 const LONGEST_NAME: usize = 253;
@@ -93,7 +98,7 @@ fn host_name(text: &str) -> Result<String, String> {
 pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load_to_ask()?;
     if arguments.watch {
-        return watching::watch(|| look(arguments, &settings));
+        return watch(INTERVAL, || look(arguments, &settings));
     }
     let (answer, status) = ask(&settings, &request(arguments))?;
     let (text, exit) = shown(arguments, answer, status)?;
@@ -110,7 +115,7 @@ fn look(arguments: &Arguments, settings: &Settings) -> Result<Shown, Exit> {
             let (answer, status) = understood(settings, answer)?;
             let essence = watching::essence(&status);
             let (text, _) = shown(arguments, answer, status)?;
-            Ok(Shown { text, essence })
+            Ok(Shown { text, essence, is_last: false })
         }
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(unanswered(settings, &error)),
         Err(error) => {
@@ -119,7 +124,7 @@ fn look(arguments: &Arguments, settings: &Settings) -> Result<Shown, Exit> {
                 Format::Text => format!("{words}; it is asked again\n"),
                 Format::Json => serde_json::json!({ "error": words }).to_string() + "\n",
             };
-            Ok(Shown { text, essence: words.into() })
+            Ok(Shown { text, essence: words.into(), is_last: false })
         }
     }
 }

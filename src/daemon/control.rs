@@ -1,5 +1,5 @@
-//! The control socket of `ingressd status`, `explain`, `drain`, `rollback` and others: for root
-//! only, with one line as request and one response.
+//! The control socket of `ingressd status`, `explain`, `top`, `drain`, `rollback` and others: for
+//! root only, with one line as request and one response.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -17,6 +17,7 @@ use super::commands::{CommandSender, ControlCommand};
 use super::drain::Drain;
 use super::explain::Address;
 use super::status::{Inquiry, Status};
+use super::traffic::Traffic;
 use ingressd_apply::folder::{self, Existing};
 
 /// The longest request in bytes: a word before an address. Nothing longer is read.
@@ -70,15 +71,22 @@ impl Control {
     }
 
     /// Serves until it is dropped; open connections are finished.
-    pub async fn serve(self: Arc<Self>, status: watch::Receiver<Arc<Status>>, drain: Drain, commands: CommandSender) {
+    pub async fn serve(
+        self: Arc<Self>,
+        status: watch::Receiver<Arc<Status>>,
+        traffic: Arc<Traffic>,
+        drain: Drain,
+        commands: CommandSender,
+    ) {
         loop {
             // This cannot fail, because the semaphore is never closed.
             let Ok(place) = Arc::clone(&self.room).acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     let (status, drain, commands) = (status.clone(), drain.clone(), commands.clone());
+                    let traffic = Arc::clone(&traffic);
                     tokio::spawn(async move {
-                        if let Err(error) = exchange(stream, &status, &drain, &commands).await {
+                        if let Err(error) = exchange(stream, &status, traffic, &drain, &commands).await {
                             tracing::debug!("an exchange on the control socket ended early: {error}");
                         }
                         drop(place);
@@ -105,6 +113,7 @@ impl Drop for Control {
 async fn exchange(
     mut stream: UnixStream,
     status: &watch::Receiver<Arc<Status>>,
+    traffic: Arc<Traffic>,
     drain: &Drain,
     commands: &CommandSender,
 ) -> io::Result<()> {
@@ -114,6 +123,10 @@ async fn exchange(
             let status = Arc::clone(&status.borrow());
             // The response of a large cluster is long, so it is made on a blocking thread.
             let answer = move || status.answer(&inquiry, Instant::now()).to_string();
+            tokio::task::spawn_blocking(answer).await.map_err(io::Error::other)?
+        }
+        Ok(ControlRequest::Traffic) => {
+            let answer = move || serde_json::json!(traffic.report()).to_string();
             tokio::task::spawn_blocking(answer).await.map_err(io::Error::other)?
         }
         Ok(ControlRequest::Drain(drained)) => set(drain, drained),
@@ -128,6 +141,8 @@ async fn exchange(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ControlRequest {
     Inquiry(Inquiry),
+    /// What was counted of requests.
+    Traffic,
     /// Whether the node is to be drained.
     Drain(bool),
     Command(ControlCommand),
@@ -136,10 +151,11 @@ pub enum ControlRequest {
 impl ControlRequest {
     /// Parses a line, or tells its sender what is wrong with it.
     pub fn read(line: &str) -> Result<Self, &'static str> {
-        const UNKNOWN: &str = "the requests are status, ingress NAMESPACE/NAME, host HOST, explain URL, drain, undrain, \
-            rollback, resume and reload";
+        const UNKNOWN: &str = "the requests are status, ingress NAMESPACE/NAME, host HOST, explain URL, traffic, drain, \
+            undrain, rollback, resume and reload";
         let mut words = line.split(' ');
         Ok(match (words.next(), words.next(), words.next()) {
+            (Some("traffic"), None, _) => ControlRequest::Traffic,
             (Some("drain"), None, _) => ControlRequest::Drain(true),
             (Some("undrain"), None, _) => ControlRequest::Drain(false),
             (Some("rollback"), None, _) => ControlRequest::Command(ControlCommand::RollBack(None)),
@@ -185,9 +201,9 @@ fn set(drain: &Drain, drained: bool) -> String {
     }
 }
 
-/// Sends a request to the daemon at this socket: `status`, `ingress`, `host`, `drain`, `undrain`,
-/// `rollback`, `resume` or `reload`. The response is JSON. The last three respond when they were
-/// executed, so they have no time limit (`patience`).
+/// Sends a request to the daemon at this socket: `status`, `ingress`, `host`, `traffic`, `drain`,
+/// `undrain`, `rollback`, `resume` or `reload`. The response is JSON. The last three respond when
+/// they were executed, so they have no time limit (`patience`).
 ///
 /// # Errors
 ///
@@ -247,7 +263,7 @@ mod tests {
         let (_sender, status) = watch::channel(Arc::default());
         let drain = Drain::open(folder.path()).unwrap();
         let mut queue = CommandQueue::open();
-        let task = tokio::spawn(control.serve(status, drain.clone(), queue.sender()));
+        let task = tokio::spawn(control.serve(status, Arc::default(), drain.clone(), queue.sender()));
         // A command responds when it was executed, and does not delay other clients.
         let (first, send) = (path.clone(), |path: PathBuf, request: &'static str| {
             tokio::task::spawn_blocking(move || ask(&path, request, None).unwrap())

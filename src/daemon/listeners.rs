@@ -165,7 +165,8 @@ fn control_socket(
     let drain = Drain::open(state)
         .map_err(|source| Error::Pipeline(Box::new(pipeline::Error::State { path: state.clone(), source })))?;
     let mut task = JoinSet::new();
-    task.spawn(Arc::clone(&socket).serve(reporter.status(), drain.clone(), sender));
+    let traffic = Arc::clone(reporter.metrics().traffic());
+    task.spawn(Arc::clone(&socket).serve(reporter.status(), traffic, drain.clone(), sender));
     Ok(Arc::new(Commands { socket, state: state.clone(), drain, task }))
 }
 

@@ -58,3 +58,4 @@ pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
 pub use status::{Inquiry, Phase, Status};
 pub use traffic::found as traffic_found;
+pub use traffic::{Counted, TrafficReport};

@@ -4,12 +4,13 @@ mod exposition;
 mod figures;
 mod line;
 mod named;
+mod report;
 mod spool;
 mod table;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -24,6 +25,7 @@ use figures::Figures;
 use line::Line;
 use named::Named;
 pub use named::{Controller, ExposedNamed};
+pub use report::{Counted, TrafficReport};
 use spool::{Read, Spool};
 use table::Table;
 
@@ -42,12 +44,13 @@ impl Traffic {
         figures.count(&Line::read(line.as_bytes()).unwrap(), None);
     }
 
-    /// Counts under the names of ingress-nginx as well, where these settings want it.
-    fn name(&self, settings: &Settings) {
+    /// Counts as these settings want it.
+    fn prepare(&self, settings: &Settings) {
         let controller = settings.traffic.ingress_nginx_names.then(|| controller(settings));
-        let named = &mut self.0.lock().unwrap_or_else(PoisonError::into_inner).named;
-        if named.as_ref().map(|named| &named.controller) != controller.as_ref() {
-            *named = controller.map(Named::of);
+        let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.counts = settings.traffic.enabled;
+        if figures.named.as_ref().map(|named| &named.controller) != controller.as_ref() {
+            figures.named = controller.map(Named::of);
         }
     }
 
@@ -57,9 +60,9 @@ impl Traffic {
         figures.named.as_ref().map(|named| named.controller.clone())
     }
 
-    /// Counts the lines that wait.
-    fn take(&self, spool: &Spool, table: &Table) {
-        // The lock is held while a metric is written, which takes no longer than a few requests.
+    /// Counts the lines that wait; `now` is the time since counting began.
+    fn take(&self, spool: &Spool, table: &Table, now: Duration) {
+        // No metric is written meanwhile.
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let read = spool.take(|line| match Line::read(line) {
             Some(line) => figures.count(&line, table.destination(line.host, line.route)),
@@ -72,6 +75,7 @@ impl Traffic {
                 spool.give_up()
             }
         });
+        figures.read = now;
         let failed = std::mem::replace(&mut figures.fails, read.is_err());
         if let Some(error) = read.err().filter(|_| !failed) {
             tracing::warn!("requests are not counted as long as {} cannot be read: {error}", spool.lines().display());
@@ -116,7 +120,7 @@ pub fn found(settings: &Settings) -> Option<PathBuf> {
 
 /// Counts until it is dropped.
 pub fn follow(settings: &Settings, traffic: &Arc<Traffic>, status: watch::Receiver<Arc<Status>>) -> JoinSet<()> {
-    traffic.name(settings);
+    traffic.prepare(settings);
     let mut task = JoinSet::new();
     if settings.traffic.enabled {
         task.spawn(turn(settings.traffic.folder.clone(), Arc::clone(traffic), status));
@@ -125,7 +129,7 @@ pub fn follow(settings: &Settings, traffic: &Arc<Traffic>, status: watch::Receiv
 }
 
 async fn turn(folder: PathBuf, traffic: Arc<Traffic>, status: watch::Receiver<Arc<Status>>) {
-    let mut ticks = interval(INTERVAL);
+    let (began, mut ticks) = (Instant::now(), interval(INTERVAL));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut table: Option<Arc<Table>> = None;
     loop {
@@ -136,7 +140,7 @@ async fn turn(folder: PathBuf, traffic: Arc<Traffic>, status: watch::Receiver<Ar
         if let Some(table) = table.clone() {
             let (folder, traffic) = (folder.clone(), Arc::clone(&traffic));
             // There is another one after it was full, or taken away.
-            let read = move || Spool::open(&folder).map(|spool| traffic.take(&spool, &table));
+            let read = move || Spool::open(&folder).map(|spool| traffic.take(&spool, &table, began.elapsed()));
             let _ = spawn_blocking(read).await;
         }
         if let Some(now) = now.filter(|now| table.as_ref().is_none_or(|table| !table.is_of(now))) {

@@ -76,4 +76,5 @@ mod streams;
 mod strict_paths;
 mod templates;
 mod tls;
+mod top;
 mod traffic;

@@ -39,6 +39,7 @@ fn written(request: &ControlRequest) -> String {
         ControlRequest::Inquiry(Inquiry::Ingress(id)) => format!("ingress {}/{}", id.namespace, id.name),
         ControlRequest::Inquiry(Inquiry::Host(host)) => format!("host {host}"),
         ControlRequest::Inquiry(Inquiry::Request(address)) => format!("explain {}", address.written()),
+        ControlRequest::Traffic => "traffic".to_owned(),
         ControlRequest::Drain(drained) => if *drained { "drain" } else { "undrain" }.to_owned(),
         ControlRequest::Command(ControlCommand::RollBack(None)) => "rollback".to_owned(),
         ControlRequest::Command(ControlCommand::RollBack(Some(number))) => format!("rollback {number}"),

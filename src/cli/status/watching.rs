@@ -1,16 +1,15 @@
-//! `ingressd status --watch`: shows the status repeatedly until it is interrupted.
+//! `ingressd status --watch` and `ingressd top`: show something repeatedly until they are
+//! interrupted.
 
 use std::io::{IsTerminal as _, stdout};
 use std::os::fd::AsFd as _;
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::Value;
 
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::output::{self, Reader};
-
-/// The time between two looks, in milliseconds.
-const INTERVAL: u16 = 2000;
 
 /// The control sequence that clears the terminal with its scrollback.
 const ANEW: &str = "\u{1b}[H\u{1b}[2J\u{1b}[3J";
@@ -22,25 +21,28 @@ pub struct Shown {
     pub text: String,
     /// The part that has to change for another output where the screen is not redrawn.
     pub essence: Value,
+    /// Whether nothing follows. Then a terminal keeps what it had before.
+    pub is_last: bool,
 }
 
-/// Shows the results of `look` until the reader is gone. A terminal is redrawn each time;
-/// elsewhere only changes are printed.
+/// Shows the results of `look`, between which so much time is, until the reader is gone. A
+/// terminal is redrawn each time; elsewhere only changes are printed.
 ///
 /// # Errors
 ///
 /// When looking cannot succeed any more, or nothing can be written.
-pub fn watch(mut look: impl FnMut() -> Result<Shown, Exit>) -> Ended {
+pub fn watch(interval: Duration, mut look: impl FnMut() -> Result<Shown, Exit>) -> Ended {
     let is_terminal = stdout().is_terminal();
     let mut before = None;
     loop {
         let shown = look()?;
-        let reader = match is_terminal {
+        let reader = match is_terminal && !shown.is_last {
+            true if shown.text.is_empty() => Reader::There,
             true => output::steer(ANEW).and_then(|_| output::tell(&shown.text))?,
             false if differs(&mut before, shown.essence) => output::tell(&shown.text)?,
             false => Reader::There,
         };
-        if reader == Reader::Gone || is_closed() {
+        if shown.is_last || reader == Reader::Gone || is_closed(interval) {
             return Ok(Exit::Success);
         }
     }
@@ -54,10 +56,10 @@ fn differs(before: &mut Option<Value>, essence: Value) -> bool {
 }
 
 /// Waits; returns whether the reader is gone.
-fn is_closed() -> bool {
+fn is_closed(interval: Duration) -> bool {
     let output = stdout();
     let mut waited = [PollFd::new(output.as_fd(), PollFlags::empty())];
-    match poll(&mut waited, PollTimeout::from(INTERVAL)) {
+    match poll(&mut waited, PollTimeout::try_from(interval).unwrap_or(PollTimeout::MAX)) {
         Ok(events) => events > 0,
         Err(error) => error != nix::errno::Errno::EINTR,
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::line::Line;
 use super::named::Named;
@@ -114,6 +115,10 @@ impl<K: Ord + Hash, V: Default> Bounded<K, V> {
 /// All counts since the start.
 #[derive(Debug, Default)]
 pub struct Figures {
+    /// Whether requests are counted now.
+    pub counts: bool,
+    /// When lines were last read, since counting began under these settings.
+    pub read: Duration,
     pub objects: Bounded<Key, Figure>,
     /// By host, as rules have it. What no host of ours takes is under `*`.
     pub hosts: Bounded<Arc<str>, Figure>,
