@@ -6,12 +6,12 @@ use super::figures::{Between, Row};
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, STRONG, aligned, styled, wrapped};
 use ingressd_model::finding::printable;
 
-/// The lines of a terminal that are no rows: the first two, the names of columns, a note, and
+/// The lines of a terminal that are no rows: the first two, the names of columns, two notes, and
 /// where the cursor is.
-const AROUND: usize = 5;
+const AROUND: usize = 6;
 
 /// The columns in the order in which narrow lines lack them.
-const DISPENSABLE: &[&str] = &["IN/S", "4XX/S", "ENDPOINTS P50", "OUT/S", "P50", "ENDPOINTS P99"];
+const DISPENSABLE: &[&str] = &["IN/S", "4XX/S", "OUT/S", "P50", "ENDPOINTS P99"];
 
 /// The share of failed requests that is bad, and not only doubtful.
 const MANY: f64 = 0.05;
@@ -19,8 +19,7 @@ const MANY: f64 = 0.05;
 /// The table on lines of this width, with no more lines than there are.
 pub fn table(between: &Between, width: Option<usize>, height: Option<usize>) -> String {
     let most = height.map_or(usize::MAX, |height| height.saturating_sub(AROUND).max(1));
-    let names =
-        [between.by, "REQUESTS/S", "4XX/S", "5XX/S", "P50", "P99", "ENDPOINTS P50", "ENDPOINTS P99", "OUT/S", "IN/S"];
+    let names = [between.by, "REQ/S", "4XX/S", "5XX/S", "P50", "P99", "ENDPOINTS P99", "OUT/S", "IN/S"];
     let mut cells = vec![names.map(str::to_owned)];
     cells.extend(between.rows.iter().take(most).map(|row| of(row, between.longest)));
     let style = |row: usize, column: usize| match (row, column) {
@@ -53,7 +52,7 @@ fn of_errors(row: &Row) -> Option<Style> {
     }
 }
 
-fn of(row: &Row, longest: f64) -> [String; 10] {
+fn of(row: &Row, longest: f64) -> [String; 9] {
     let time = |seconds| time(seconds, longest);
     [
         printable(&row.name.word()),
@@ -62,7 +61,6 @@ fn of(row: &Row, longest: f64) -> [String; 10] {
         rate(row.server_errors_per_second),
         time(row.p50_seconds),
         time(row.p99_seconds),
-        time(row.upstream_p50_seconds),
         time(row.upstream_p99_seconds),
         bytes(row.sent_bytes_per_second),
         bytes(row.received_bytes_per_second),
@@ -133,9 +131,9 @@ mod tests {
         let expected = "\
 2469 requests a second, 4.1 % with 5xx, in 10 s
 
-HOST                             REQUESTS/S  4XX/S  5XX/S  P50   P99     ENDPOINTS P50  ENDPOINTS P99  OUT/S   IN/S
-a-shop-with-a-long-name.example  1234        0.2    -      3 ms  300 ms  -              1.2 s          5.3 MB  -
-\\u{1b}[2J                        1234        0.2    100    3 ms  > 10 s  -              1.2 s          5.3 MB  -
+HOST                             REQ/S  4XX/S  5XX/S  P50   P99     ENDPOINTS P99  OUT/S   IN/S
+a-shop-with-a-long-name.example  1234   0.2    -      3 ms  300 ms  1.2 s          5.3 MB  -
+\\u{1b}[2J                        1234   0.2    100    3 ms  > 10 s  1.2 s          5.3 MB  -
 ";
         assert_eq!(plain(None, None), expected);
     }
