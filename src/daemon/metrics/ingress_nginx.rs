@@ -13,8 +13,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::{Metrics, StateLabel, Status, StubStatus, gauge, whole};
 use crate::daemon::traffic::{Controller, ExposedNamed};
-use crate::translate::written_host;
 use ingressd_model::{CertificateId, TlsTermination};
+use ingressd_translate::written_host;
 
 /// For how many hosts it is told when their certificate ends: those where it ends first.
 const MOST_HOSTS: usize = 1000;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::line::Line;
 use super::named::Named;
 use super::table::Destination;
-use crate::translate::written_host;
 use ingressd_model::Kind;
+use ingressd_translate::written_host;
 
 /// How many objects, and how many hosts, are counted apart; the rest is counted together. Each
 /// object is some 30 rows of a Prometheus.

@@ -14,8 +14,8 @@ use super::Traffic;
 use super::figures::{BOUNDS, Bounded, Buckets, Times};
 use super::line::Line;
 use super::table::Destination;
-use crate::translate::written_host;
 use ingressd_model::{Kind, PathMatch};
+use ingressd_translate::written_host;
 
 /// How many series of each metric there are. Each is some 40 rows of a Prometheus.
 const MOST: usize = 1000;
