@@ -197,11 +197,6 @@ impl BuiltHosts {
         self.changed.clear();
         self.moved.clear();
         (self.is_stale, self.rows) = (false, 0);
-        // Without hosts that were built before, no change of anything matters.
-        if self.hosts.is_empty() {
-            self.keep(snapshot, options);
-            return;
-        }
         let (changed, moved) = (&mut self.changed, &mut self.moved);
         let is_same = compare(&self.classes, &snapshot.ingress_classes, |_| {})
             & compare(&self.nodes, &snapshot.nodes, |_| {})

@@ -217,6 +217,22 @@ fn work_follows_the_size_of_the_change() {
     assert_eq!(then.work, Work { read: 1, built: 1, ..idle });
 }
 
+#[test]
+fn endpoints_of_tcp_services_are_followed_where_there_is_no_host() {
+    let ports = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tcp, namespace: default}\ndata: {'9000': 'default/web:80'}\n";
+    let mut snapshot = manifests::snapshot(ports);
+    let mut options = options();
+    options.streams.tcp_services = Some(("default".into(), "tcp".into()));
+    let mut translator = Translator::new(options.clone());
+    let claims = translator.translate(&snapshot, &Names::default(), &Arc::default()).claims;
+    translator.translate(&snapshot, &Names::default(), &claims);
+    snapshot.endpoint_slices.edit().retain(|slice| slice.object.service.as_deref() != Some("web"));
+    let seen = translator.translate(&snapshot, &Names::default(), &claims);
+    assert!(seen.model.stream_upstreams[0].endpoints.is_empty(), "{:?}", seen.model.stream_upstreams);
+    let anew = Translator::new(options).translate(&snapshot, &Names::default(), &claims);
+    assert_eq!(outcome(&seen), outcome(&anew));
+}
+
 /// A slice with another endpoint.
 const OTHER_SLICE: &str = "apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
