@@ -103,6 +103,7 @@ impl Processed {
             settings: Arc::clone(&self.settings),
             options: self.options.clone(),
             snapshot: Snapshot::clone(&self.served),
+            upstreams: self.plan.model.upstreams.clone(),
             servers: self.plan.model.servers.clone(),
             without_endpoints: self.without_endpoints(),
             passthroughs: self.plan.model.passthroughs.hosts.clone(),

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use crate::config::{Settings, rows};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
-    Action, Directive, Effective, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName, StrictPaths,
-    UpstreamId, Written, WrittenAt,
+    Action, Directive, Effective, Endpoint, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName,
+    StrictPaths, Upstream, UpstreamId, Written, WrittenAt,
 };
 use ingressd_nginx::render::{has_own_tls, to_https};
 use ingressd_nginx::{Listen, SiteTaking, SitesBeside};
@@ -46,7 +46,9 @@ pub struct InForce {
     pub snapshot: Snapshot,
     /// One for each host.
     pub servers: Vec<Arc<Server>>,
-    /// The upstreams of their routes that have no endpoints.
+    /// The upstreams of their routes, sorted; empty where an earlier run left what is in force.
+    pub upstreams: Vec<Arc<Upstream>>,
+    /// Those of them that have no endpoints.
     pub without_endpoints: Vec<UpstreamId>,
     /// The hosts whose TLS nginx does not read.
     pub passthroughs: Vec<Passthrough>,
@@ -307,8 +309,14 @@ impl InForce {
         found.into_iter().map(told).collect()
     }
 
+    /// The endpoints of an upstream; `None` where they are not known.
+    pub fn endpoints(&self, id: &UpstreamId) -> Option<&[Endpoint]> {
+        let index = self.upstreams.binary_search_by(|upstream| upstream.id.cmp(id)).ok()?;
+        Some(&self.upstreams[index].endpoints)
+    }
+
     /// What happens to requests, in words that complete "it".
-    fn does(&self, route: &Route) -> String {
+    pub fn does(&self, route: &Route) -> String {
         let place = |upstream: &UpstreamId| {
             format!("Service {}/{}, port {}", upstream.namespace, upstream.service, upstream.port)
         };

@@ -1,4 +1,4 @@
-//! The HTTP endpoints `/healthz`, `/readyz`, `/metrics` and `/status.json`.
+//! The HTTP endpoints `/healthz`, `/readyz`, `/metrics`, `/status.json` and the status page.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::metrics::{Format, Heartbeat, Metrics, StubStatus};
+use super::page;
 use super::room::{Attention, Room};
 use super::status::Status;
 use ingressd_model::HostName;
@@ -34,6 +35,9 @@ const LARGEST_HEAD: usize = 16 << 10;
 
 /// The longest time since the last turn of the main loop for the daemon to count as alive.
 const OLDEST_TURN: Duration = Duration::from_secs(30);
+
+/// The type of the status page.
+const HTML: &str = "text/html; charset=utf-8";
 
 /// The state from which responses are made.
 #[derive(Debug, Clone)]
@@ -98,7 +102,7 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
     }
     if ![Method::GET, Method::HEAD].contains(request.method()) {
         let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
-        response.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
     let status = Arc::clone(&facts.status.borrow());
@@ -123,8 +127,42 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
             response(StatusCode::OK, format.content_type(), format.write(content))
         }
         "/status.json" => response(StatusCode::OK, "application/json", status.json(now).to_string()),
-        _ => text(StatusCode::NOT_FOUND, "there are /healthz, /readyz, /metrics and /status.json\n".to_owned()),
+        path => match page(path, request.uri().query(), facts, status, now).await {
+            Some(page) => page,
+            None => {
+                text(StatusCode::NOT_FOUND, "there are /, /healthz, /readyz, /metrics and /status.json\n".to_owned())
+            }
+        },
     }
+}
+
+/// What belongs to the status page.
+async fn page(
+    path: &str,
+    query: Option<&str>,
+    facts: &Facts,
+    status: Arc<Status>,
+    now: Instant,
+) -> Option<Response<Full<Bytes>>> {
+    let mut response = match path {
+        "/" => {
+            let (asked, metrics) = (page::Asked::read(query.unwrap_or_default()), Arc::clone(&facts.metrics));
+            let write = move || page::write(&asked, &status, &metrics, now);
+            match tokio::task::spawn_blocking(write).await {
+                Ok(page) => response(StatusCode::OK, HTML, page),
+                Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("the page cannot be made: {error}\n")),
+            }
+        }
+        "/reasons" => response(StatusCode::OK, HTML, page::write_reasons()),
+        _ => {
+            let (_, content_type, content) = page::FILES.into_iter().find(|(name, ..)| *name == path)?;
+            response(StatusCode::OK, content_type, content.to_owned())
+        }
+    };
+    for (name, value) in page::HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Some(response)
 }
 
 /// The hosts of a request; clients older than HTTP/1.1 send none. A value that is not text counts
@@ -163,8 +201,8 @@ fn response(status: StatusCode, content_type: &'static str, content: String) -> 
     let mut response = Response::new(Full::new(Bytes::from(content)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static(content_type));
-    headers.insert(CACHE_CONTROL, hyper::header::HeaderValue::from_static("no-store"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
@@ -223,7 +261,9 @@ mod tests {
         assert!(code == 200 && body.contains("_total counter\n") && !body.contains("# EOF"), "{body}");
         let (code, body) = get(address, &path("/status.json")).await;
         assert!(code == 200 && serde_json::from_str::<serde_json::Value>(&body).unwrap()["phase"] == "nginx-down");
-        assert_eq!(get(address, &path("/")).await.0, 404);
+        let (code, body) = get(address, &path("/")).await;
+        assert!(code == 200 && body.starts_with("<!DOCTYPE html>"), "{body}");
+        assert_eq!(get(address, &path("/nothing")).await.0, 404);
         assert_eq!(get(address, "POST /readyz HTTP/1.0\r\n\r\n").await.0, 405);
         for (name, is_known) in [
             ("127.0.0.1", true),

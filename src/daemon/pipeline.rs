@@ -231,7 +231,7 @@ impl Pipeline {
         }
         let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
         // Addresses of pods are not kept, so it is not known which Services have none.
-        Some(Arc::new(InForce { without_endpoints: Vec::new(), ..self.in_force(kept, plan) }))
+        Some(Arc::new(InForce { upstreams: Vec::new(), without_endpoints: Vec::new(), ..self.in_force(kept, plan) }))
     }
 
     fn in_force(&self, snapshot: &Snapshot, plan: Plan) -> InForce {
@@ -240,6 +240,7 @@ impl Pipeline {
             options: self.options.clone(),
             snapshot: snapshot.clone(),
             without_endpoints: plan.model.without_endpoints().map(|upstream| upstream.id.clone()).collect(),
+            upstreams: plan.model.upstreams,
             servers: plan.model.servers,
             passthroughs: plan.model.passthroughs.hosts,
             sites_beside: plan.sites_beside,

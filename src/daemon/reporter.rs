@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::watch;
 
+use super::chronicle;
 use super::cycle::Report;
 use super::explain::InForce;
 use super::feed::Observed;
@@ -195,6 +196,10 @@ impl Reporter {
         self.change(|status| {
             set_nginx(status, nginx, served);
             set_outcome(status, &outcome);
+            let steps = &status.chronicle;
+            if let Some(steps) = chronicle::with(steps, &outcome, nginx.cause.as_ref(), waited, SystemTime::now()) {
+                status.chronicle = steps;
+            }
             status.findings = findings.into();
             status.judgements = judgements.into();
             // After a failure nginx goes on with the earlier generation.

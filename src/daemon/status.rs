@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::chronicle::Step;
 use super::explain::InForce;
 use super::link::Link;
 use super::standing::{self, Judgement, Standing};
@@ -103,6 +104,8 @@ pub struct Status {
     pub read_from: ReadFrom,
     /// How many objects of each kind were read.
     pub objects: Vec<(&'static str, usize)>,
+    /// What became of the latest changes.
+    pub chronicle: Arc<[Step]>,
     /// The findings of the last cycle.
     pub findings: Arc<[Finding]>,
     /// What is wrong with the settings that were read last; then the earlier ones are in force.
@@ -352,7 +355,7 @@ impl Status {
     }
 
     /// The state of an Ingress of which something is served.
-    fn standing(&self, accepted: &Accepted) -> Standing {
+    pub fn standing(&self, accepted: &Accepted) -> Standing {
         match self.judgement(&accepted.id) {
             // Whether there is a newer version is not known of any.
             None if self.is_recorded() && accepted.served > 0 => Standing::Served,

@@ -7,6 +7,7 @@ mod named;
 mod report;
 mod spool;
 mod table;
+mod totals;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

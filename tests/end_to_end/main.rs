@@ -72,6 +72,7 @@ mod smuggling;
 mod snippets;
 mod stapling;
 mod status;
+mod status_page;
 mod streams;
 mod strict_paths;
 mod templates;

@@ -1,0 +1,106 @@
+//! Tells open pages that something changed. What changed they ask for like anybody else, so that
+//! this costs little however large the cluster is.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Channel;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::daemon::metrics::Metrics;
+use crate::daemon::status::Status;
+use crate::publish::{Life, Member, Outlook};
+
+/// How long a stream lasts. The browser opens another one, before this one is ended as too old.
+const LONGEST: Duration = Duration::from_secs(25);
+
+/// The least time between two events.
+const LEAST: Duration = Duration::from_secs(2);
+
+/// How often it is looked for what nobody reports: other nodes, and requests.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// What a page shows, as far as it can be compared cheaply. The status is kept, so that no other
+/// list takes the place of one of its lists in memory.
+struct Shown {
+    status: Arc<Status>,
+    members: Vec<(Arc<Member>, Life)>,
+    leader: Option<Arc<str>>,
+    requests: u64,
+}
+
+impl Shown {
+    fn of(status: &Arc<Status>, metrics: &Metrics) -> Self {
+        let view = status.outlook.as_ref().map(Outlook::view);
+        let members = view.iter().flat_map(|view| &view.members);
+        let members = members.map(|peer| (Arc::clone(&peer.member), peer.life)).collect();
+        let requests = metrics.traffic().totals().iter().map(|total| total.requests).sum();
+        Shown { status: Arc::clone(status), members, leader: view.and_then(|view| view.leader), requests }
+    }
+
+    fn differs(&self, other: &Self) -> bool {
+        self.members != other.members
+            || self.leader != other.leader
+            || self.requests != other.requests
+            || differs(&self.status, &other.status)
+    }
+}
+
+/// Whether a page shows these otherwise. Ages are no difference.
+fn differs(one: &Status, other: &Status) -> bool {
+    let numbers = |status: &Status| (status.generation, status.served, status.prepared, status.workers, status.master);
+    let words = |status: &Status| {
+        [&status.why, &status.source_failure, &status.refused_settings, &status.refusal].map(Option::clone)
+    };
+    let conditions = |status: &Status| (status.data_current, status.concluded, status.told.drained, status.crowd.draining);
+    let in_force = |status: &Status| status.in_force.as_ref().map(Arc::as_ptr);
+    one.phase != other.phase
+        || numbers(one) != numbers(other)
+        || words(one) != words(other)
+        || conditions(one) != conditions(other)
+        || one.pinned_note() != other.pinned_note()
+        || in_force(one) != in_force(other)
+        || !Arc::ptr_eq(&one.findings, &other.findings)
+        || !Arc::ptr_eq(&one.accepted, &other.accepted)
+        || !Arc::ptr_eq(&one.judgements, &other.judgements)
+        || !Arc::ptr_eq(&one.certificates, &other.certificates)
+        || !Arc::ptr_eq(&one.chronicle, &other.chronicle)
+        || !Arc::ptr_eq(&one.watches, &other.watches)
+}
+
+/// A stream of server-sent events, for as long as somebody reads it.
+pub fn follow(status: watch::Receiver<Arc<Status>>, metrics: Arc<Metrics>) -> Channel<Bytes> {
+    let (sender, body) = Channel::<Bytes, Infallible>::new(4);
+    tokio::spawn(tell(sender, status, metrics));
+    body
+}
+
+async fn tell(
+    mut sender: http_body_util::channel::Sender<Bytes>,
+    mut status: watch::Receiver<Arc<Status>>,
+    metrics: Arc<Metrics>,
+) {
+    let end = Instant::now() + LONGEST;
+    let mut last = Shown::of(&status.borrow_and_update(), &metrics);
+    // The first line tells the browser how soon to come again.
+    let mut words = "retry: 1000\n\n";
+    while sender.send_data(Bytes::from_static(words.as_bytes())).await.is_ok() {
+        loop {
+            tokio::select! {
+                changed = status.changed() => if changed.is_err() { return },
+                () = sleep(LOOK) => {}
+                () = sleep_until(end) => return,
+            }
+            let now = Shown::of(&status.borrow_and_update(), &metrics);
+            if now.differs(&last) {
+                last = now;
+                break;
+            }
+        }
+        words = "event: changed\ndata: 1\n\n";
+        sleep_until(end.min(Instant::now() + LEAST)).await;
+    }
+}
