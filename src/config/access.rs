@@ -81,7 +81,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Text,
         default: r#""127.0.0.1:10254""#,
-        doc: "Address of the endpoints /healthz, /readyz, /metrics and /status.json.",
+        doc: "Address of the status page for browsers, and of the endpoints /healthz, /readyz, /metrics and /status.json.",
         set: |settings, value| put(&mut settings.http.address, value),
     },
     Row {
@@ -89,7 +89,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether `http.address` may be an address that other machines reach. The endpoints show hosts, objects and findings of every tenant, without authentication.",
+        doc: "Whether `http.address` may be an address that other machines reach. They get /healthz, /readyz and /metrics, without authentication; metrics name hosts and objects of every tenant. The status page and /status.json answer 403 to all that do not come by loopback.",
         set: |settings, value| put(&mut settings.http.remote, value),
     },
     Row {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{Channel, Either, Full};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::uri::Authority;
@@ -36,8 +36,14 @@ const LARGEST_HEAD: usize = 16 << 10;
 /// The longest time since the last turn of the main loop for the daemon to count as alive.
 const OLDEST_TURN: Duration = Duration::from_secs(30);
 
+/// What other machines are told.
+const LOCAL: &str = "only this host may see that: forward a port to it, as in `ssh -L 10254:127.0.0.1:10254 NODE`\n";
+
 /// The type of the status page.
 const HTML: &str = "text/html; charset=utf-8";
+
+/// What is sent: a text, or events for as long as somebody reads them.
+type Body = Either<Full<Bytes>, Channel<Bytes>>;
 
 /// The state from which responses are made.
 #[derive(Debug, Clone)]
@@ -59,12 +65,13 @@ pub async fn serve(listener: TcpListener, facts: Facts) {
     let room = Room::new(MOST_CONNECTIONS);
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 let facts = facts.clone();
                 let seat = room.seat().await;
                 let attention = seat.attention();
                 seat.serve(async move {
-                    let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, facts, attention)).await;
+                    let _ =
+                        tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, peer.ip(), facts, attention)).await;
                 });
             }
             Err(error) => {
@@ -77,11 +84,11 @@ pub async fn serve(listener: TcpListener, facts: Facts) {
     }
 }
 
-async fn connection(stream: TcpStream, facts: Facts, attention: Attention) {
+async fn connection(stream: TcpStream, peer: IpAddr, facts: Facts, attention: Attention) {
     let attention = Arc::new(attention);
     let service = service_fn(move |request| {
         let (facts, attention) = (facts.clone(), Arc::clone(&attention));
-        async move { Ok::<_, Infallible>(attention.pay(answer(&request, &facts)).await) }
+        async move { Ok::<_, Infallible>(attention.pay(answer(&request, peer, &facts)).await) }
     });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -93,7 +100,7 @@ async fn connection(stream: TcpStream, facts: Facts, attention: Attention) {
     }
 }
 
-async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Bytes>> {
+async fn answer(request: &Request<Incoming>, peer: IpAddr, facts: &Facts) -> Response<Body> {
     // A page in a browser on this host could resolve a name of its own to this address, and could
     // then read the response (DNS rebinding).
     if !names(request).all(|name| is_known(name, &facts.hosts.borrow())) {
@@ -105,9 +112,14 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
+    let path = request.uri().path();
+    // These show what all tenants have. Health and metrics are for machines of the administrator.
+    if !peer.to_canonical().is_loopback() && !["/healthz", "/readyz", "/metrics"].contains(&path) {
+        return text(StatusCode::FORBIDDEN, LOCAL.to_owned());
+    }
     let status = Arc::clone(&facts.status.borrow());
     let now = Instant::now();
-    match request.uri().path() {
+    match path {
         "/healthz" => match facts.heartbeat.age(now) {
             age if age < OLDEST_TURN => text(StatusCode::OK, "ok\n".to_owned()),
             age => text(StatusCode::SERVICE_UNAVAILABLE, format!("the loop last turned {} s ago\n", age.as_secs())),
@@ -143,7 +155,7 @@ async fn page(
     facts: &Facts,
     status: Arc<Status>,
     now: Instant,
-) -> Option<Response<Full<Bytes>>> {
+) -> Option<Response<Body>> {
     let mut response = match path {
         "/" => {
             let (asked, metrics) = (page::Asked::read(query.unwrap_or_default()), Arc::clone(&facts.metrics));
@@ -152,6 +164,12 @@ async fn page(
                 Ok(page) => response(StatusCode::OK, HTML, page),
                 Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("the page cannot be made: {error}\n")),
             }
+        }
+        "/events" => {
+            let body = page::follow(facts.status.clone(), Arc::clone(&facts.metrics));
+            let mut response = response(StatusCode::OK, "text/event-stream", String::new());
+            *response.body_mut() = Either::Right(body);
+            response
         }
         "/reasons" => response(StatusCode::OK, HTML, page::write_reasons()),
         _ => {
@@ -193,12 +211,12 @@ fn readiness(status: &Status) -> String {
     }
 }
 
-fn text(status: StatusCode, content: String) -> Response<Full<Bytes>> {
+fn text(status: StatusCode, content: String) -> Response<Body> {
     response(status, "text/plain; charset=utf-8", content)
 }
 
-fn response(status: StatusCode, content_type: &'static str, content: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(content)));
+fn response(status: StatusCode, content_type: &'static str, content: String) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(Bytes::from(content))));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -293,6 +311,69 @@ mod tests {
         assert_eq!(get(address, absolute).await.0, 421);
         let long = format!("GET /{} HTTP/1.0\r\n\r\n", "a".repeat(2 * LARGEST_HEAD));
         assert!(matches!(get(address, &long).await.0, 414 | 431));
+    }
+
+    #[tokio::test]
+    async fn a_change_is_told_to_those_who_follow() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, status) = watch::channel(Arc::new(Status::default()));
+        let heartbeat = Arc::new(Heartbeat::new(Instant::now()));
+        let (_nginx, nginx) = watch::channel(SocketAddr::from(([127, 0, 0, 1], 1)));
+        let (_hosts, hosts) = watch::channel(Vec::new());
+        tokio::spawn(serve(listener, Facts { status, metrics: Arc::default(), heartbeat, nginx, hosts }));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+        let mut told = String::new();
+        let mut read_to = async |words: &str| {
+            while !told.contains(words) {
+                let byte = tokio::time::timeout(CONNECTION_TIMEOUT, stream.read_u8()).await.expect("an event").unwrap();
+                told.push(char::from(byte));
+            }
+            told.clone()
+        };
+        assert!(read_to("retry: 1000\n\n").await.contains("content-type: text/event-stream\r\n"));
+        // What a page shows in the same way is no change.
+        sender.send_replace(Arc::new(Status { data_read: Some(Instant::now()), ..Status::default() }));
+        tokio::task::yield_now().await;
+        sender.send_replace(Arc::new(Status { phase: Phase::Serving, ..Status::default() }));
+        assert_eq!(read_to("data: 1\n\n").await.matches("event: changed\n").count(), 1);
+    }
+
+    #[tokio::test]
+    async fn other_machines_see_health_and_metrics_alone() {
+        let (_sender, status) = watch::channel(Arc::new(Status::default()));
+        let (_nginx, nginx) = watch::channel(SocketAddr::from(([127, 0, 0, 1], 1)));
+        let (_hosts, hosts) = watch::channel(Vec::new());
+        let heartbeat = Arc::new(Heartbeat::new(Instant::now()));
+        let facts = Facts { status, metrics: Arc::default(), heartbeat, nginx, hosts };
+        for (peer, path, expected) in [
+            ("127.0.0.1", "/", 200),
+            ("::1", "/status.json", 200),
+            ("::ffff:127.0.0.1", "/", 200),
+            ("192.0.2.7", "/", 403),
+            ("192.0.2.7", "/?search=a", 403),
+            ("2001:db8::7", "/status.json", 403),
+            ("192.0.2.7", "/events", 403),
+            ("192.0.2.7", "/page.js", 403),
+            ("192.0.2.7", "//metrics", 403),
+            ("192.0.2.7", "/healthz", 200),
+            ("192.0.2.7", "/readyz", 503),
+            ("192.0.2.7", "/metrics", 200),
+            ("::ffff:192.0.2.7", "/status.json", 403),
+        ] {
+            let (mut client, server) = tokio::io::duplex(1 << 20);
+            let facts = facts.clone();
+            let service = service_fn(move |request| {
+                let facts = facts.clone();
+                async move { Ok::<_, Infallible>(answer(&request, peer.parse().unwrap(), &facts).await) }
+            });
+            tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(server), service));
+            client.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
+            let mut told = String::new();
+            client.read_to_string(&mut told).await.unwrap();
+            assert!(told.starts_with(&format!("HTTP/1.0 {expected} ")), "{peer} {path}: {told}");
+        }
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! The status page for browsers. It shows what the daemon knows, and changes nothing.
 
 mod asked;
+mod events;
 mod explained;
 mod findings;
 mod generations;
@@ -11,6 +12,7 @@ mod state;
 mod traffic;
 
 pub use asked::Asked;
+pub use events::follow;
 pub use reasons::write as write_reasons;
 
 use std::time::{Instant, SystemTime};

@@ -55,7 +55,8 @@ fn differs(one: &Status, other: &Status) -> bool {
     let words = |status: &Status| {
         [&status.why, &status.source_failure, &status.refused_settings, &status.refusal].map(Option::clone)
     };
-    let conditions = |status: &Status| (status.data_current, status.concluded, status.told.drained, status.crowd.draining);
+    let conditions =
+        |status: &Status| (status.data_current, status.concluded, status.told.drained, status.crowd.draining);
     let in_force = |status: &Status| status.in_force.as_ref().map(Arc::as_ptr);
     one.phase != other.phase
         || numbers(one) != numbers(other)

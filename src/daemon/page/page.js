@@ -1,5 +1,6 @@
-// Keeps the status page up to date: when the daemon says that something changed, the page is got again, and the sections that
-// differ are replaced. Without this script the page is the same, as it was when it was loaded.
+// Keeps the status page up to date: when the daemon says that something changed, the page is got
+// again, and the sections that differ are replaced. Without this script the page is the same, as
+// it was when it was loaded.
 "use strict";
 
 const search = document.getElementById("search");
@@ -24,7 +25,9 @@ async function refresh() {
     if (!other || other.innerHTML === section.innerHTML) continue;
     // What the reader has opened, and where the keyboard is, stays so.
     const open = [...section.querySelectorAll("details")].map((details) => details.open);
-    [...other.querySelectorAll("details")].forEach((details, place) => { details.open = open[place] ?? details.open; });
+    [...other.querySelectorAll("details")].forEach((details, place) => {
+      details.open = open[place] ?? details.open;
+    });
     const links = (within) => [...within.querySelectorAll("a, summary")];
     const place = links(section).indexOf(document.activeElement);
     section.replaceChildren(...other.childNodes);
@@ -40,8 +43,10 @@ function follow() {
   events.addEventListener("changed", refresh);
   events.addEventListener("error", () => {
     // A connection that ends in order is opened again at once; one that is refused is not.
-    setTimeout(() => { lost.hidden = events.readyState === EventSource.OPEN; }, 3000);
-    if (events.readyState === EventSource.CLOSED) setTimeout(follow, 3000);
+    setTimeout(() => {
+      lost.hidden = events.readyState === EventSource.OPEN;
+      if (events.readyState === EventSource.CLOSED) follow();
+    }, 3000);
   });
 }
 
