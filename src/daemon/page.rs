@@ -47,8 +47,8 @@ pub const HEADERS: [(&str, &str); 6] = [
 
 /// The sections, by their anchors.
 const SECTIONS: [(&str, &str); 6] = [
-    ("hosts", "Hosts"),
     ("findings", "Findings"),
+    ("hosts", "Hosts"),
     ("generations", "Generations"),
     ("nodes", "Nodes"),
     ("certificates", "Certificates"),
@@ -81,8 +81,8 @@ pub fn write(asked: &Asked, status: &Status, metrics: &Metrics, now: Instant) ->
         main {
             (state::section(status, now))
             (explained::section(asked, status, now))
-            (hosts::section(asked, status))
             (findings::section(asked, status))
+            (hosts::section(asked, status))
             (generations::section(status, time))
             (nodes::section(status))
             (nodes::certificates(asked, status, time))

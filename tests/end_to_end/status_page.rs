@@ -115,7 +115,7 @@ fn each_view_says_what_an_administrator_looks_for() {
                 "/cart exactly",
                 "goes to Service default/web, port 80",
                 "10.244.0.1:8080",
-                "away.test / Ingress default/away is answered 503 all else is answered 404",
+                "away.test / Ingress default/away is answered 503 shop.test",
                 "Ingress default/away closed all its routes answer 503 away.test",
             ],
         );

@@ -62,9 +62,11 @@ fn served(asked: &Asked, in_force: &InForce) -> Markup {
     }
 }
 
-/// The routes of a server, and the route for all other requests.
+/// The routes of a server, and the route for all other requests where an object asks for one or
+/// there is no other.
 fn routes(server: &Server) -> impl Iterator<Item = &Route> {
-    server.routes.iter().chain([&server.fallback])
+    let is_shown = |route: &&Route| route.origin.field == Field::DefaultBackend || server.routes.is_empty();
+    server.routes.iter().chain([&server.fallback].into_iter().filter(is_shown))
 }
 
 fn is_wanted(asked: &Asked, server: &Server) -> bool {
@@ -91,12 +93,12 @@ fn path_of(route: &Route) -> (&'static str, &str) {
 }
 
 fn rows(in_force: &InForce, server: &Arc<Server>, most: usize) -> Vec<Vec<Markup>> {
-    let total = server.routes.len() + 1;
+    let total = routes(server).count();
     let shown = routes(server).take(most).enumerate();
     let mut rows: Vec<_> = shown
         .map(|(number, route)| {
             let (compared, path) = path_of(route);
-            let is_fallback = number + 1 == total;
+            let is_fallback = std::ptr::eq(route, &server.fallback);
             let is_of_object = !is_fallback || route.origin.field == Field::DefaultBackend;
             vec![
                 html! { @if number == 0 { (host(server)) } },
