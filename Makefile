@@ -63,7 +63,7 @@ lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --locked --test live --test boot --test playground -- -D warnings
+	$(CARGO) clippy --locked --test live --test boot --test playground --test page -- -D warnings
 	$(CARGO) clippy --locked --no-default-features --lib --bins --test licences -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee -a /dev/stderr)"
@@ -73,6 +73,13 @@ deny: ## licences, versions and sources of crates (deny.toml)
 
 advisories: ## what is known against crates; it fetches the database of advisories
 	tests/deny --locked check advisories
+
+.PHONY: test-page
+test-page: export RUST_TEST_THREADS = 1
+test-page: requirements ## the status page in a headless Chromium, which has to be installed; pictures in target/tmp/page
+	@tests/requirements namespaces
+	$(CARGO) test --locked --test page --no-run
+	$(IN_NAMESPACE) $(IN_MEMORY) $(CARGO) test --locked --test page
 
 MINIMUM = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 rust-version: ## compile with the oldest Rust that Cargo.toml allows, which rustup has to have
