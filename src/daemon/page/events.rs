@@ -105,3 +105,29 @@ async fn tell(
         sleep_until(end.min(Instant::now() + LEAST)).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::status::Phase;
+
+    #[test]
+    fn ages_are_no_change_and_what_is_shown_is_one() {
+        let status = Status::default();
+        let metrics = Metrics::default();
+        let shown = |status: Status| Shown::of(&Arc::new(status), &metrics);
+        let now = Some(std::time::Instant::now());
+        assert!(!shown(Status { data_read: now, ..status.clone() }).differs(&shown(status.clone())));
+        for changed in [
+            Status { phase: Phase::Serving, ..status.clone() },
+            Status { served: Some(2), ..status.clone() },
+            Status { why: Some("disk full".into()), ..status.clone() },
+            Status { data_current: true, ..status.clone() },
+        ] {
+            assert!(shown(changed.clone()).differs(&shown(status.clone())), "{changed:?}");
+        }
+        let before = shown(status.clone());
+        metrics.traffic().tell("a.example - - 200 GET 0.100 9 1 -");
+        assert!(shown(status).differs(&before), "a request");
+    }
+}
