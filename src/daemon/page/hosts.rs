@@ -9,9 +9,9 @@ use super::{Asked, table, text};
 use crate::daemon::explain::InForce;
 use crate::daemon::standing::{self, Standing};
 use crate::daemon::status::Status;
-use crate::translate::{asked_hosts, written_host};
 use ingressd_model::finding::count;
 use ingressd_model::{CertificateId, Field, PathMatch, Route, Server, TlsTermination};
+use ingressd_translate::{asked_hosts, written_host};
 
 /// How many hosts are shown at a time.
 const PER_PAGE: usize = 50;

@@ -24,7 +24,7 @@ impl Traffic {
     pub fn totals(&self) -> Vec<Total> {
         let figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let total = |figure: &Figure| -> u64 { figure.requests.iter().flatten().sum() };
-        let all = figures.sorted().into_iter().map(|(key, figure)| Total {
+        let all = figures.objects.sorted().into_iter().map(|(key, figure)| Total {
             namespace: Arc::clone(&key.namespace),
             ingress: Arc::clone(&key.ingress),
             service: Arc::clone(&key.service),
