@@ -45,13 +45,14 @@ pub fn with(
             reload: Some(*reload),
             ..step
         },
-        Outcome::Ready { generation, .. } => Step {
-            generation: Some(*generation),
-            cause: cause.cloned(),
-            failure: Some(describe(outcome).into()),
-            waited: None,
-            ..step
-        },
+        Outcome::Ready { generation, .. } => {
+            let (generation, failure) = (Some(*generation), Some(Arc::from(describe(outcome))));
+            // It waits for nginx, however often that is looked at.
+            if earlier.last().is_some_and(|last| (last.generation, &last.failure) == (generation, &failure)) {
+                return None;
+            }
+            Step { generation, cause: cause.cloned(), failure, waited: None, ..step }
+        }
         Outcome::Refused { .. } | Outcome::RolledBack { .. } | Outcome::Killed { .. } | Outcome::Failed { .. } => {
             let failure = Some(Arc::from(describe(outcome)));
             // A change that fails is tried again and again.

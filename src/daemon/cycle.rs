@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use self::judging::Attempt;
-use self::proof::Releases;
+use self::proof::{Asked, Releases};
 use self::removal::Removals;
 use self::searches::Searches;
 use self::stragglers::Stragglers;
@@ -225,6 +225,7 @@ pub struct Cycle {
     /// How often in a row nginx was killed while it read a new configuration.
     kills: u32,
     releases: Releases,
+    asked: Asked,
     removals: Removals,
 }
 
@@ -254,6 +255,7 @@ impl Cycle {
             refused: BTreeMap::new(),
             kills: 0,
             releases: Releases::default(),
+            asked: Asked::default(),
             removals: Removals::default(),
         })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::{Channel, Either, Full};
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::uri::Authority;
@@ -14,7 +14,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::metrics::{Format, Heartbeat, Metrics, StubStatus};
 use super::page;
@@ -43,7 +43,7 @@ const LOCAL: &str = "only this host may see that: forward a port to it, as in `s
 const HTML: &str = "text/html; charset=utf-8";
 
 /// What is sent: a text, or events for as long as somebody reads them.
-type Body = Either<Full<Bytes>, Channel<Bytes>>;
+type Body = Either<Full<Bytes>, page::Events>;
 
 /// The state from which responses are made.
 #[derive(Debug, Clone)]
@@ -117,6 +117,9 @@ async fn answer(request: &Request<Incoming>, peer: IpAddr, facts: &Facts) -> Res
     if !peer.to_canonical().is_loopback() && !["/healthz", "/readyz", "/metrics"].contains(&path) {
         return text(StatusCode::FORBIDDEN, LOCAL.to_owned());
     }
+    if is_of_another_site(request) {
+        return text(StatusCode::FORBIDDEN, "this is no part of other sites\n".to_owned());
+    }
     let status = Arc::clone(&facts.status.borrow());
     let now = Instant::now();
     match path {
@@ -148,6 +151,16 @@ async fn answer(request: &Request<Incoming>, peer: IpAddr, facts: &Facts) -> Res
     }
 }
 
+/// How many pages are made at the same time: the daemon's own work needs the processors too.
+static PAGES: Semaphore = Semaphore::const_new(2);
+
+/// Whether a page of another site in a browser on this host sends the request, and nobody has
+/// followed a link there (Fetch Metadata Request Headers).
+fn is_of_another_site(request: &Request<Incoming>) -> bool {
+    let says = |name: &str, value: &str| request.headers().get(name).is_some_and(|told| told == value);
+    says("sec-fetch-site", "cross-site") && !says("sec-fetch-dest", "document")
+}
+
 /// What belongs to the status page.
 async fn page(
     path: &str,
@@ -159,7 +172,14 @@ async fn page(
     let mut response = match path {
         "/" => {
             let (asked, metrics) = (page::Asked::read(query.unwrap_or_default()), Arc::clone(&facts.metrics));
-            let write = move || page::write(&asked, &status, &metrics, now);
+            // A page is made to its end, also when nobody waits for it any more.
+            let Ok(turn) = PAGES.try_acquire() else {
+                return Some(text(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "other pages are being made; ask again\n".to_owned(),
+                ));
+            };
+            let write = move || (page::write(&asked, &status, &metrics, now), turn).0;
             match tokio::task::spawn_blocking(write).await {
                 Ok(page) => response(StatusCode::OK, HTML, page),
                 Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("the page cannot be made: {error}\n")),
@@ -253,6 +273,11 @@ mod tests {
         tokio::spawn(serve(listener, Facts { status, metrics: Arc::default(), heartbeat, nginx, hosts }));
         let path = |path: &str| format!("GET {path} HTTP/1.0\r\n\r\n");
 
+        // A page of another site cannot read it, and makes no work either.
+        for (dest, expected) in [("empty", 403), ("iframe", 403), ("document", 200)] {
+            let request = format!("GET / HTTP/1.0\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: {dest}\r\n\r\n");
+            assert_eq!(get(address, &request).await.0, expected, "{dest}");
+        }
         assert_eq!(get(address, &path("/healthz")).await, (200, "ok\n".into()));
         assert_eq!(get(address, &path("/readyz")).await, (503, "starting\n".into()));
         let serving = Status { phase: Phase::Serving, generation: Some(4), served: Some(4), ..Status::default() };

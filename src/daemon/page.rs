@@ -12,7 +12,7 @@ mod state;
 mod traffic;
 
 pub use asked::Asked;
-pub use events::follow;
+pub use events::{Events, follow};
 pub use reasons::write as write_reasons;
 
 use std::time::{Instant, SystemTime};

@@ -10,6 +10,7 @@ mod table;
 mod totals;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,7 +36,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What was counted since the start.
 #[derive(Debug, Default)]
-pub struct Traffic(Mutex<Figures>);
+pub struct Traffic(Mutex<Figures>, AtomicU64);
 
 impl Traffic {
     /// Counts one line about a request for an unknown host.
@@ -43,6 +44,12 @@ impl Traffic {
     pub fn tell(&self, line: &str) {
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         figures.count(&Line::read(line.as_bytes()).unwrap(), None);
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many requests were counted, without waiting for those that are being counted.
+    pub fn requests(&self) -> u64 {
+        self.1.load(Ordering::Relaxed)
     }
 
     /// Counts as these settings want it.
@@ -65,10 +72,16 @@ impl Traffic {
     fn take(&self, spool: &Spool, table: &Table, now: Duration) {
         // No metric is written meanwhile.
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        table.begin();
+        let mut count = 0;
         let read = spool.take(|line| match Line::read(line) {
-            Some(line) => figures.count(&line, table.destination(line.host, line.route)),
+            Some(line) => {
+                count += 1;
+                figures.count(&line, table.destination(line.host, line.route));
+            }
             None => figures.unread += 1,
         });
+        self.1.fetch_add(count, Ordering::Relaxed);
         let read = read.and_then(|read| match read {
             Read::Enough => Ok(()),
             Read::Full => {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use super::searches::Searches;
 use super::substitution::Exclusion;
@@ -25,6 +26,9 @@ const MOST_RELEASES: u32 = 3;
 
 /// How often versions were released from quarantine because nothing proved their fault.
 pub(super) type Releases = BTreeMap<Arc<ObjectId>, (Version, u32)>;
+
+/// When nginx was last asked about versions in quarantine.
+pub(super) type Asked = BTreeMap<Arc<ObjectId>, Instant>;
 
 /// What the tests say of a suspected version.
 enum Verdict {
@@ -53,11 +57,12 @@ impl Cycle {
         }
         let mut suspects = self.suspected(|proof| matches!(proof, Proof::Missing | Proof::Outdated));
         suspects.sort_by_cached_key(|id| age(snapshot, id));
-        let mut goes_on = self.suspected(|proof| proof == Proof::Missing).len() > MOST;
+        let mut goes_on = suspects.len() > MOST;
         for id in suspects.into_iter().take(MOST) {
             let began = stages.now();
             let verdict = self.verdict(&id, snapshot, stages);
             self.now = stages.now();
+            self.asked.insert(Arc::clone(&id), self.now);
             match verdict {
                 None => return false,
                 Some(Verdict::Guilty(proof)) => {
@@ -80,16 +85,25 @@ impl Cycle {
         goes_on
     }
 
-    /// Marks the oldest of those that nginx refused together with others: a change may have taken
-    /// these away. They are asked for when their namespaces have rested.
+    /// Marks some of those that nginx refused together with others, as a change may have taken
+    /// these away: those for which it was not asked for longest. Of resting namespaces some others
+    /// are marked, for which it is asked when they have rested.
     fn outdate(&mut self, snapshot: &Snapshot) {
+        self.asked.retain(|id, _| self.quarantine.get(id).is_some());
         let is_refused_together = |proof| matches!(proof, Proof::Together | Proof::Outdated);
         let refused = self.quarantine.entries().filter(|(_, entry)| is_refused_together(entry.proof));
-        let mut refused: Vec<_> =
-            refused.map(|(id, entry)| (entry.proof == Proof::Together, age(snapshot, id), Arc::clone(id))).collect();
+        let mut refused: Vec<_> = refused
+            .map(|(id, entry)| (entry.proof == Proof::Together, self.asked.get(id), age(snapshot, id), id))
+            .collect();
         refused.sort();
-        let oldest: Vec<_> = refused.into_iter().take(MOST).map(|(.., id)| id).collect();
-        self.quarantine.prove(&oldest, Proof::Outdated);
+        let (rested, resting): (Vec<_>, Vec<_>) =
+            refused.into_iter().map(|(.., id)| Arc::clone(id)).partition(|id| self.has_rested(id));
+        let some: Vec<_> = rested.into_iter().take(MOST).chain(resting.into_iter().take(MOST)).collect();
+        self.quarantine.prove(&some, Proof::Outdated);
+    }
+
+    fn has_rested(&self, id: &ObjectId) -> bool {
+        self.stragglers.rests(&id.namespace, self.now).is_zero()
     }
 
     /// Tests the suspected Ingresses without all others: nginx names many of them at once. That
@@ -113,8 +127,7 @@ impl Cycle {
     }
 
     fn suspected(&self, is_open: impl Fn(Proof) -> bool) -> Vec<Arc<ObjectId>> {
-        let has_rested = |id: &ObjectId| self.stragglers.rests(&id.namespace, self.now).is_zero();
-        let open = self.quarantine.entries().filter(|(id, entry)| is_open(entry.proof) && has_rested(id));
+        let open = self.quarantine.entries().filter(|(id, entry)| is_open(entry.proof) && self.has_rested(id));
         open.map(|(id, _)| Arc::clone(id)).collect()
     }
 

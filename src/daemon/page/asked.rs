@@ -5,6 +5,9 @@ use url::form_urlencoded::{Serializer, parse};
 /// The longest search, in characters.
 pub const LONGEST: usize = 200;
 
+/// How many of its words count.
+const MOST_WORDS: usize = 8;
+
 /// The parameters of a URL of the page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asked {
@@ -28,6 +31,9 @@ impl Asked {
             }
         }
         asked.words = asked.search.split_whitespace().map(str::to_lowercase).collect();
+        asked.words.sort();
+        asked.words.dedup();
+        asked.words.truncate(MOST_WORDS);
         asked
     }
 
@@ -43,8 +49,11 @@ impl Asked {
 
     /// Whether a row is shown that consists of these texts: it has each word of the search.
     pub fn wants(&self, texts: &[&str]) -> bool {
-        let texts = || texts.iter().map(|text| text.to_lowercase());
-        self.words.iter().all(|word| texts().any(|text| text.contains(word.as_str())))
+        if self.words.is_empty() {
+            return true;
+        }
+        let texts: Vec<_> = texts.iter().map(|text| text.to_lowercase()).collect();
+        self.words.iter().all(|word| texts.iter().any(|text| text.contains(word.as_str())))
     }
 
     /// Whether nothing is searched for.

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Channel;
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -37,7 +40,7 @@ impl Shown {
         let view = status.outlook.as_ref().map(Outlook::view);
         let members = view.iter().flat_map(|view| &view.members);
         let members = members.map(|peer| (Arc::clone(&peer.member), peer.life)).collect();
-        let requests = metrics.traffic().totals().iter().map(|total| total.requests).sum();
+        let requests = metrics.traffic().requests();
         Shown { status: Arc::clone(status), members, leader: view.and_then(|view| view.leader), requests }
     }
 
@@ -72,37 +75,52 @@ fn differs(one: &Status, other: &Status) -> bool {
         || !Arc::ptr_eq(&one.watches, &other.watches)
 }
 
-/// A stream of server-sent events, for as long as somebody reads it.
-pub fn follow(status: watch::Receiver<Arc<Status>>, metrics: Arc<Metrics>) -> Channel<Bytes> {
-    let (sender, body) = Channel::<Bytes, Infallible>::new(4);
-    tokio::spawn(tell(sender, status, metrics));
-    body
+/// The body of a response with server-sent events.
+pub type Events = StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>;
+
+/// A stream of which the connection asks for the next event, and which ends with it.
+struct Stream {
+    status: watch::Receiver<Arc<Status>>,
+    metrics: Arc<Metrics>,
+    end: Instant,
+    /// What the reader knows; `None` before the first line.
+    last: Option<Shown>,
+    /// When the next event may be told.
+    next: Instant,
 }
 
-async fn tell(
-    mut sender: http_body_util::channel::Sender<Bytes>,
-    mut status: watch::Receiver<Arc<Status>>,
-    metrics: Arc<Metrics>,
-) {
-    let end = Instant::now() + LONGEST;
-    let mut last = Shown::of(&status.borrow_and_update(), &metrics);
-    // The first line tells the browser how soon to come again.
-    let mut words = "retry: 1000\n\n";
-    while sender.send_data(Bytes::from_static(words.as_bytes())).await.is_ok() {
+/// Server-sent events, for as long as somebody reads them.
+pub fn follow(status: watch::Receiver<Arc<Status>>, metrics: Arc<Metrics>) -> Events {
+    let now = Instant::now();
+    let stream = Stream { status, metrics, end: now + LONGEST, last: None, next: now };
+    let events = futures_util::stream::unfold(stream, async |mut stream| {
+        let words = stream.wait().await?;
+        Some((Ok(Frame::data(Bytes::from_static(words.as_bytes()))), stream))
+    });
+    StreamBody::new(events.boxed())
+}
+
+impl Stream {
+    /// The next event; `None` at the end.
+    async fn wait(&mut self) -> Option<&'static str> {
+        let Some(last) = &self.last else {
+            self.last = Some(Shown::of(&self.status.borrow_and_update(), &self.metrics));
+            // The first line tells the browser how soon to come again.
+            return Some("retry: 1000\n\n");
+        };
+        sleep_until(self.end.min(self.next)).await;
         loop {
             tokio::select! {
-                changed = status.changed() => if changed.is_err() { return },
+                changed = self.status.changed() => changed.ok()?,
                 () = sleep(LOOK) => {}
-                () = sleep_until(end) => return,
+                () = sleep_until(self.end) => return None,
             }
-            let now = Shown::of(&status.borrow_and_update(), &metrics);
-            if now.differs(&last) {
-                last = now;
-                break;
+            let now = Shown::of(&self.status.borrow_and_update(), &self.metrics);
+            if now.differs(last) {
+                (self.last, self.next) = (Some(now), Instant::now() + LEAST);
+                return Some("event: changed\ndata: 1\n\n");
             }
         }
-        words = "event: changed\ndata: 1\n\n";
-        sleep_until(end.min(Instant::now() + LEAST)).await;
     }
 }
 

@@ -36,16 +36,21 @@ async function refresh() {
   document.documentElement.dataset.refreshed = String(number);
 }
 
-// The browser connects again by itself.
+// The browser connects again by itself. There is one stream at a time.
+let events;
+let again;
 function follow() {
-  const events = new EventSource("/events");
+  events?.close();
+  events = new EventSource("/events");
+  const stream = events;
   events.addEventListener("open", () => { lost.hidden = true; refresh(); });
   events.addEventListener("changed", refresh);
   events.addEventListener("error", () => {
     // A connection that ends in order is opened again at once; one that is refused is not.
-    setTimeout(() => {
+    clearTimeout(again);
+    again = setTimeout(() => {
       lost.hidden = events.readyState === EventSource.OPEN;
-      if (events.readyState === EventSource.CLOSED) follow();
+      if (events === stream && stream.readyState === EventSource.CLOSED) follow();
     }, 3000);
   });
 }

@@ -98,6 +98,10 @@ fn troubles(status: &Status, now: Instant) -> Vec<Trouble> {
     if let Some(why) = &status.source_failure {
         let what = format!("The source cannot be read: {}.", on_one_line(why));
         tell(what, html! { "What is served stays as it is; " code { "ingressd doctor" } " finds what is in the way." });
+    } else if status.data_read.is_none() && status.ready().is_ok() {
+        let what =
+            "The cluster was not read since the daemon began: this is what an earlier run has served.".to_owned();
+        tell(what, html! { code { "ingressd doctor" } " finds what is in the way." });
     } else if status.data_age(now).is_some_and(|age| age.as_secs() > 0) {
         let what = "What the cluster says may be out of date.".to_owned();
         tell(what, html! { "The watches below say why; " code { "ingressd doctor" } " tells what to do." });

@@ -15,6 +15,9 @@ use ingressd_translate::written_host;
 /// object is some 30 rows of a Prometheus.
 const MOST: usize = 1000;
 
+/// How many of them a namespace has.
+const MOST_OF_NAMESPACE: usize = MOST / 4;
+
 /// The namespace of the rest, and its host.
 pub const OTHERS: &str = "(others)";
 
@@ -104,6 +107,11 @@ impl<K: Ord + Hash, V: Default> Bounded<K, V> {
         self.0.entry(key).or_default()
     }
 
+    /// Whether this key has its own counts.
+    pub fn has(&self, key: &K) -> bool {
+        self.0.contains_key(key)
+    }
+
     /// The counts by name.
     pub fn sorted(&self) -> Vec<(&K, &V)> {
         let mut all: Vec<_> = self.0.iter().collect();
@@ -120,6 +128,8 @@ pub struct Figures {
     /// When lines were last read, since counting began under these settings.
     pub read: Duration,
     pub objects: Bounded<Key, Figure>,
+    /// How many keys of each namespace have their own counts.
+    by_namespace: HashMap<Arc<str>, usize>,
     /// By host, as rules have it. What no host of ours takes is under `*`.
     pub hosts: Bounded<Arc<str>, Figure>,
     /// Under the names of ingress-nginx, where that is asked for.
@@ -135,12 +145,29 @@ pub struct Figures {
 impl Figures {
     /// Counts a line about a request that came here.
     pub fn count(&mut self, line: &Line<'_>, destination: Option<Destination<'_>>) {
-        self.objects.of(key(line, destination), MOST, rest).count(line);
+        let key = self.bounded(key(line, destination));
+        self.objects.of(key, MOST, rest).count(line);
         let host = destination.map_or_else(|| "*".to_owned(), |destination| written_host(&destination.server.name));
         self.hosts.of(host.into(), MOST, || OTHERS.into()).count(line);
         if let Some((named, destination)) = self.named.as_mut().zip(destination) {
             named.count(line, destination);
         }
+    }
+}
+
+impl Figures {
+    /// The key, or the one for the rest of a namespace that has many: no namespace takes the
+    /// places of all others.
+    fn bounded(&mut self, key: Key) -> Key {
+        if self.objects.has(&key) {
+            return key;
+        }
+        let count = self.by_namespace.entry(Arc::clone(&key.namespace)).or_default();
+        if *count >= MOST_OF_NAMESPACE {
+            return Key { namespace: key.namespace, ingress: OTHERS.into(), service: "".into() };
+        }
+        *count += 1;
+        key
     }
 }
 
@@ -170,6 +197,29 @@ mod tests {
 
     fn line(text: &str) -> Line<'_> {
         Line::read(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn no_namespace_takes_the_places_of_all_others() {
+        let mut figures = Figures::default();
+        let of = |namespace: &str, ingress: String| Key {
+            namespace: namespace.into(),
+            ingress: ingress.into(),
+            service: "".into(),
+        };
+        for number in 0..2 * MOST {
+            let key = figures.bounded(of("evil", number.to_string()));
+            figures.objects.of(key, MOST, rest).sent += 1;
+        }
+        assert_eq!(figures.objects.sorted().len(), MOST_OF_NAMESPACE + 1);
+        assert_eq!(figures.bounded(of("good", "web".into())), of("good", "web".into()));
+        assert_eq!(
+            figures.bounded(of("evil", "7".into())),
+            of("evil", "7".into()),
+            "what has its own counts keeps them"
+        );
+        let rest = figures.objects.of(of("evil", OTHERS.into()), MOST, rest).sent;
+        assert_eq!(rest as usize, 2 * MOST - MOST_OF_NAMESPACE);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! writes.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::daemon::explain::{InForce, matches_host};
 use ingressd_model::{Route, Server, ServerName};
@@ -24,6 +24,20 @@ pub struct Table {
     /// In the order in which nginx tries them.
     expressions: Vec<usize>,
     rest: Option<usize>,
+    found: Mutex<Found>,
+}
+
+/// How many expressions are compared at a time: each is read anew, and whoever sends requests
+/// chooses the hosts. Beyond it, and for further hosts, it is not known who takes a request.
+const MOST_COMPARED: usize = 2000;
+
+/// Of how many hosts it is remembered which expression takes them.
+const MOST_FOUND: usize = 1000;
+
+#[derive(Debug, Default)]
+struct Found {
+    by_host: HashMap<Box<str>, Option<usize>>,
+    compared: usize,
 }
 
 impl Table {
@@ -38,7 +52,12 @@ impl Table {
             }
         }
         expressions.sort_by_key(|number| in_force.servers[*number].order);
-        Table { in_force, exact, wildcards, expressions, rest }
+        Table { in_force, exact, wildcards, expressions, rest, found: Mutex::default() }
+    }
+
+    /// Begins with further lines.
+    pub fn begin(&self) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).compared = 0;
     }
 
     /// Whether it was made of this.
@@ -54,13 +73,33 @@ impl Table {
 
     fn server(&self, host: &str) -> Option<&Server> {
         let servers = &self.in_force.servers;
-        let matches = |number: &&usize| match &servers[**number].name {
+        let parent = host.split_once('.').map_or("", |(_, parent)| parent);
+        let number = self.exact.get(host).or_else(|| self.wildcards.get(parent));
+        let number = match number.copied() {
+            None if !self.expressions.is_empty() => self.by_expression(host)?,
+            number => number,
+        };
+        number.or(self.rest).map(|number| &*servers[number])
+    }
+
+    /// The first host that is an expression which takes this one; `None` where that is not known.
+    fn by_expression(&self, host: &str) -> Option<Option<usize>> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = found.by_host.get(host) {
+            return Some(*known);
+        }
+        if found.compared >= MOST_COMPARED {
+            return None;
+        }
+        let matches = |number: &&usize| match &self.in_force.servers[**number].name {
             ServerName::Expression(source) => matches_host(source.as_str(), host) == Some(true),
             _ => false,
         };
-        let parent = host.split_once('.').map_or("", |(_, parent)| parent);
-        let number = self.exact.get(host).or_else(|| self.wildcards.get(parent));
-        let number = number.or_else(|| self.expressions.iter().find(matches)).copied().or(self.rest);
-        number.map(|number| &*servers[number])
+        let number = self.expressions.iter().find(matches).copied();
+        found.compared += self.expressions.len();
+        if found.by_host.len() < MOST_FOUND {
+            found.by_host.insert(host.into(), number);
+        }
+        Some(number)
     }
 }
