@@ -57,7 +57,7 @@ note       only the names of Secrets were read; their contents are assumed to be
 Flags
 refused    --metrics-per-host=false
            There is no replacement.
-           -> there are no metrics of single requests; compute them from the access log
+           -> `traffic.ingress-nginx-names` counts requests with labels and buckets of its own choice: see docs/prometheus.md
 different  --publish-service=ingress-nginx/ingress-nginx-controller
            = publish.mode = \"service\", publish.service = \"ingress-nginx/ingress-nginx-controller\"
            The addresses in the status and the externalIPs of the Service are published.

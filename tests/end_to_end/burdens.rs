@@ -29,7 +29,8 @@ exec {nginx} "$@"
 "#;
 
 /// Starts nginx, then the daemon with `heavy` in its way, and objects of two namespaces. nginx has
-/// little time to load a configuration.
+/// little time to load a configuration, which is for tests that are about this time: on a busy
+/// machine anything may need more.
 async fn start(rig: &mut Rig, heavy: &str) {
     start_within(rig, heavy, "5s").await;
 }
@@ -159,7 +160,7 @@ fn needed(rig: &Rig) -> u64 {
 #[test]
 fn a_test_for_which_there_is_too_little_memory() {
     rig::run(async |rig| {
-        start(rig, LIMITED).await;
+        start_within(rig, LIMITED, "60s").await;
         // The memory is enough for a change beside what is in place, but not for three zones of 5
         // MB.
         let needed = needed(rig);
@@ -175,7 +176,7 @@ fn a_master_that_has_too_little_memory_to_take_it() {
         // Each worker reserves memory for all its connections.
         let configuration = configuration.replace("worker_connections 20480", "worker_connections 64");
         std::fs::write(rig.nginx.configuration(), configuration).unwrap();
-        start(rig, "").await;
+        start_within(rig, "", "60s").await;
         let master = rig.nginx.master().unwrap();
         let size = std::fs::read_to_string(format!("/proc/{master}/statm")).unwrap();
         let pages: u64 = size.split(' ').next().unwrap().parse().unwrap();
@@ -203,7 +204,7 @@ fn a_master_that_is_killed_while_it_reads() {
                 kill -KILL $(cat /proc/{master}/task/{master}/children) {master}
             ) >/dev/null 2>&1 &
         fi";
-        start(rig, kill).await;
+        start_within(rig, kill, "60s").await;
         rig.manifests.write("objects.yaml", &objects(2, true));
         let killed = |status: &Value| status["phase"] == "nginx-down" && quarantined(status).len() == 2;
         let status = rig.daemon.status_when("the end of nginx", killed).await;
@@ -262,7 +263,7 @@ fn hosts_that_nginx_reads_for_too_long() {
 #[test]
 fn limits_for_which_there_is_too_little_memory() {
     rig::run(async |rig| {
-        start(rig, LIMITED).await;
+        start_within(rig, LIMITED, "60s").await;
         let needed = needed(rig);
         limit_tests(rig, (needed + 64) << 10);
         let limited = |number: usize| {
@@ -328,7 +329,7 @@ fn names(status: &Value, object: &str) -> bool {
 #[test]
 fn a_host_that_is_short_of_memory_itself_blames_nobody() {
     rig::run(async |rig| {
-        start(rig, LIMITED).await;
+        start_within(rig, LIMITED, "60s").await;
         limit_tests(rig, 1000);
         rig.manifests.write("objects.yaml", &objects(2, true));
         let failed = |status: &Value| status["phase"] == "failed" && status["ready"] == true;
@@ -348,7 +349,7 @@ fn a_test_for_which_there_are_too_few_descriptors() {
     rig::run(async |rig| {
         // Beside input and output, one descriptor is needed for the log. What runs the tests may
         // have left others open.
-        start(rig, "is_heavy && exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- && ulimit -n 4").await;
+        start_within(rig, "is_heavy && exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- && ulimit -n 4", "60s").await;
         blames_the_heavy_one(rig, "failed (24: Too many open files)").await;
     });
 }

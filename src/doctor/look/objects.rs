@@ -159,7 +159,7 @@ mod tests {
     use ingressd_objects::directory::{Changes, Directory};
     use ingressd_translate::{Allowed, INGRESS_NGINX};
 
-    /// A class, and a Service.
+    /// A class, and a Service with an endpoint.
     const OTHERS: &str = "apiVersion: networking.k8s.io/v1
 kind: IngressClass
 metadata: {name: ingressd}
@@ -169,6 +169,13 @@ apiVersion: v1
 kind: Service
 metadata: {name: web, namespace: default}
 spec: {clusterIP: 10.96.0.1, ports: [{port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web, namespace: default, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{port: 8080}]
+endpoints: [{addresses: [10.244.0.1], conditions: {ready: true}}]
 ";
 
     fn ingress(name: &str, host: &str, annotations: &str) -> String {
