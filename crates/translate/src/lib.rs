@@ -341,7 +341,8 @@ fn attach_all<'a>(intents: Vec<Arc<Intent>>, selected: &[Selected<'a>]) -> impl 
     intents.into_iter().zip(selected).map(|(intent, (_, class))| Attached::new(intent, class))
 }
 
-/// The index in a list as an [`ingressd_model::Origin`] stores it; longer lists do not occur in clusters.
+/// The index in a list as an [`ingressd_model::Origin`] stores it; longer lists do not occur in
+/// clusters.
 fn position(index: usize) -> u16 {
     u16::try_from(index).unwrap_or(u16::MAX)
 }
