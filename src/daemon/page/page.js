@@ -42,15 +42,14 @@ let again;
 function follow() {
   events?.close();
   events = new EventSource("/events");
-  const stream = events;
   events.addEventListener("open", () => { lost.hidden = true; refresh(); });
   events.addEventListener("changed", refresh);
   events.addEventListener("error", () => {
     // A connection that ends in order is opened again at once; one that is refused is not.
-    clearTimeout(again);
-    again = setTimeout(() => {
+    again ??= setTimeout(() => {
+      again = undefined;
       lost.hidden = events.readyState === EventSource.OPEN;
-      if (events === stream && stream.readyState === EventSource.CLOSED) follow();
+      if (events.readyState === EventSource.CLOSED) follow();
     }, 3000);
   });
 }
