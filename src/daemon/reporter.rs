@@ -5,7 +5,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::watch;
 
-use super::chronicle;
 use super::cycle::Report;
 use super::explain::InForce;
 use super::feed::Observed;
@@ -13,6 +12,7 @@ use super::link::Link;
 use super::log::FindingLog;
 use super::metrics::{Cause, Metrics};
 use super::notify::Notifier;
+use super::outcomes;
 use super::publication::Publication;
 use super::status::{Phase, ReadFrom, Status, refused_by_nginx};
 use super::work::Nginx;
@@ -196,9 +196,9 @@ impl Reporter {
         self.change(|status| {
             set_nginx(status, nginx, served);
             set_outcome(status, &outcome);
-            let steps = &status.chronicle;
-            if let Some(steps) = chronicle::with(steps, &outcome, nginx.cause.as_ref(), waited, SystemTime::now()) {
-                status.chronicle = steps;
+            let steps = &status.outcomes;
+            if let Some(steps) = outcomes::with(steps, &outcome, nginx.cause.as_ref(), waited, SystemTime::now()) {
+                status.outcomes = steps;
             }
             status.findings = findings.into();
             status.judgements = judgements.into();

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::chronicle::Step;
 use super::explain::InForce;
 use super::link::Link;
+use super::outcomes::Step;
 use super::standing::{self, Judgement, Standing};
 use super::withdrawal::Withdrawal;
 use crate::publish::{Outlook, Served, View, published_addresses};
@@ -105,7 +105,7 @@ pub struct Status {
     /// How many objects of each kind were read.
     pub objects: Vec<(&'static str, usize)>,
     /// What became of the latest changes.
-    pub chronicle: Arc<[Step]>,
+    pub outcomes: Arc<[Step]>,
     /// The findings of the last cycle.
     pub findings: Arc<[Finding]>,
     /// What is wrong with the settings that were read last; then the earlier ones are in force.

@@ -7,7 +7,6 @@ mod named;
 mod report;
 mod spool;
 mod table;
-mod totals;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +26,7 @@ use ingressd_translate::INGRESS_NGINX;
 use line::Line;
 use named::Named;
 pub use named::{Controller, ExposedNamed};
-pub use report::{Counted, TrafficReport};
+pub use report::{Counted, TrafficReport, quantile};
 use spool::{Read, Spool};
 use table::Table;
 

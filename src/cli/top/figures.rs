@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Arguments, By, SortKey};
-use crate::daemon::{Counted, TrafficReport};
+use crate::daemon::{Counted, TrafficReport, quantile};
 
 /// What happened between two looks.
 #[derive(Debug, Serialize)]
@@ -152,21 +152,6 @@ fn row(name: Name, counted: &Counted, seconds: f64, bounds: &[f64]) -> Row {
     }
 }
 
-/// The value below which this share of the values is, as Prometheus estimates it: values are
-/// spread evenly within a range, and none is greater than the last bound.
-fn quantile(counts: &[u64], bounds: &[f64], share: f64) -> Option<f64> {
-    let rank = counts.iter().sum::<u64>() as f64 * share;
-    let (mut below, mut lower) = (0.0, 0.0);
-    for (count, upper) in counts.iter().zip(bounds.iter().copied()) {
-        let within = *count as f64;
-        if within > 0.0 && below + within >= rank {
-            return Some(lower + (upper - lower) * (rank - below) / within);
-        }
-        (below, lower) = (below + within, upper);
-    }
-    (rank > 0.0).then_some(lower)
-}
-
 fn order(one: &Row, other: &Row, sort: SortKey) -> Ordering {
     let value = |row: &Row| match sort {
         SortKey::Rate => row.requests_per_second,
@@ -235,14 +220,5 @@ mod tests {
         assert_eq!(told(&["--sort", "name", "--filter", "e"]), [row("new", 3.0, 2.0), row("web", 17.0, 2.0)]);
         assert_eq!(told(&["--filter", "new"]), [row("new", 3.0, 2.0)]);
         assert_eq!(told(&["--by", "host"]), []);
-    }
-
-    #[test]
-    fn times_are_estimated_as_prometheus_does() {
-        let of = |counts: [u64; 9], share| quantile(&counts, &BOUNDS, share);
-        assert_eq!(of([0; 9], 0.5), None);
-        assert_eq!(of([10, 0, 0, 0, 0, 0, 0, 0, 0], 0.5), Some(0.0025));
-        assert_eq!(of([5, 0, 0, 0, 0, 5, 0, 0, 0], 0.99), Some(0.5 + 0.5 * 4.9 / 5.0));
-        assert_eq!(of([0, 0, 0, 0, 0, 0, 0, 0, 3], 0.5), Some(10.0));
     }
 }

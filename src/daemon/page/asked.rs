@@ -91,6 +91,7 @@ mod tests {
         assert_eq!(asked.page(3), 1, "no number");
         assert_eq!(Asked::read("page=7").page(3), 3, "the last one");
         assert_eq!(Asked::read(&format!("search={}", "x".repeat(999))).search().len(), LONGEST);
+        assert_eq!(Asked::read(&format!("search={}", "e+".repeat(99))).words, ["e"], "each word is looked for once");
     }
 
     #[test]

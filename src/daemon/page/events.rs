@@ -71,7 +71,7 @@ fn differs(one: &Status, other: &Status) -> bool {
         || !Arc::ptr_eq(&one.accepted, &other.accepted)
         || !Arc::ptr_eq(&one.judgements, &other.judgements)
         || !Arc::ptr_eq(&one.certificates, &other.certificates)
-        || !Arc::ptr_eq(&one.chronicle, &other.chronicle)
+        || !Arc::ptr_eq(&one.outcomes, &other.outcomes)
         || !Arc::ptr_eq(&one.watches, &other.watches)
 }
 

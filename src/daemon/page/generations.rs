@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{moment, table, text};
-use crate::daemon::chronicle::Step;
+use crate::daemon::outcomes::Step;
 use crate::daemon::status::Status;
 use ingressd_apply::{History, Kept};
 
@@ -28,7 +28,7 @@ pub fn section(status: &Status, _now: SystemTime) -> Markup {
         None => (None, None),
     };
     let kept = history.as_ref().map_or(&[][..], |history| &history.kept);
-    let steps = &status.chronicle;
+    let steps = &status.outcomes;
     let of_number = |number: u64| steps.iter().rev().find(|step| step.generation == Some(number));
     let of_kept = kept.iter().map(|kept| Row {
         at: kept.written,

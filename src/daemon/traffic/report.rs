@@ -1,4 +1,5 @@
-//! The counts for `ingressd top`, which compares those of two moments.
+//! The counts at one moment, for people: `ingressd top` compares those of two. It must not know how
+//! they are shown.
 
 use std::sync::PoisonError;
 
@@ -52,6 +53,21 @@ impl Counted {
     }
 }
 
+/// The value below which this share of the values is, as Prometheus estimates it: values are
+/// spread evenly within a range, and none is greater than the last bound.
+pub fn quantile(counts: &[u64], bounds: &[f64], share: f64) -> Option<f64> {
+    let rank = counts.iter().sum::<u64>() as f64 * share;
+    let (mut below, mut lower) = (0.0, 0.0);
+    for (count, upper) in counts.iter().zip(bounds.iter().copied()) {
+        let within = *count as f64;
+        if within > 0.0 && below + within >= rank {
+            return Some(lower + (upper - lower) * (rank - below) / within);
+        }
+        (below, lower) = (below + within, upper);
+    }
+    (rank > 0.0).then_some(lower)
+}
+
 impl Traffic {
     /// The counts now.
     pub fn report(&self) -> TrafficReport {
@@ -72,5 +88,30 @@ impl Traffic {
                 })
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_estimated_as_prometheus_does() {
+        let of = |counts: [u64; 9], share| quantile(&counts, &BOUNDS, share);
+        assert_eq!(of([0; 9], 0.5), None);
+        assert_eq!(of([10, 0, 0, 0, 0, 0, 0, 0, 0], 0.5), Some(0.0025));
+        assert_eq!(of([5, 0, 0, 0, 0, 5, 0, 0, 0], 0.99), Some(0.5 + 0.5 * 4.9 / 5.0));
+        assert_eq!(of([0, 0, 0, 0, 0, 0, 0, 0, 3], 0.5), Some(10.0));
+    }
+
+    #[test]
+    fn answers_of_all_methods_are_one_number() {
+        let traffic = Traffic::default();
+        for line in ["a.example - - 200 GET 0.100 9 1 -", "a.example - - 503 POST 0.300 9 1 -"] {
+            traffic.tell(line);
+        }
+        let report = traffic.report();
+        let [all] = report.objects.as_slice() else { panic!("{report:?}") };
+        assert_eq!((&all.requests[..], all.sent, traffic.requests()), (&[0, 0, 1, 0, 0, 1][..], 18, 2));
     }
 }

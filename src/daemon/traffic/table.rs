@@ -84,22 +84,50 @@ impl Table {
 
     /// The first host that is an expression which takes this one; `None` where that is not known.
     fn by_expression(&self, host: &str) -> Option<Option<usize>> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = found.by_host.get(host) {
-            return Some(*known);
-        }
-        if found.compared >= MOST_COMPARED {
-            return None;
-        }
         let matches = |number: &&usize| match &self.in_force.servers[**number].name {
             ServerName::Expression(source) => matches_host(source.as_str(), host) == Some(true),
             _ => false,
         };
-        let number = self.expressions.iter().find(matches).copied();
-        found.compared += self.expressions.len();
-        if found.by_host.len() < MOST_FOUND {
-            found.by_host.insert(host.into(), number);
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.look(host, self.expressions.len(), || self.expressions.iter().find(matches).copied())
+    }
+}
+
+impl Found {
+    /// What is known of this host, or what comparing it with so many expressions finds.
+    fn look(&mut self, host: &str, cost: usize, find: impl FnOnce() -> Option<usize>) -> Option<Option<usize>> {
+        if let Some(known) = self.by_host.get(host) {
+            return Some(*known);
+        }
+        if self.compared >= MOST_COMPARED {
+            return None;
+        }
+        self.compared += cost;
+        let number = find();
+        if self.by_host.len() < MOST_FOUND {
+            self.by_host.insert(host.into(), number);
         }
         Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_sends_requests_for_ever_other_hosts_causes_few_comparisons() {
+        let (mut found, mut compared) = (Found::default(), 0);
+        for number in 0..10 * MOST_COMPARED {
+            found.look(&number.to_string(), 100, || {
+                compared += 100;
+                None
+            });
+        }
+        assert_eq!((compared, found.by_host.len()), (MOST_COMPARED, MOST_COMPARED / 100));
+        assert_eq!(found.look("0", 100, || Some(7)), Some(None), "what was found is known");
+        assert_eq!(found.look("new", 100, || Some(7)), None);
+        found.compared = 0;
+        assert_eq!(found.look("new", 100, || Some(7)), Some(Some(7)));
     }
 }

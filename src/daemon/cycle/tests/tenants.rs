@@ -21,8 +21,8 @@ struct Tenants {
     slow: Duration,
     /// Versions with a wrong line.
     bad: fn(&str) -> bool,
-    /// Two versions that it refuses together, in a message that names no line.
-    clash: Option<[&'static str; 2]>,
+    /// Versions that it refuses two by two, in a message that names no line.
+    clashes: &'static [[&'static str; 2]],
     /// The time: each test takes [`TEST`], and so does each line that is judged.
     now: Instant,
     /// Whether it tells of files what is wrong with them without applying them.
@@ -38,9 +38,9 @@ impl Default for Tenants {
         let none = |_: &str| false;
         let (costs, bytes, most, fixed, bad) = (Vec::new(), Vec::new(), Some(100), 0, none);
         let (made, applied, running, deadly) = (Vec::new(), Vec::new(), None, None);
-        let (is_down, proves, clash) = (false, false, None);
+        let (is_down, proves, clashes) = (false, false, &[][..]);
         let (now, slow) = (Instant::now(), TEST);
-        Tenants { costs, bytes, most, fixed, deadly, is_down, slow, bad, clash, now, proves, made, applied, running }
+        Tenants { costs, bytes, most, fixed, deadly, is_down, slow, bad, clashes, now, proves, made, applied, running }
     }
 }
 
@@ -96,7 +96,8 @@ impl Tenants {
             suspects: vec![of(name).0],
         };
         let mut complaints: Vec<_> = bad.map(complaint).collect();
-        if self.clash.is_some_and(|both| both.iter().all(|one| self.made.iter().any(|name| name == one))) {
+        let is_made = |one: &&str| self.made.iter().any(|name| name == one);
+        if self.clashes.iter().any(|both| both.iter().all(|one| is_made(&one))) {
             let suspects = self.made.iter().map(|name| of(name).0).collect();
             complaints.push(Complaint {
                 place: None,

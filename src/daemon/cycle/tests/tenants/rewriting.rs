@@ -111,9 +111,8 @@ fn a_namespace_with_many_refused_versions_is_like_all_others_a_minute_later() {
 #[test]
 fn what_nginx_refused_beside_an_object_that_is_gone_is_tried_when_its_namespace_has_rested() {
     let state = tempfile::tempdir().unwrap();
-    let clash = Some(["evil/z@1", "victim/a@1"]);
     let bad = |name: &str| name.starts_with("evil/i");
-    let mut tenants = Tenants { bad, clash, proves: true, ..Tenants::default() };
+    let mut tenants = Tenants { bad, clashes: &[["evil/z@1", "victim/a@1"]], proves: true, ..Tenants::default() };
     let mut cycle = Cycle::open(state.path(), None).unwrap();
     let bad = (0..9).map(|number| format!("evil/i{number}@1")).collect::<Vec<_>>();
     let with =
@@ -126,6 +125,30 @@ fn what_nginx_refused_beside_an_object_that_is_gone_is_tried_when_its_namespace_
     assert!(report.again.is_some_and(|again| !again.is_zero()), "its namespace rests: {report:?}");
     to_the_end(&mut cycle, &alone, &mut tenants);
     assert_eq!(tenants.running(), ["evil/z@1", "victim/b@1"]);
+}
+
+#[test]
+fn of_many_that_nginx_refuses_beside_others_each_is_tried_in_its_turn() {
+    let state = tempfile::tempdir().unwrap();
+    let clashes = &[
+        ["a/z@1", "victim/a@1"],
+        ["b/z@1", "victim/a@1"],
+        ["c/z@1", "victim/a@1"],
+        ["d/z@1", "victim/a@1"],
+        ["e/z@1", "victim/a@1"],
+        ["f/z@1", "victim/c@1"],
+    ];
+    let mut tenants = Tenants { clashes, proves: true, ..Tenants::default() };
+    let mut cycle = Cycle::open(state.path(), None).unwrap();
+    let all = ["a/z@1", "b/z@1", "c/z@1", "d/z@1", "e/z@1", "f/z@1", "victim/a@1"];
+    let with = |others: &[&str]| cluster(&all.iter().chain(others).copied().collect::<Vec<_>>());
+    to_the_end(&mut cycle, &cluster(&["victim/a@1", "victim/b@1", "victim/c@1"]), &mut tenants);
+    let report = to_the_end(&mut cycle, &with(&["victim/b@1", "victim/c@1"]), &mut tenants);
+    assert_eq!(quarantined(&report).len(), 6, "{report:?}");
+    to_the_end(&mut cycle, &with(&["victim/b@1"]), &mut tenants);
+    // Each change looks at a few.
+    to_the_end(&mut cycle, &with(&["victim/b@2"]), &mut tenants);
+    assert_eq!(tenants.running(), ["f/z@1", "victim/a@1", "victim/b@2"]);
 }
 
 /// Each new version ends the search among the namespace's objects, which then begins again.

@@ -80,6 +80,8 @@ mod tests {
         let failed = |why: &str| Outcome::Failed { why: why.to_owned() };
         assert_eq!(tell(&Outcome::Unchanged { generation: 1 }), 0);
         assert_eq!([tell(&failed("a")), tell(&failed("a")), tell(&failed("b")), tell(&failed("a"))], [1, 1, 2, 3]);
+        let waits = || Outcome::Ready { generation: 9, why: "nginx does not run".to_owned() };
+        assert_eq!([tell(&waits()), tell(&waits())], [4, 4]);
         for generation in 0..60 {
             let (test, reload) = (Duration::ZERO, Duration::from_millis(7));
             tell(&Outcome::Confirmed { generation, test, reload, written: 3 });
