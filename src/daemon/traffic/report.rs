@@ -1,5 +1,5 @@
-//! The counts at one moment, for people: `ingressd top` compares those of two. It must not know how
-//! they are shown.
+//! The counts at one moment, for people: `ingressd top` compares those of two. It must not know
+//! how they are shown.
 
 use std::sync::PoisonError;
 
