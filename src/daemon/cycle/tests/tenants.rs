@@ -97,7 +97,7 @@ impl Tenants {
         };
         let mut complaints: Vec<_> = bad.map(complaint).collect();
         let is_made = |one: &&str| self.made.iter().any(|name| name == one);
-        if self.clashes.iter().any(|both| both.iter().all(|one| is_made(&one))) {
+        if self.clashes.iter().any(|both| both.iter().all(is_made)) {
             let suspects = self.made.iter().map(|name| of(name).0).collect();
             complaints.push(Complaint {
                 place: None,
