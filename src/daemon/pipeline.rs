@@ -372,8 +372,13 @@ impl Pipeline {
         if self.ports.is_empty() {
             return BTreeSet::new();
         }
-        let own = self.applier.stream_ports();
-        ports::occupied(&self.ports.difference(&own).copied().collect()).unwrap_or_else(|error| {
+        let (applier, asked) = (&mut self.applier, &self.ports);
+        let look = || {
+            let runs = applier.runs();
+            let own = if runs { applier.stream_ports() } else { BTreeSet::new() };
+            Ok((runs, ports::occupied(&asked.difference(&own).copied().collect())?))
+        };
+        ports::settled(&self.survey.other_sites.occupied, look).unwrap_or_else(|error| {
             tracing::warn!("the ports of other programs are taken to be as before: {error}");
             self.survey.other_sites.occupied.clone()
         })

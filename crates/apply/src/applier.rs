@@ -105,10 +105,9 @@ impl<H: Host> Applier<H> {
         self.generations.current().and_then(|manifest| manifest.digest)
     }
 
-    /// The ports of TCP and UDP services in the files in place, while nginx runs.
-    pub fn stream_ports(&mut self) -> BTreeSet<Port> {
-        let runs = self.runs();
-        let files = self.generations.current().filter(|_| runs);
+    /// The ports of TCP and UDP services in the files in place.
+    pub fn stream_ports(&self) -> BTreeSet<Port> {
+        let files = self.generations.current();
         files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| stream_port(path)).collect()
     }
 
