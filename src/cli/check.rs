@@ -163,14 +163,22 @@ fn origins(processed: &Processed) -> String {
     text
 }
 
+/// A line for each finding.
+pub(super) fn lines(processed: &Processed) -> String {
+    let line = |(place, finding): Placed<'_>| {
+        let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+        format!("{place}{}: {finding}\n", finding.severity.name())
+    };
+    placed(processed).into_iter().map(line).collect()
+}
+
+/// The findings for programs.
+pub(super) fn document(processed: &Processed) -> Value {
+    json(&placed(processed))
+}
+
 pub(super) fn text(processed: &Processed) -> String {
-    let mut text = String::new();
-    for (place, finding) in placed(processed) {
-        if let Some(place) = place {
-            text += &format!("{place}: ");
-        }
-        text += &format!("{}: {finding}\n", finding.severity.name());
-    }
+    let text = lines(processed);
     let unknown = processed.unknown().map(|unknown| format!("note: {unknown}\n"));
     text + unknown.as_deref().unwrap_or_default() + &summary(processed)
 }

@@ -15,6 +15,8 @@ const BAD_ACCESS: End = (Exit::Configuration, "the kubeconfig or the settings ca
 const NO_FILE: End = (Exit::Permission, "this user may not use a file");
 const NO_SOCKET: End = (Exit::Permission, "this user may not connect to the daemon");
 const NOT_ALLOWED: End = (Exit::Permission, "the administrator lacks a right");
+const NO_RIGHT: End = (Exit::Permission, "you lack the right to read Ingresses or Services of the namespace");
+const NO_CLUSTER: End = (Exit::Unavailable, "the API server cannot be reached, or refuses a request");
 const NO_DAEMON: End = (Exit::Unavailable, "no daemon answers");
 const NO_OUTPUT: End = (Exit::Unavailable, "the output cannot be written");
 const NO_NGINX: End = (Exit::Unavailable, "nginx of this host cannot be asked, or the output cannot be written");
@@ -98,6 +100,52 @@ const ENDS: &[(&str, &[End])] = &[
             (Exit::CannotCreate, "the file exists already"),
             (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
             (Exit::Configuration, "the administrator's kubeconfig or the settings cannot be used"),
+        ],
+    ),
+    (
+        "kubectl check",
+        &[
+            (Exit::Success, "no error was found"),
+            (Exit::Findings, "an error was found"),
+            (Exit::NoInput, "a manifest cannot be read"),
+            NO_CLUSTER,
+            NO_RIGHT,
+            BAD_ACCESS,
+        ],
+    ),
+    (
+        "kubectl diff",
+        &[
+            (Exit::Success, "the manifests change nothing of what is served"),
+            (Exit::Findings, "they change something"),
+            (Exit::NoInput, "a manifest cannot be read"),
+            NO_CLUSTER,
+            NO_RIGHT,
+            BAD_ACCESS,
+        ],
+    ),
+    (
+        "kubectl explain",
+        &[
+            (Exit::Success, "an Ingress takes the request"),
+            (Exit::Findings, "no Ingress takes the request"),
+            (Exit::NoInput, "a manifest cannot be read"),
+            NO_CLUSTER,
+            NO_RIGHT,
+            BAD_ACCESS,
+        ],
+    ),
+    (
+        "kubectl status",
+        &[
+            (
+                Exit::Success,
+                "every node that is not drained lives and serves, and no Ingress of the namespace has an error",
+            ),
+            (Exit::Findings, "one of these is not the case"),
+            NO_CLUSTER,
+            NO_RIGHT,
+            BAD_ACCESS,
         ],
     ),
     (

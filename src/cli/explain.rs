@@ -43,7 +43,7 @@ pub struct Arguments {
     settings: SettingsArguments,
 }
 
-fn address(text: &str) -> Result<Address, String> {
+pub(super) fn address(text: &str) -> Result<Address, String> {
     Address::read(text).ok_or_else(|| match text.len() > Address::LONGEST {
         true => format!("it has more than {} bytes, which nginx does not take", Address::LONGEST),
         false => "it is no URL such as https://shop.example/cart".to_owned(),
@@ -56,12 +56,16 @@ pub fn run(arguments: &Arguments) -> Ended {
         true => asked(arguments)?,
         false => judged(arguments)?,
     };
-    let is_taken = answer["route"]["is_of_object"] == true || !answer["passthrough"].is_null();
-    let end = if is_taken { Exit::Success } else { Exit::Findings };
+    let end = if is_taken(&answer) { Exit::Success } else { Exit::Findings };
     match arguments.form.format {
         Format::Text => output::show_styled(&text(&answer, arguments.all, page::width()), end),
         Format::Json => output::show(output::json(&answer), end),
     }
+}
+
+/// Whether an Ingress takes the request.
+pub(super) fn is_taken(answer: &Value) -> bool {
+    answer["route"]["is_of_object"] == true || !answer["passthrough"].is_null()
 }
 
 /// By the daemon.
@@ -93,7 +97,7 @@ fn judged(arguments: &Arguments) -> Result<Value, Exit> {
 }
 
 /// The answer for people.
-fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
+pub(super) fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
     let name = format!("{}{}", text_of(&answer["host"]), text_of(&answer["path"]));
     let mut lines = vec![styled(STRONG, &wrapped(&name, width, 0, 2))];
     lines.extend(answer["recorded_seconds"].as_u64().map(|age| {

@@ -15,6 +15,7 @@ pub mod exit;
 pub mod explain;
 pub mod generate;
 pub mod kubeconfig;
+mod kubectl;
 mod members;
 pub mod migrate;
 mod offline;
@@ -31,6 +32,7 @@ pub mod templates;
 pub mod top;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -81,6 +83,8 @@ pub enum Command {
     Resume(resume::Arguments),
     /// Give a node its rights in a cluster, and write its kubeconfig. An administrator runs this.
     Kubeconfig(kubeconfig::Arguments),
+    /// Explain, check and compare with your own rights in the cluster, as a plugin of kubectl.
+    Kubectl(kubectl::Arguments),
     /// Move from ingress-nginx to ingressd: report what will be equal, print settings, compare the
     /// answers of both, and take over the addresses.
     Migrate(migrate::Arguments),
@@ -95,6 +99,14 @@ pub enum Command {
 
 /// Parses the command line and runs the command.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let mut arguments: Vec<_> = arguments.into_iter().collect();
+    let name = arguments.first().map(Path::new).and_then(Path::file_name);
+    if name == Some(kubectl::COMPLETION.as_ref()) {
+        return kubectl::complete(&arguments[1..]);
+    }
+    if name == Some(kubectl::PLUGIN.as_ref()) {
+        arguments.insert(1, "kubectl".into());
+    }
     let parsed = ends::told_in_help(Cli::command()).try_get_matches_from(arguments);
     let parsed = parsed.and_then(|matches| Ok((ends::words(&matches), Cli::from_arg_matches(&matches)?)));
     let (words, cli) = match parsed {
@@ -122,6 +134,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Rollback(arguments) => rollback::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
+        Command::Kubectl(arguments) => kubectl::run(&arguments),
         Command::Migrate(arguments) => migrate::run(&arguments),
         #[cfg(feature = "demo")]
         Command::Demo(arguments) => Ok(demo::run(&arguments)),

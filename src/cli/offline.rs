@@ -11,8 +11,8 @@ use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with, traffic_found};
 use ingressd_apply::Survey;
 use ingressd_model::catalogue::Version;
-use ingressd_model::finding::{Finding, count, limit};
-use ingressd_model::{HostName, Instance, UpstreamId};
+use ingressd_model::finding::{Finding, Reason, count, limit};
+use ingressd_model::{HostName, Instance, ObjectId, UpstreamId};
 use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use ingressd_objects::Snapshot;
@@ -20,7 +20,7 @@ use ingressd_objects::directory::{Changes, Directory};
 use ingressd_translate::{ClassRule, Names, Options, Translator, Wanted};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
-const ASSUMED: Version = Version(1, 22, 1);
+pub(super) const ASSUMED: Version = Version(1, 22, 1);
 
 /// Arguments of the commands that read manifests without a daemon.
 #[derive(Debug, clap::Args)]
@@ -74,6 +74,8 @@ pub struct Processed {
     pub settings: Arc<Settings>,
     /// The names for which DNS was not asked.
     unasked: Vec<HostName>,
+    /// Whether the endpoints of Services were read.
+    pub(super) knows_endpoints: bool,
 }
 
 impl Processed {
@@ -87,6 +89,12 @@ impl Processed {
         Some(format!("DNS is not asked for the addresses of {names}; --resolve asks it, as the daemon does"))
     }
 
+    /// Whether an Ingress is of another controller.
+    pub fn is_foreign(&self, id: &ObjectId) -> bool {
+        let is_foreign = |finding: &&Finding| finding.reason == Reason::ForeignClass && *finding.origin.object == *id;
+        self.findings.iter().any(|finding| is_foreign(&finding))
+    }
+
     /// The upstreams that would have no endpoints on a node, where DNS is asked.
     fn without_endpoints(&self) -> Vec<UpstreamId> {
         let is_named = |id: &UpstreamId| {
@@ -94,7 +102,7 @@ impl Processed {
             service.is_some_and(|service| service.object.external_name.is_some())
         };
         let ids = self.plan.model.without_endpoints().map(|upstream| &upstream.id);
-        ids.filter(|id| self.unasked.is_empty() || !is_named(id)).cloned().collect()
+        ids.filter(|_| self.knows_endpoints).filter(|id| self.unasked.is_empty() || !is_named(id)).cloned().collect()
     }
 
     /// What explains answers of the nginx that would have this.
@@ -164,43 +172,54 @@ impl Judging {
     ) -> Result<Processed, Exit> {
         let served = read(Directory::new(files.to_vec()))?;
         let host = Host::of(&settings, self.nginx_version);
-        let judged = judge.then(|| read(Directory::to_judge(files.to_vec()))).transpose()?;
-        let of = |snapshot: &Snapshot, settings, options: Options| {
-            process(self.with_classes(snapshot, &options.classes), settings, options, &host, self.resolve)
-        };
-        let judged = match judged {
-            Some(judged) if !served.left_out.is_empty() => judged,
-            judged => {
-                let snapshot = judged.unwrap_or(served);
-                return Ok(Processed { snapshot: Arc::clone(&snapshot), ..of(&snapshot, settings, options)? });
-            }
-        };
-        // What an API server refuses is judged to the end, and nothing else is told of it: the
-        // daemon would serve the others without it.
-        let alone = of(&judged, settings.clone(), options.clone())?;
-        let mut processed = of(&served, settings, options)?;
-        let is_refused = |finding: &Finding| served.left_out(&finding.origin.object).is_some();
-        let own = alone.findings.into_iter().filter(|finding| is_refused(finding) || judged.findings.contains(finding));
-        processed.findings.extend(own);
-        processed.findings.sort();
-        processed.findings.dedup();
-        Ok(Processed { snapshot: judged, ours: alone.ours, ..processed })
-    }
-
-    /// The objects with the classes that are ours without being among them.
-    fn with_classes(&self, snapshot: &Snapshot, rules: &[ClassRule]) -> Arc<Snapshot> {
-        let mut with_classes = snapshot.clone();
-        for name in &self.classes {
-            let is_of = |rule: &&ClassRule| [&rule.class_name, &rule.legacy_class].contains(&&Some(Arc::from(&**name)));
-            if let Some(rule) = rules.iter().find(is_of).or(rules.first()) {
-                with_classes.stand_in_for_class(name, &rule.controller);
-            }
-        }
-        Arc::new(with_classes)
+        let to_judge = judge.then(|| read(Directory::to_judge(files.to_vec()))).transpose()?;
+        judged(&served, to_judge, |snapshot| {
+            let mut snapshot = snapshot.clone();
+            stand_in_for_classes(&mut snapshot, self.classes.iter().map(String::as_str), &options.classes);
+            process(Arc::new(snapshot), settings.clone(), options.clone(), &host, self.resolve)
+        })
     }
 }
 
-fn read(mut directory: Directory) -> Result<Arc<Snapshot>, Exit> {
+/// What becomes of the objects that are served. What an API server refuses is judged to the end,
+/// and nothing else is told of it: the daemon would serve the others without it.
+pub(super) fn judged(
+    served: &Arc<Snapshot>,
+    judged: Option<Arc<Snapshot>>,
+    of: impl Fn(&Snapshot) -> Result<Processed, Exit>,
+) -> Result<Processed, Exit> {
+    let judged = match judged {
+        Some(judged) if !served.left_out.is_empty() => judged,
+        judged => {
+            let snapshot = judged.unwrap_or_else(|| Arc::clone(served));
+            return Ok(Processed { snapshot: Arc::clone(&snapshot), ..of(&snapshot)? });
+        }
+    };
+    let alone = of(&judged)?;
+    let mut processed = of(served)?;
+    let is_refused = |finding: &Finding| served.left_out(&finding.origin.object).is_some();
+    let own = alone.findings.into_iter().filter(|finding| is_refused(finding) || judged.findings.contains(finding));
+    processed.findings.extend(own);
+    processed.findings.sort();
+    processed.findings.dedup();
+    Ok(Processed { snapshot: judged, ours: alone.ours, ..processed })
+}
+
+/// Adds classes of these names, which are ours without being among the objects.
+pub(super) fn stand_in_for_classes<'n>(
+    snapshot: &mut Snapshot,
+    names: impl Iterator<Item = &'n str>,
+    rules: &[ClassRule],
+) {
+    for name in names {
+        let is_of = |rule: &&ClassRule| [&rule.class_name, &rule.legacy_class].contains(&&Some(Arc::from(name)));
+        if let Some(rule) = rules.iter().find(is_of).or(rules.first()) {
+            snapshot.stand_in_for_class(name, &rule.controller);
+        }
+    }
+}
+
+pub(super) fn read(mut directory: Directory) -> Result<Arc<Snapshot>, Exit> {
     directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).map_err(|error| {
         complain!("ingressd: {error}");
         Exit::NoInput
@@ -251,7 +270,19 @@ pub(super) fn process(
     let Settings { instance, templates, .. } = settings;
     let settings = Arc::new(layered.settings);
     let served = Arc::clone(&snapshot);
-    Ok(Processed { snapshot, served, ours, plan, findings, instance, templates, options, settings, unasked })
+    Ok(Processed {
+        snapshot,
+        served,
+        ours,
+        plan,
+        findings,
+        instance,
+        templates,
+        options,
+        settings,
+        unasked,
+        knows_endpoints: true,
+    })
 }
 
 /// The nginx that the plan is made for, and its other sites.

@@ -27,7 +27,7 @@ fn instance(text: &str) -> Result<Instance, String> {
     Instance::new(text).map_err(|why| why.0.into_owned())
 }
 
-fn key_and_value(text: &str) -> Result<(String, String), String> {
+pub(super) fn key_and_value(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
     Ok((key.trim().to_owned(), value.to_owned()))
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use config::{Config, Value, ValueKind};
 
+use super::decisive;
 use super::layer::Layer;
 use super::settings::Settings;
 use super::templates;
@@ -123,8 +124,16 @@ impl Sources {
 
     /// The settings of this text over the defaults, without files and environment.
     pub fn load_text(text: &str) -> Result<Settings, Error> {
-        let instance = Instance::default();
-        Unchecked::of(&instance, vec![Layer::defaults(&instance), Layer::file(FURTHER.as_ref(), text)]).end()
+        Sources { further: Some(text.to_owned()), ..Sources::default() }.load_without_host()
+    }
+
+    /// The settings of the additional drop-in and of the flags, without the files and variables of
+    /// this host.
+    pub fn load_without_host(&self) -> Result<Settings, Error> {
+        let mut layers = vec![Layer::defaults(&self.instance)];
+        layers.extend(self.further.as_ref().map(|text| Layer::file(FURTHER.as_ref(), text)));
+        layers.push(Layer::flags(&self.flags));
+        Unchecked::of(&self.instance, layers).end()
     }
 
     fn read(&self) -> Result<Unchecked, Error> {
@@ -170,7 +179,7 @@ impl Unchecked {
         let mistakes = layers.iter().flat_map(|layer| layer.mistakes.clone()).collect();
         let written = Layers::of(&layers[1..]);
         let merged = merge(layers);
-        let settings = Settings { written, ..Settings::of(instance, &merged) };
+        let settings = Settings { written, decisive: decisive::text(&merged), ..Settings::of(instance, &merged) };
         Unchecked { settings, merged, mistakes }
     }
 

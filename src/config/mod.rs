@@ -4,6 +4,7 @@
 mod access;
 mod access_log;
 mod config_map;
+mod decisive;
 mod document;
 mod everywhere;
 mod firewall;

@@ -54,6 +54,9 @@ pub struct Settings {
     pub translate: ingressd_translate::Options,
     /// Listeners and paths. Read it through [`Settings::gate_options`].
     pub gate: nginx::GateOptions,
+    /// What of them decides how objects are judged, as TOML; `None` where that is too long for
+    /// others to be told.
+    pub decisive: Option<Arc<str>>,
     /// The values of each layer, by key.
     pub(super) written: Layers,
 }
@@ -259,6 +262,7 @@ impl Settings {
             ingress_nginx: IngressNginx::default(),
             translate: ingressd_translate::Options::default(),
             gate: nginx::GateOptions::empty(),
+            decisive: None,
             written: Layers::default(),
         }
     }

@@ -3,12 +3,14 @@
 
 mod address;
 mod expression;
+mod listing;
 mod location;
 mod taken;
 
 pub use address::Address;
 use expression::matches;
 pub use expression::matches_host;
+pub use listing::Listed;
 
 use std::sync::Arc;
 
@@ -69,6 +71,16 @@ pub struct Told {
 }
 
 impl Told {
+    /// Its key.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value that counts.
+    pub fn value(&self) -> &str {
+        &self.effective.counts.value
+    }
+
     /// Whether it is written: in the settings, the ConfigMap or an object.
     pub fn is_written(&self) -> bool {
         self.effective.counts.at != WrittenAt::BuiltIn

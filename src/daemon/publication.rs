@@ -79,7 +79,8 @@ impl Publication {
         match earlier {
             Some(earlier) if earlier.is_as(options, link.as_ref()) => {
                 // Revisions of the feed begin anew.
-                return Publication { cycled: None, confirmed: None, read: None, ..earlier };
+                let served = Served { settings: settings.decisive.clone(), ..earlier.served };
+                return Publication { served, cycled: None, confirmed: None, read: None, ..earlier };
             }
             // Where the settings switch publishing off, this node is withdrawn.
             Some(earlier) if !earlier.is_at(link.as_ref()) => earlier.leave().await,
@@ -93,7 +94,7 @@ impl Publication {
             counts: counts.clone(),
             publisher: None,
             told: watch::Sender::new(None),
-            served: Served::default(),
+            served: Served { settings: settings.decisive.clone(), ..Served::default() },
             earlier: None,
             cycled: None,
             confirmed: None,
@@ -155,7 +156,8 @@ impl Publication {
     /// Forgets the objects, which may be those of another cluster. nginx serves the same as
     /// before.
     fn forget(&mut self, since: Instant) {
-        self.served = Served { serving: self.served.serving, ..Served::default() };
+        self.served =
+            Served { serving: self.served.serving, settings: self.served.settings.clone(), ..Served::default() };
         (self.cycled, self.confirmed, self.read, self.earlier, self.claims) = (None, None, None, None, None);
         self.asked_anew = Some(since);
         self.told.send_replace(None);
@@ -331,6 +333,7 @@ impl Publication {
         if *self.served.phase != *status.phase.name() {
             self.served.phase = status.phase.name().into();
         }
+        self.served.nginx = Arc::clone(&status.nginx_version);
         // nginx serves the generation of an earlier run whether or not the objects can be read, so
         // that is no reason to withdraw the node.
         let is_known = self.served.informed || (serving && !self.awaits_peers());

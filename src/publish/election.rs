@@ -167,7 +167,7 @@ pub fn holder_of(node: &str, run: &str) -> Arc<str> {
 }
 
 /// The node of a holder.
-fn node_of(holder: &str) -> Arc<str> {
+pub(super) fn node_of(holder: &str) -> Arc<str> {
     holder.rsplit_once('_').map_or(holder, |(node, _)| node).into()
 }
 

@@ -28,10 +28,13 @@ const CLAIM_ORDER: &str = "ingressd/claim-order";
 const VERSION: &str = "ingressd/version";
 const PHASE: &str = "ingressd/phase";
 const WRITES: &str = "ingressd/writes";
+const SETTINGS: &str = "ingressd/settings";
+const NGINX: &str = "ingressd/nginx";
 
 /// The most addresses of one node that are used, and the longest texts: the Lease may be forged.
 pub const MOST_ADDRESSES: usize = 16;
 const LONGEST_TEXT: usize = 253;
+const LONGEST_SETTINGS: usize = 8 << 10;
 const LONGEST_DURATION: Duration = Duration::from_secs(24 * 3600);
 
 /// The record of a node.
@@ -61,6 +64,10 @@ pub struct Member {
     pub phase: Arc<str>,
     /// Whether it writes statuses; `None` for a version that takes no orders.
     pub writes: Option<Writes>,
+    /// The settings that decide how it judges objects, as TOML; `None` where they are not told.
+    pub settings: Option<Arc<str>>,
+    /// The version of its nginx; empty where it is not known.
+    pub nginx: Arc<str>,
 }
 
 /// A `resourceVersion` as a number: the API guarantees that a higher one is newer.
@@ -89,12 +96,14 @@ impl Member {
             (DRAINED, self.drained.to_string()),
             (VERSION, self.version.to_string()),
             (PHASE, self.phase.to_string()),
+            (NGINX, self.nginx.to_string()),
         ]);
         annotations.extend(self.generation.map(|generation| (GENERATION, generation.to_string())));
         annotations.extend(self.observed.map(|Revision(revision)| (OBSERVED, revision.to_string())));
         annotations.extend(self.pinned.map(|generation| (PINNED, generation.to_string())));
         annotations.extend(self.unserved.text().map(|text| (UNSERVED, text)));
         annotations.extend(self.writes.map(|writes| (WRITES, writes.name().to_owned())));
+        annotations.extend(self.settings.as_ref().map(|text| (SETTINGS, text.to_string())));
         annotations.extend(claim_order::text(&self.claim_order).map(|text| (CLAIM_ORDER, text)));
         Lease {
             metadata: ObjectMeta {
@@ -137,6 +146,8 @@ impl Member {
             version: text(VERSION).and_then(short).unwrap_or_default(),
             phase: text(PHASE).and_then(short).unwrap_or_default(),
             writes: text(WRITES).and_then(|word| Writes::ALL.into_iter().find(|writes| writes.name() == word)),
+            settings: whole(SETTINGS).filter(|text| text.len() <= LONGEST_SETTINGS).map(Into::into),
+            nginx: text(NGINX).and_then(short).unwrap_or_default(),
         };
         let seconds = u64::try_from(spec.lease_duration_seconds?).ok().filter(|seconds| *seconds > 0)?;
         Some((member, Duration::from_secs(seconds).min(LONGEST_DURATION)))
@@ -170,6 +181,8 @@ impl Member {
             version: "1".into(),
             phase: "serving".into(),
             writes: None,
+            settings: None,
+            nginx: "1.22.1".into(),
         }
     }
 }
@@ -195,7 +208,8 @@ mod tests {
         let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
         let pinned = Member { pinned: Some(5), unserved: Unserved::of(&[object], true), ..member() };
         let old = Member { claim_order: ClaimOrder::read([[7; 8], [3; 8]], [[9; 8]]).into(), ..member() };
-        for member in [member(), bare, pinned, old] {
+        let told = Member { settings: Some("hosts.ownership = \"shared\"\n".into()), ..member() };
+        for member in [member(), bare, pinned, old, told] {
             let lease = member.lease("ingressd", Duration::from_secs(15), now, now);
             assert_eq!(Member::read(&lease), Some((member, Duration::from_secs(15))));
         }
@@ -209,9 +223,11 @@ mod tests {
         annotations.insert(ADDRESSES.into(), "127.0.0.1,x y,192.0.2.7,,192.0.2.7".into());
         annotations.insert(OBSERVED.into(), "-1".into());
         annotations.insert(SERVING.into(), "yes".into());
+        annotations.insert(SETTINGS.into(), "#".repeat(LONGEST_SETTINGS + 1));
         let (read, duration) = Member::read(&lease).unwrap();
         assert_eq!(read.addresses, ["192.0.2.7".parse().unwrap()]);
         assert_eq!((read.serving, read.observed, duration), (false, None, LONGEST_DURATION));
+        assert_eq!(read.settings, None);
         lease.metadata.annotations = None;
         assert_eq!(Member::read(&lease), None, "the leader's Lease is no member");
     }

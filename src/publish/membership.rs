@@ -223,6 +223,8 @@ impl Member {
             version: env!("CARGO_PKG_VERSION").into(),
             phase: Arc::clone(&served.phase),
             writes: None,
+            settings: served.settings.clone(),
+            nginx: Arc::clone(&served.nginx),
         }
     }
 }

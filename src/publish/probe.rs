@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::Api;
 use kube::api::ListParams;
+use kube::{Api, Client};
 
 use super::call::call;
-use super::election::Record;
+use super::election::{Record, node_of};
 use super::member::{GROUP_LABEL, Member};
 use super::options::Options;
-use crate::source::cluster::Clients;
 
 /// How long a response may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,7 +30,7 @@ pub struct Kept<T> {
 /// The Leases of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Leases {
-    /// The leader; `None` when no node holds the Lease.
+    /// The node that leads; `None` when no node holds the Lease.
     pub leader: Option<Kept<Arc<str>>>,
     /// The nodes, by the names of their Leases.
     pub members: Vec<Kept<Member>>,
@@ -44,8 +43,8 @@ pub struct Leases {
 /// # Errors
 ///
 /// Why they cannot be read; one clause.
-pub async fn leases(clients: &Clients, options: &Options) -> Result<Leases, String> {
-    let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
+pub async fn leases(client: Client, options: &Options) -> Result<Leases, String> {
+    let leases = Api::<Lease>::namespaced(client, &options.namespace);
     let group = ListParams::default().labels(&format!("{GROUP_LABEL}={}", options.lease));
     let listed = call(PATIENCE, leases.list(&group)).await.map_err(|failure| failure.to_string())?;
     let read = Timestamp::now().as_second();
@@ -57,6 +56,6 @@ pub async fn leases(clients: &Clients, options: &Options) -> Result<Leases, Stri
     let leader = leader
         .as_ref()
         .map(Record::read)
-        .and_then(|record| Some(Kept { what: record.holder?, renewed: record.renewed, duration: record.duration }));
+        .and_then(|record| Some(Kept { what: node_of(&record.holder?), renewed: record.renewed, duration: record.duration }));
     Ok(Leases { leader, members: listed.items.iter().filter_map(member).collect(), read })
 }

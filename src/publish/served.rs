@@ -44,6 +44,11 @@ pub struct Served {
     pub drained: bool,
     /// The state of the daemon in one word, for people.
     pub phase: Arc<str>,
+    /// The settings that decide how this node judges objects, as TOML, for those who judge the
+    /// same objects elsewhere; `None` where they are too long for a Lease.
+    pub settings: Option<Arc<str>>,
+    /// The version of nginx; empty where it is not known.
+    pub nginx: Arc<str>,
 }
 
 /// An object that the confirmed generation serves.
@@ -71,6 +76,7 @@ impl Served {
             && Arc::ptr_eq(&self.findings, &other.findings)
             && (self.observed, &self.phase) == (other.observed, &other.phase)
             && self.claim_order == other.claim_order
+            && (&self.settings, &self.nginx) == (&other.settings, &other.nginx)
     }
 
     /// Whether this host serves the same in both. Objects may have changed, which is served only

@@ -17,6 +17,7 @@ mod forged;
 mod high_availability;
 mod identity;
 mod kubeconfig;
+mod kubectl;
 mod load;
 mod meaning;
 mod members;

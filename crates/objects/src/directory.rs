@@ -15,6 +15,7 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::collection::collect;
 use super::file::ReadFile;
+use super::identity::NAMESPACE;
 use super::manifest::Purpose;
 use super::yaml::LARGEST_FILE;
 use super::{Snapshot, file};
@@ -26,6 +27,8 @@ use ingressd_model::{Field, Kind, ObjectId, Origin};
 pub struct Directory {
     roots: Vec<PathBuf>,
     purpose: Purpose,
+    /// The namespace of manifests that name none, if it is another than usual.
+    namespace: Option<Arc<str>>,
     /// Whether the files are followed while they are written and replaced.
     is_live: bool,
     files: BTreeMap<PathBuf, KnownFile>,
@@ -84,7 +87,7 @@ struct KnownFile {
 
 /// How files are read.
 #[derive(Debug, Clone, Copy)]
-struct How {
+struct How<'a> {
     /// Whether to read files with unchanged metadata too.
     reread: bool,
     is_dated: bool,
@@ -92,9 +95,10 @@ struct How {
     patience: Duration,
     now: Instant,
     purpose: Purpose,
+    namespace: &'a str,
 }
 
-impl How {
+impl How<'_> {
     fn is_patient(&self, since: Instant) -> bool {
         self.now < since + self.patience
     }
@@ -121,6 +125,11 @@ impl Directory {
     /// The same for manifests that are checked rather than served.
     pub fn to_judge(roots: Vec<PathBuf>) -> Self {
         Directory { purpose: Purpose::Judge, ..Directory::new(roots) }
+    }
+
+    /// The same for manifests of which those that name no namespace belong to this one.
+    pub fn within(self, namespace: &str) -> Self {
+        Directory { namespace: Some(namespace.into()), ..self }
     }
 
     /// The same for a folder that is followed: the times at which files were written matter, and a
@@ -168,12 +177,14 @@ impl Directory {
         entering: &mut dyn FnMut(Way<'_>),
     ) -> Result<Arc<Snapshot>, NeverRead> {
         let before = (self.files.len(), self.missing().count(), self.unlisted.clone());
+        let namespace = self.namespace.clone();
         let how = How {
             reread: !matches!(changes, Changes::All),
             is_dated: self.is_live,
             patience: if self.is_live { REPLACEMENT } else { Duration::ZERO },
             now: Instant::now(),
             purpose: self.purpose,
+            namespace: namespace.as_deref().unwrap_or(NAMESPACE),
         };
         let mut candidates = match changes {
             Changes::Files(files) => files.clone(),
@@ -259,7 +270,7 @@ impl KnownFile {
     }
 
     /// The file as it is now, `None` when it is gone.
-    fn refreshed(known: Option<KnownFile>, path: &Path, how: How) -> Option<KnownFile> {
+    fn refreshed(known: Option<KnownFile>, path: &Path, how: How<'_>) -> Option<KnownFile> {
         let is_known = known.is_some();
         let mut file = known.unwrap_or_default();
         match file.read_again(path, how) {
@@ -273,7 +284,7 @@ impl KnownFile {
         Some(file)
     }
 
-    fn read_again(&mut self, path: &Path, how: How) -> io::Result<()> {
+    fn read_again(&mut self, path: &Path, how: How<'_>) -> io::Result<()> {
         // The type is checked first: opening a pipe would wait for its writer.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -289,7 +300,7 @@ impl KnownFile {
         if bytes.len() as u64 > LARGEST_FILE {
             return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
         }
-        if let Some(mut read) = file::read(&path.to_string_lossy(), &bytes, how.purpose, &self.read) {
+        if let Some(mut read) = file::read(&path.to_string_lossy(), &bytes, (how.purpose, how.namespace), &self.read) {
             if how.is_dated {
                 read.date(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()));
             }

@@ -59,7 +59,7 @@ pub struct Held<'f> {
 }
 
 /// Reads a file's content, given its earlier content; `None` when nothing changed.
-pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Option<ReadFile> {
+pub fn read(path: &str, bytes: &[u8], (purpose, namespace): (Purpose, &str), before: &ReadFile) -> Option<ReadFile> {
     let digest = Digest::of(bytes);
     if digest == before.digest {
         return None;
@@ -82,7 +82,7 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
     let documents = documents.par_iter().map(|document| {
         let digest = Digest::of(document.text.as_bytes());
         let known = known.get(&digest).map(|known| Arc::clone(known));
-        let decoded = known.unwrap_or_else(|| Arc::new(decode(document, purpose)));
+        let decoded = known.unwrap_or_else(|| Arc::new(decode(document, purpose, namespace)));
         ReadDocument { digest, line: document.line, decoded }
     });
     let documents: Vec<_> = documents.collect();

@@ -6,6 +6,20 @@ use super::kind::Row;
 use ingressd_model::finding::nearest;
 use ingressd_model::{Kind, ObjectId, is_label, is_subdomain};
 
+/// The namespace of manifests that name none.
+pub const NAMESPACE: &str = "default";
+
+/// Puts an object of ours that names no namespace into this one, as `kubectl -n` does.
+pub fn complete(value: &mut Value, namespace: &str) {
+    let is_namespaced = Row::all().any(|row| row.is_namespaced && value["kind"] == row.kind.name());
+    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut).filter(|_| is_namespaced) else {
+        return;
+    };
+    if namespace != NAMESPACE && metadata.get("namespace").is_none_or(|named| named == "") {
+        metadata.insert("namespace".to_owned(), namespace.into());
+    }
+}
+
 /// The identity of an object; `None` for other kinds.
 ///
 /// # Errors
@@ -54,7 +68,7 @@ pub fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option
         return Err(format!("metadata.name {name:?} is not a DNS name of lower-case letters, digits and hyphens"));
     }
     let namespace = match namespaced {
-        true => namespace.filter(|namespace| !namespace.is_empty()).unwrap_or("default"),
+        true => namespace.filter(|namespace| !namespace.is_empty()).unwrap_or(NAMESPACE),
         false => "",
     };
     if namespaced && !is_label(namespace) {

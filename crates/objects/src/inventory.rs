@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::collection::collect;
 use super::directory::{Changes, Directory, NeverRead};
 use super::file::{self, ReadFile};
+use super::identity::NAMESPACE;
 use super::manifest::Purpose;
 use super::references::of_ingress;
 use super::{Snapshot, Stored, Version, document, yaml};
@@ -75,7 +76,7 @@ impl Inventory {
     /// Takes objects of a live cluster, decoded in the same way as for serving.
     pub fn of_objects(values: &[Value]) -> Self {
         let text = values.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
-        let read = file::read(CLUSTER, text.as_bytes(), Purpose::Serve, &ReadFile::default());
+        let read = file::read(CLUSTER, text.as_bytes(), (Purpose::Serve, NAMESPACE), &ReadFile::default());
         Inventory::new(collect(read.iter(), std::iter::empty(), Vec::new()), values)
     }
 
@@ -146,7 +147,7 @@ fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> 
 
 fn namespace(value: &Value) -> String {
     let namespace = text(value, "/metadata/namespace");
-    if namespace.is_empty() { "default".to_owned() } else { namespace }
+    if namespace.is_empty() { NAMESPACE.to_owned() } else { namespace }
 }
 
 fn workload(value: &Value) -> Option<Workload> {

@@ -53,11 +53,13 @@ pub enum Purpose {
 pub type Object = Arc<dyn Any + Send + Sync>;
 
 /// Decodes one document, whatever it contains.
-pub fn decode(document: &Document<'_>, purpose: Purpose) -> Decoded {
+pub fn decode(document: &Document<'_>, purpose: Purpose, namespace: &str) -> Decoded {
     let mut decoded = Decoded::default();
     match yaml::read(document.text) {
-        Ok(yaml::Content::Single(value)) => decoded.add(0, value, purpose),
-        Ok(yaml::Content::List(items)) => items.into_iter().for_each(|(line, value)| decoded.add(line, value, purpose)),
+        Ok(yaml::Content::Single(value)) => decoded.add(0, value, purpose, namespace),
+        Ok(yaml::Content::List(items)) => {
+            items.into_iter().for_each(|(line, value)| decoded.add(line, value, purpose, namespace));
+        }
         Err(broken) => decoded.refuse(broken.line, identity::guess(document.text), broken.note),
     }
     decoded.entries.shrink_to_fit();
@@ -70,10 +72,11 @@ impl Decoded {
         self.entries.push(Entry { line, id: id.map(Arc::new), object: None, problems });
     }
 
-    fn add(&mut self, line: u32, mut value: Value, purpose: Purpose) {
+    fn add(&mut self, line: u32, mut value: Value, purpose: Purpose, namespace: &str) {
         if value.is_null() {
             return;
         }
+        identity::complete(&mut value, namespace);
         match identity::of(&value) {
             Ok(Some(id)) => {
                 trim(&mut value);
@@ -190,13 +193,16 @@ mod tests {
     use proptest::prelude::{ProptestConfig, any, proptest};
 
     use super::super::document::split;
+    use super::super::identity::NAMESPACE;
     use super::*;
 
     /// `kind namespace/name` for each object, with `!` in front for those with problems, and `?`
     /// for a missing name.
     fn summary(text: &str) -> Vec<String> {
-        let entries =
-            split(text).iter().flat_map(|document| decode(document, Purpose::Serve).entries).collect::<Vec<_>>();
+        let entries = split(text)
+            .iter()
+            .flat_map(|document| decode(document, Purpose::Serve, NAMESPACE).entries)
+            .collect::<Vec<_>>();
         let name = |entry: &Entry| entry.id.as_ref().map_or("?".to_owned(), ToString::to_string);
         let mark = |entry: &Entry| if entry.problems.is_empty() { "" } else { "!" };
         entries.iter().map(|entry| format!("{}{} +{}", mark(entry), name(entry), entry.line)).collect()
@@ -248,7 +254,7 @@ mod tests {
     #[test]
     fn the_version_is_that_of_the_content() {
         let version = |text: &str| {
-            let decoded = decode(&split(text)[0], Purpose::Serve);
+            let decoded = decode(&split(text)[0], Purpose::Serve, NAMESPACE);
             decoded.entries[0].object.as_ref().map(|(version, _)| version.clone()).unwrap()
         };
         let one =
@@ -265,7 +271,7 @@ mod tests {
     #[test]
     fn secrets_get_their_plain_data() {
         let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: eA==, b: eA==}\nstringData: {b: y}";
-        let decoded = decode(&split(text)[0], Purpose::Serve);
+        let decoded = decode(&split(text)[0], Purpose::Serve, NAMESPACE);
         let secret: &Secret = kept(&decoded);
         let data: Vec<_> = secret.data.iter().flatten().map(|(key, value)| (key.as_str(), &*value.0)).collect();
         assert_eq!(data, [("a", &b"x"[..]), ("b", &b"y"[..])]);
@@ -275,7 +281,7 @@ mod tests {
     fn namespaces_get_the_label_of_their_name() {
         let text =
             "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {team: a, kubernetes.io/metadata.name: x}}";
-        let decoded = decode(&split(text)[0], Purpose::Serve);
+        let decoded = decode(&split(text)[0], Purpose::Serve, NAMESPACE);
         let namespace: &super::super::Namespace = kept(&decoded);
         let labels: Vec<_> = namespace.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(labels, [("kubernetes.io/metadata.name", "n"), ("team", "a")]);
@@ -288,11 +294,11 @@ mod tests {
             let alias = format!("*a{}", level - 1);
             text += &format!("a{level}: &a{level} [{}]\n", vec![alias; 10].join(", "));
         }
-        assert_eq!(decode(&split(&text)[0], Purpose::Serve).entries.len(), 1);
+        assert_eq!(decode(&split(&text)[0], Purpose::Serve, NAMESPACE).entries.len(), 1);
         let deep = "[".repeat(100_000);
-        assert_eq!(decode(&split(&deep)[0], Purpose::Serve).entries.len(), 1);
+        assert_eq!(decode(&split(&deep)[0], Purpose::Serve, NAMESPACE).entries.len(), 1);
         let deep = "{\"a\":".repeat(100_000);
-        assert_eq!(decode(&split(&deep)[0], Purpose::Serve).entries.len(), 1);
+        assert_eq!(decode(&split(&deep)[0], Purpose::Serve, NAMESPACE).entries.len(), 1);
     }
 
     proptest! {
@@ -300,7 +306,7 @@ mod tests {
         #[test]
         fn arbitrary_text_is_no_danger(bytes in proptest::collection::vec(any::<u8>(), 0..200), tail in "[-a-z:{}\\[\\]&*!|>'\"\n #%]{0,80}") {
             let text = String::from_utf8_lossy(&bytes).into_owned() + &tail;
-            split(&text).iter().for_each(|document| drop(decode(document, Purpose::Serve)));
+            split(&text).iter().for_each(|document| drop(decode(document, Purpose::Serve, NAMESPACE)));
         }
     }
 }

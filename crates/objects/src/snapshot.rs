@@ -186,6 +186,38 @@ impl Snapshot {
         self.ingress_classes.edit().insert(index, stored);
     }
 
+    /// The names of all objects.
+    pub fn ids(&self) -> impl Iterator<Item = &Arc<ObjectId>> {
+        fn of<K>(list: &List<K>) -> Vec<&Arc<ObjectId>> {
+            list.iter().map(|stored| &stored.id).collect()
+        }
+        Kind::ALL.into_iter().filter_map(|kind| for_kind!(kind, K => of(K::list(self)))).flatten()
+    }
+
+    /// The objects of both, for manifests that would be put into a cluster: of those in both,
+    /// these count.
+    #[must_use]
+    pub fn over(&self, below: &Snapshot) -> Snapshot {
+        let mut both = below.clone();
+        for kind in Kind::ALL {
+            let _: Option<()> = for_kind!(kind, K => {
+                let own = K::list(self);
+                if !own.is_empty() {
+                    let list = K::list_mut(&mut both).edit();
+                    list.retain(|stored| own.find(&stored.id.namespace, &stored.id.name).is_none());
+                    list.extend(own.iter().cloned());
+                    list.sort_by(|one, other| one.id.cmp(&other.id));
+                }
+            });
+        }
+        both.findings.extend(self.findings.iter().cloned());
+        both.findings.sort();
+        both.left_out.extend(self.left_out.iter().cloned());
+        both.left_out.sort();
+        both.left_out.dedup_by(|later, first| later.id == first.id);
+        both
+    }
+
     /// The object of this name, when it cannot be used as it is now.
     pub fn left_out(&self, id: &ObjectId) -> Option<&LeftOut> {
         let index = self.left_out.binary_search_by(|left_out| (*left_out.id).cmp(id)).ok()?;

@@ -63,7 +63,7 @@ pub async fn look(settings: &Settings, link: &Link, needed: &impl Fn(Need) -> bo
         cluster.nodes = Some(probe::nodes(clients).await);
     }
     if needed(Need::Leases) {
-        cluster.leases = Some(publish::probe::leases(clients, &settings.publish).await);
+        cluster.leases = Some(publish::probe::leases(clients.lease.clone(), &settings.publish).await);
     }
     cluster
 }

@@ -68,6 +68,7 @@ pub struct Token {
 pub struct Administrator {
     pub(super) client: Client,
     cluster: Cluster,
+    namespace: String,
 }
 
 impl Administrator {
@@ -87,8 +88,9 @@ impl Administrator {
         let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(|error| wrong(why(&error)))?;
         let config = with_deadlines(config);
+        let namespace = config.default_namespace.clone();
         let client = Client::try_from(config).map_err(|error| wrong(words(&error)))?;
-        Ok(Administrator { client, cluster })
+        Ok(Administrator { client, cluster, namespace })
     }
 
     /// Creates or updates an object by server-side apply. Fields of other managers stay. What a
@@ -169,6 +171,11 @@ impl Administrator {
 
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// The namespace of the context.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
     }
 
     /// The URL of the API server.

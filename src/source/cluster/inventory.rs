@@ -14,9 +14,9 @@ use super::depth;
 const PAGE: u32 = 500;
 
 /// Group, version, kind and the name of the resource.
-type Listed = (&'static str, &'static str, &'static str, &'static str);
+pub(super) type Listed = (&'static str, &'static str, &'static str, &'static str);
 
-const INGRESS: Listed = ("networking.k8s.io", "v1", "Ingress", "ingresses");
+pub(super) const INGRESS: Listed = ("networking.k8s.io", "v1", "Ingress", "ingresses");
 
 /// Kinds that say to which controller Ingresses belong, and that run the controller.
 const WHO_SERVES: &[Listed] = &[
@@ -56,9 +56,9 @@ impl Administrator {
     pub async fn inventory(&self) -> Result<Vec<Value>, AdministratorError> {
         let mut objects = self.who_serves().await?;
         for kind in WHAT_IS_SERVED {
-            objects.extend(self.list(kind).await?);
+            objects.extend(self.list(kind, None).await?);
         }
-        objects.extend(self.names_of_secrets().await?);
+        objects.extend(self.names_of_secrets(None).await?);
         Ok(objects)
     }
 
@@ -71,7 +71,7 @@ impl Administrator {
     pub async fn who_serves(&self) -> Result<Vec<Value>, AdministratorError> {
         let mut objects = Vec::new();
         for kind in WHO_SERVES {
-            objects.extend(self.list(kind).await?);
+            objects.extend(self.list(kind, None).await?);
         }
         Ok(objects)
     }
@@ -82,12 +82,17 @@ impl Administrator {
     ///
     /// The error of the API server.
     pub async fn ingresses(&self) -> Result<Vec<Value>, AdministratorError> {
-        self.list(&INGRESS).await
+        self.list(&INGRESS, None).await
     }
 
-    async fn list(&self, (group, version, kind, _): &Listed) -> Result<Vec<Value>, AdministratorError> {
+    /// Lists the objects of a kind, in this namespace or in all.
+    pub(super) async fn list(
+        &self,
+        (group, version, kind, _): &Listed,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Value>, AdministratorError> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        let url = DynamicObject::url_path(&resource, None);
+        let url = DynamicObject::url_path(&resource, namespace);
         let mut parameters = ListParams::default().limit(PAGE);
         let mut objects = Vec::new();
         loop {
@@ -111,9 +116,26 @@ impl Administrator {
         }
     }
 
-    /// Lists the names of Secrets, without their data.
-    async fn names_of_secrets(&self) -> Result<Vec<Value>, AdministratorError> {
-        let api = Api::<Secret>::all(self.client.clone());
+    /// Reads one object; none where it does not exist.
+    pub(super) async fn get(
+        &self,
+        (group, version, kind, _): &Listed,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Vec<Value>, AdministratorError> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let found = api.get_opt(name).await;
+        let found = found.map_err(|error| failure(format!("{kind} {namespace}/{name} cannot be read"), &error))?;
+        Ok(found.and_then(|object| serde_json::to_value(object).ok()).into_iter().collect())
+    }
+
+    /// Lists the names of Secrets, without their data, in this namespace or in all.
+    pub(super) async fn names_of_secrets(&self, namespace: Option<&str>) -> Result<Vec<Value>, AdministratorError> {
+        let api = match namespace {
+            Some(namespace) => Api::<Secret>::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        };
         let mut parameters = ListParams::default().limit(PAGE);
         let mut names = Vec::new();
         loop {
