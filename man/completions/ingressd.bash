@@ -46,6 +46,9 @@ _ingressd() {
             ingressd,kubeconfig)
                 cmd="ingressd__subcmd__kubeconfig"
                 ;;
+            ingressd,kubectl)
+                cmd="ingressd__subcmd__kubectl"
+                ;;
             ingressd,migrate)
                 cmd="ingressd__subcmd__migrate"
                 ;;
@@ -109,6 +112,9 @@ _ingressd() {
             ingressd__subcmd__help,kubeconfig)
                 cmd="ingressd__subcmd__help__subcmd__kubeconfig"
                 ;;
+            ingressd__subcmd__help,kubectl)
+                cmd="ingressd__subcmd__help__subcmd__kubectl"
+                ;;
             ingressd__subcmd__help,migrate)
                 cmd="ingressd__subcmd__help__subcmd__migrate"
                 ;;
@@ -142,6 +148,21 @@ _ingressd() {
             ingressd__subcmd__help,undrain)
                 cmd="ingressd__subcmd__help__subcmd__undrain"
                 ;;
+            ingressd__subcmd__help__subcmd__kubectl,__complete)
+                cmd="ingressd__subcmd__help__subcmd__kubectl__subcmd____complete"
+                ;;
+            ingressd__subcmd__help__subcmd__kubectl,check)
+                cmd="ingressd__subcmd__help__subcmd__kubectl__subcmd__check"
+                ;;
+            ingressd__subcmd__help__subcmd__kubectl,diff)
+                cmd="ingressd__subcmd__help__subcmd__kubectl__subcmd__diff"
+                ;;
+            ingressd__subcmd__help__subcmd__kubectl,explain)
+                cmd="ingressd__subcmd__help__subcmd__kubectl__subcmd__explain"
+                ;;
+            ingressd__subcmd__help__subcmd__kubectl,status)
+                cmd="ingressd__subcmd__help__subcmd__kubectl__subcmd__status"
+                ;;
             ingressd__subcmd__help__subcmd__migrate,compare)
                 cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__compare"
                 ;;
@@ -153,6 +174,42 @@ _ingressd() {
                 ;;
             ingressd__subcmd__help__subcmd__migrate,take-over)
                 cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__take__subcmd__over"
+                ;;
+            ingressd__subcmd__kubectl,__complete)
+                cmd="ingressd__subcmd__kubectl__subcmd____complete"
+                ;;
+            ingressd__subcmd__kubectl,check)
+                cmd="ingressd__subcmd__kubectl__subcmd__check"
+                ;;
+            ingressd__subcmd__kubectl,diff)
+                cmd="ingressd__subcmd__kubectl__subcmd__diff"
+                ;;
+            ingressd__subcmd__kubectl,explain)
+                cmd="ingressd__subcmd__kubectl__subcmd__explain"
+                ;;
+            ingressd__subcmd__kubectl,help)
+                cmd="ingressd__subcmd__kubectl__subcmd__help"
+                ;;
+            ingressd__subcmd__kubectl,status)
+                cmd="ingressd__subcmd__kubectl__subcmd__status"
+                ;;
+            ingressd__subcmd__kubectl__subcmd__help,__complete)
+                cmd="ingressd__subcmd__kubectl__subcmd__help__subcmd____complete"
+                ;;
+            ingressd__subcmd__kubectl__subcmd__help,check)
+                cmd="ingressd__subcmd__kubectl__subcmd__help__subcmd__check"
+                ;;
+            ingressd__subcmd__kubectl__subcmd__help,diff)
+                cmd="ingressd__subcmd__kubectl__subcmd__help__subcmd__diff"
+                ;;
+            ingressd__subcmd__kubectl__subcmd__help,explain)
+                cmd="ingressd__subcmd__kubectl__subcmd__help__subcmd__explain"
+                ;;
+            ingressd__subcmd__kubectl__subcmd__help,help)
+                cmd="ingressd__subcmd__kubectl__subcmd__help__subcmd__help"
+                ;;
+            ingressd__subcmd__kubectl__subcmd__help,status)
+                cmd="ingressd__subcmd__kubectl__subcmd__help__subcmd__status"
                 ;;
             ingressd__subcmd__migrate,compare)
                 cmd="ingressd__subcmd__migrate__subcmd__compare"
@@ -191,7 +248,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check admission render explain status top reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
+            opts="-h -V --help --version run check admission render explain status top reload drain setup doctor undrain diff rollback resume kubeconfig kubectl migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -453,7 +510,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check admission render explain status top reload drain setup doctor undrain diff rollback resume kubeconfig migrate demo templates completions help"
+            opts="run check admission render explain status top reload drain setup doctor undrain diff rollback resume kubeconfig kubectl migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -595,6 +652,90 @@ _ingressd() {
         ingressd__subcmd__help__subcmd__kubeconfig)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__kubectl)
+            opts="explain check diff status __complete"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__kubectl__subcmd____complete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__kubectl__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__kubectl__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__kubectl__subcmd__explain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__kubectl__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -856,6 +997,356 @@ _ingressd() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl)
+            opts="-h --help explain check diff status __complete help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd____complete)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__check)
+            opts="-n -h --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nginx-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__diff)
+            opts="-n -h --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nginx-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__explain)
+            opts="-f -n -h --filename --all --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -f)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nginx-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__help)
+            opts="explain check diff status __complete help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__help__subcmd____complete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__help__subcmd__explain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__kubectl__subcmd__status)
+            opts="-n -h --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --group)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nginx-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --class)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -102,6 +102,7 @@ const ENDS: &[(&str, &[End])] = &[
             (Exit::Configuration, "the administrator's kubeconfig or the settings cannot be used"),
         ],
     ),
+    ("kubectl __complete", &[(Exit::Success, "the completions are printed"), NO_OUTPUT]),
     (
         "kubectl check",
         &[

@@ -36,7 +36,8 @@ pub fn man_pages() -> Vec<(String, Vec<u8>)> {
     let mut number = 0;
     while let Some((words, command)) = commands.get(number) {
         let of_step = |step: &clap::Command| format!("{words} {}", step.get_name()).trim().to_owned();
-        let steps: Vec<_> = command.get_subcommands().map(|step| (of_step(step), step.clone())).collect();
+        let steps = command.get_subcommands().filter(|step| !step.is_hide_set());
+        let steps: Vec<_> = steps.map(|step| (of_step(step), step.clone())).collect();
         commands.extend(steps);
         number += 1;
     }

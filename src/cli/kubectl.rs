@@ -1,5 +1,5 @@
-//! The commands of kubectl's plugin: what is served and why, by the rights of whoever asks, without
-//! access to a node.
+//! The commands of kubectl's plugin: what is served and why, by the rights of whoever asks,
+//! without access to a node.
 
 mod cluster;
 mod completion;
@@ -17,19 +17,13 @@ use super::output::{self, Format, FormatArguments};
 use super::page;
 use crate::daemon::explain::Address;
 use cluster::{Cluster, Reaching};
-pub use completion::complete;
 use ingressd_model::ObjectId;
 use ingressd_model::finding::Severity;
-
-/// The name by which kubectl finds the program, and the one by which it asks for completions.
-pub const PLUGIN: &str = "kubectl-ingressd";
-pub const COMPLETION: &str = "kubectl_complete-ingressd";
 
 /// Arguments of `kubectl ingressd`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-    kubectl runs this as `kubectl ingressd` where a link named kubectl-ingressd to the program is in PATH; the packages bring one. \
-    It asks the API server alone, with your kubeconfig and your rights: of what you may not read it says that it does not know it. \
+    kubectl runs this as `kubectl ingressd` where a program named kubectl-ingressd is in PATH, which the packages bring. It asks the API server alone, with your kubeconfig and your rights: of what you may not read it says that it does not know it. \
     How objects are judged is decided by the settings of the nodes, of which each node tells the decisive ones in its Lease; --config \
     names others. Secrets are never read: of each it is taken that it holds what it should.")]
 pub struct Arguments {
@@ -49,6 +43,13 @@ enum Step {
     Diff(FileArguments),
     /// Show the nodes, and what is wrong with the Ingresses of a namespace.
     Status(StatusArguments),
+    /// Complete words for kubectl.
+    #[command(name = "__complete", hide = true)]
+    Complete {
+        /// The words, of which the last is begun.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
 }
 
 /// Arguments of `kubectl ingressd explain`.
@@ -97,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         Step::Check(arguments) => check(arguments),
         Step::Diff(arguments) => diff(arguments),
         Step::Status(arguments) => status(arguments),
+        Step::Complete { words } => completion::complete(words),
     }
 }
 

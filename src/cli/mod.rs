@@ -32,7 +32,6 @@ pub mod templates;
 pub mod top;
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -99,14 +98,6 @@ pub enum Command {
 
 /// Parses the command line and runs the command.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let mut arguments: Vec<_> = arguments.into_iter().collect();
-    let name = arguments.first().map(Path::new).and_then(Path::file_name);
-    if name == Some(kubectl::COMPLETION.as_ref()) {
-        return kubectl::complete(&arguments[1..]);
-    }
-    if name == Some(kubectl::PLUGIN.as_ref()) {
-        arguments.insert(1, "kubectl".into());
-    }
     let parsed = ends::told_in_help(Cli::command()).try_get_matches_from(arguments);
     let parsed = parsed.and_then(|matches| Ok((ends::words(&matches), Cli::from_arg_matches(&matches)?)));
     let (words, cli) = match parsed {

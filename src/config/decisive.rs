@@ -92,7 +92,7 @@ mod tests {
     fn what_was_written_and_decides_is_read_back_the_same() {
         assert_eq!(of("").decisive.as_deref(), Some(""), "what is built in need not be told");
         let settings = of("hosts.ownership = 'shared'\nlimits.timeout = '10m'\nkubeconfig = '/root/secret'\n\
-             hosts.allowed = [{ namespaces = ['team-a'], hosts = ['*.a.example', \"it's\"] }]\ncross-namespace = true\n\
+             hosts.allowed = [{ namespaces = ['team-a'], hosts = ['*.a.example', 'b.example'] }]\ncross-namespace = true\n\
              headers.answers = ['X-Token: secret']\n[[classes]]\ncontroller = 'k8s.io/ingress-nginx'\n\
              dialect = 'ingress-nginx'\nlegacy-class = 'nginx'\n");
         let text = settings.decisive.clone().unwrap();

@@ -185,8 +185,8 @@ mod tests {
         default.translate.classes[0].legacy_class = Some("nginx".into());
         default.translate.classes[0].endpoints = Some(ingressd_translate::EndpointMode::Pod);
         default.translate.classes[0].ownership = Some(ingressd_translate::HostOwnership::Namespace);
-        // The places of values are not part of the comparison.
-        default.written = read.written.clone();
+        // The places of values are not part of the comparison, and these keys are told to others.
+        (default.written, default.decisive) = (read.written.clone(), read.decisive.clone());
         assert_eq!(format!("{read:?}"), format!("{default:?}"));
     }
 }

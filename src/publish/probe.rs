@@ -53,9 +53,8 @@ pub async fn leases(client: Client, options: &Options) -> Result<Leases, String>
         let (what, duration) = Member::read(lease)?;
         Some(Kept { what, renewed: Record::read(lease).renewed, duration })
     };
-    let leader = leader
-        .as_ref()
-        .map(Record::read)
-        .and_then(|record| Some(Kept { what: node_of(&record.holder?), renewed: record.renewed, duration: record.duration }));
+    let leader = leader.as_ref().map(Record::read).and_then(|record| {
+        Some(Kept { what: node_of(&record.holder?), renewed: record.renewed, duration: record.duration })
+    });
     Ok(Leases { leader, members: listed.items.iter().filter_map(member).collect(), read })
 }

@@ -24,6 +24,10 @@ pub fn check(command: &str, is_tried: bool) -> Result<(), String> {
         checked |= match *program {
             "ingressd" => known_to_us(arguments)?,
             "make" => known_to_make(arguments)?,
+            // It is a plugin.
+            "kubectl" if arguments.first() == Some(&"ingressd") => {
+                known_to_us(&[&["kubectl"], &arguments[1..]].concat())?
+            }
             "kubectl" => known_to_kubectl(arguments)?,
             _ => false,
         };

@@ -1,11 +1,9 @@
 //! Completions of kubectl's plugin, in the form in which kubectl asks for them: a line each, and a
 //! number that says what the shell may add.
 
-use std::ffi::OsString;
-
 use clap::{Arg, Command, CommandFactory as _};
 
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Ended, Exit};
 use crate::cli::{Cli, output};
 
 /// The shell adds nothing of its own, or names of files (`cobra.ShellCompDirective`).
@@ -13,13 +11,12 @@ const NOTHING_ELSE: u8 = 4;
 const FILES_TOO: u8 = 0;
 
 /// Completes these words, of which the last is begun.
-pub fn complete(words: &[OsString]) -> Exit {
-    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+pub fn complete(words: &[String]) -> Ended {
     let mut command = Cli::command();
     command.build();
-    let Some(command) = command.find_subcommand("kubectl") else { return Exit::Usage };
-    let words: Vec<&str> = words.iter().map(|word| &**word).collect();
-    output::show(completions(command, &words), Exit::Success).unwrap_or_else(|exit| exit)
+    let plugin = command.find_subcommand("kubectl").ok_or(Exit::Usage)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    output::show(completions(plugin, &words), Exit::Success)
 }
 
 fn completions(plugin: &Command, words: &[&str]) -> String {
@@ -34,7 +31,11 @@ fn completions(plugin: &Command, words: &[&str]) -> String {
     let mut lines: Vec<String> = match of_flag {
         Some(argument) => argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
         None if begun.starts_with('-') => command.get_arguments().filter_map(flag).collect(),
-        None => command.get_subcommands().map(|step| step.get_name().to_owned()).collect(),
+        None => command
+            .get_subcommands()
+            .filter(|step| !step.is_hide_set())
+            .map(|step| step.get_name().to_owned())
+            .collect(),
     };
     lines.retain(|line| line.starts_with(begun));
     let directive = if lines.is_empty() { FILES_TOO } else { NOTHING_ELSE };

@@ -105,6 +105,8 @@ impl Node {
             serving: self.serving,
             drained: self.drained,
             phase: "serving".into(),
+            settings: None,
+            nginx: "1.22.1".into(),
         }
     }
 }
