@@ -52,10 +52,11 @@ pub enum SortKey {
 #[command(after_long_help = "\
     The daemon counts requests where the setting traffic.enabled is true. A request is counted within two seconds. The \
     figures are about the last ten seconds, or about a longer --interval; rows without a request meanwhile are left out. A time is estimated \
-    from the ranges of a histogram and no greater than 10 seconds, which stands for everything longer. Where nginx answers itself, the Service \
+    from the ranges of a histogram and no greater than 10 seconds, which stands for everything longer. Above some 10,000 requests a second \
+    the daemon reads one of several and corrects the figures, which the first line says then. Where nginx answers itself, the Service \
     is -, and where no object takes a request, so is the Ingress. (others) is what is more than a thousand objects or \
     hosts.\n\n\
-    With --json there is an object on a line for each look: seconds is how long was measured, requests_per_second the sum of all rows, \
+    With --json there is an object on a line for each look: seconds is how long was measured, sampling of how many requests one was read, requests_per_second the sum of all rows, \
     and each row has its names, requests_per_second, client_errors_per_second (4xx), server_errors_per_second (5xx), p50_seconds and p99_seconds, \
     upstream_p50_seconds and upstream_p99_seconds of endpoints, sent_bytes_per_second and received_bytes_per_second. A time that nothing took is null.\n\n\
     Colours are used on terminals only, and never where NO_COLOR is set. Lines are as wide as the terminal \

@@ -15,6 +15,8 @@ pub struct Between {
     pub by: &'static str,
     /// How long that was.
     pub seconds: f64,
+    /// Of how many requests one was read; 1 where all were.
+    pub sampling: u64,
     pub requests_per_second: f64,
     #[serde(skip)]
     pub server_errors_per_second: f64,
@@ -101,6 +103,7 @@ pub fn between(earlier: &TrafficReport, now: &TrafficReport, arguments: &Argumen
             By::Service => "SERVICE",
         },
         seconds,
+        sampling: now.sampling.max(1),
         requests_per_second: rows.iter().map(|row| row.requests_per_second).sum(),
         server_errors_per_second: rows.iter().map(|row| row.server_errors_per_second).sum(),
         longest: now.bounds.last().copied().unwrap_or(f64::INFINITY),

@@ -41,7 +41,9 @@ pub fn table(between: &Between, width: Option<usize>, height: Option<usize>) -> 
 fn headline(between: &Between) -> String {
     let (all, errors) = (between.requests_per_second, between.server_errors_per_second);
     let share = if all > 0.0 { 100.0 * errors / all } else { 0.0 };
-    format!("{} requests a second, {share:.1} % with 5xx, in {:.0} s", rate(all), between.seconds)
+    let sampled = (between.sampling > 1).then(|| format!(", estimated from one of {} requests", between.sampling));
+    let sampled = sampled.unwrap_or_default();
+    format!("{} requests a second, {share:.1} % with 5xx, in {:.0} s{sampled}", rate(all), between.seconds)
 }
 
 fn of_errors(row: &Row) -> Option<Style> {
@@ -119,11 +121,26 @@ mod tests {
     fn example() -> Between {
         let rows = vec![row("a-shop-with-a-long-name.example", 0.0, Some(0.3)), row("\u{1b}[2J", 100.0, Some(10.0))];
         let (requests_per_second, server_errors_per_second) = (2469.0, 100.0);
-        Between { by: "HOST", seconds: 9.98, requests_per_second, server_errors_per_second, longest: 10.0, rows }
+        let sampling = 1;
+        Between {
+            by: "HOST",
+            seconds: 9.98,
+            sampling,
+            requests_per_second,
+            server_errors_per_second,
+            longest: 10.0,
+            rows,
+        }
     }
 
     fn plain(width: Option<usize>, height: Option<usize>) -> String {
         anstream::adapter::strip_str(&table(&example(), width, height)).to_string()
+    }
+
+    #[test]
+    fn estimates_are_said_to_be_some() {
+        let text = table(&Between { sampling: 8, ..example() }, None, None);
+        assert!(text.contains("in 10 s, estimated from one of 8 requests"), "{text}");
     }
 
     #[test]

@@ -108,6 +108,7 @@ fn names_and_units_are_those_that_are_documented() {
         r#"ingressd_traffic_upstream_seconds_sum{namespace="",ingress="",service=""} 0.01"#,
         r#"ingressd_traffic_sent_bytes_total{namespace="",ingress="",service=""} 150"#,
         "ingressd_traffic_unread_lines_total 0",
+        "ingressd_traffic_sampling 1",
         "ingressd_watch_state{kind=\"Secret\",namespace=\"\",state=\"current\"} 1",
         "ingressd_watch_age_seconds{kind=\"Secret\",namespace=\"\"} 0.0",
         "ingressd_api_requests_total{verb=\"list\",code=\"403\"} 1",

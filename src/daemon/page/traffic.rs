@@ -28,6 +28,7 @@ pub fn section(asked: &Asked, metrics: &Metrics) -> Markup {
                 p { "No Ingress or Service with requests has all these words." }
             } @else {
                 p { "Requests since the daemon began, those with most failures first" }
+                @if report.sampling > 1 { p { "One of " (report.sampling) " requests is read now, because there are many: the numbers are estimates." } }
                 (table(&["Ingress", "Service", "Requests", "Answered 5xx", "Half within", "99 of 100 within", "Bytes sent"], &rows))
                 @if all.len() > MOST { p.faint { "and " (all.len() - MOST) " more: search for a namespace" } }
             }

@@ -102,7 +102,9 @@ fn losses(figures: &Figures, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         family.encode_counter::<Labels, _, u64>(&count, None)?;
     }
-    Ok(())
+    let help = "Of how many requests one was read the last time; 1 where all were. Counts are corrected by it";
+    let mut family = encoder.encode_descriptor("traffic_sampling", help, None, MetricType::Gauge)?;
+    family.encode_gauge::<_>(&i64::try_from(figures.sampling.every()).unwrap_or(i64::MAX))
 }
 
 fn labels(key: &Key) -> Labels {

@@ -58,10 +58,10 @@ impl<const RANGES: usize> Default for Buckets<RANGES> {
 }
 
 impl<const RANGES: usize> Buckets<RANGES> {
-    /// There is one bound less than there are ranges.
-    pub fn add(&mut self, bounds: &[f64], value: f64) {
-        self.counts[bounds.partition_point(|bound| *bound < value).min(RANGES - 1)] += 1;
-        self.sum += value;
+    /// Adds a value so many times. There is one bound less than there are ranges.
+    pub fn add(&mut self, bounds: &[f64], value: f64, times: u64) {
+        self.counts[bounds.partition_point(|bound| *bound < value).min(RANGES - 1)] += times;
+        self.sum += value * times as f64;
     }
 }
 
@@ -80,13 +80,13 @@ impl Figure {
     fn count(&mut self, line: &Line<'_>) {
         let class = usize::from(line.status / 100);
         let class = if class < STATUSES.len() { class } else { 0 };
-        self.requests[usize::from(line.writes)][class] += 1;
-        self.duration.add(&BOUNDS, line.seconds);
+        self.requests[usize::from(line.writes)][class] += line.stands_for;
+        self.duration.add(&BOUNDS, line.seconds, line.stands_for);
         if let Some(upstream) = line.upstream {
-            self.upstream.add(&BOUNDS, upstream);
+            self.upstream.add(&BOUNDS, upstream, line.stands_for);
         }
-        self.sent = self.sent.wrapping_add(line.sent);
-        self.received = self.received.wrapping_add(line.received);
+        self.sent = self.sent.wrapping_add(line.sent.saturating_mul(line.stands_for));
+        self.received = self.received.wrapping_add(line.received.saturating_mul(line.stands_for));
     }
 }
 
@@ -120,6 +120,44 @@ impl<K: Ord + Hash, V: Default> Bounded<K, V> {
     }
 }
 
+/// Reads one of so many lines where more wait than are read at a time; each that is read stands
+/// for those before it that were not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    every: u64,
+    passed: u64,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Sampling { every: 1, passed: 0 }
+    }
+}
+
+impl Sampling {
+    /// Begins where so many bytes wait: as long as they are no more than `most`, each line is
+    /// read.
+    pub fn begin(&mut self, waiting: u64, most: u64) {
+        self.every = waiting.div_ceil(most).max(1);
+    }
+
+    /// Passes a line. Returns how many it stands for if it is to be read.
+    pub fn pass(&mut self) -> Option<u64> {
+        self.passed += 1;
+        (self.passed >= self.every).then(|| std::mem::take(&mut self.passed))
+    }
+
+    /// How many lines at the end were not read, for which the last of them stands.
+    pub fn end(&mut self) -> Option<u64> {
+        Some(std::mem::take(&mut self.passed)).filter(|passed| *passed > 0)
+    }
+
+    /// Of how many requests one is read.
+    pub fn every(self) -> u64 {
+        self.every
+    }
+}
+
 /// All counts since the start.
 #[derive(Debug, Default)]
 pub struct Figures {
@@ -134,6 +172,8 @@ pub struct Figures {
     pub hosts: Bounded<Arc<str>, Figure>,
     /// Under the names of ingress-nginx, where that is asked for.
     pub named: Option<Named>,
+    /// Of how many requests one is read.
+    pub sampling: Sampling,
     /// Lines that nginx has not written so.
     pub unread: u64,
     /// How often nginx had no room for its lines.
@@ -255,5 +295,26 @@ mod tests {
         assert_eq!(all.len(), MOST + 1);
         let sent = |name: &str| all.iter().find(|(key, _)| *key.namespace == *name).map(|(_, figure)| figure.sent);
         assert_eq!((sent(OTHERS), sent("n0")), (Some(7), Some(2)));
+    }
+
+    #[test]
+    fn where_many_wait_one_stands_for_several_and_none_is_lost() {
+        let mut figures = Figures::default();
+        for (waiting, lines) in [(1000, 10), (10_500, 105), (1000, 10)] {
+            figures.sampling.begin(waiting, 1000);
+            let read = line("a.example - - 200 GET 0.500 100 10 -");
+            for _ in 0..lines {
+                let Some(stands_for) = figures.sampling.pass() else { continue };
+                figures.count(&Line { stands_for, ..read }, None);
+            }
+            let rest = figures.sampling.end();
+            assert_eq!(rest, (lines == 105).then_some(6));
+            figures.count(&Line { stands_for: rest.unwrap_or_default(), ..read }, None);
+        }
+        let all = figures.objects.sorted();
+        let [(_, figure)] = all.as_slice() else { panic!("{all:?}") };
+        assert_eq!((figure.requests[0][2], figure.sent, figure.duration.counts[4]), (125, 12_500, 125));
+        assert!((figure.duration.sum - 62.5).abs() < 1e-9, "{}", figure.duration.sum);
+        assert_eq!(figures.sampling.every(), 1);
     }
 }

@@ -24,6 +24,8 @@ pub struct Line<'l> {
     pub upstream: Option<f64>,
     /// Seconds until backends had accepted connections.
     pub connect: Option<f64>,
+    /// How many requests it stands for, where not every line is read.
+    pub stands_for: u64,
 }
 
 /// A port of a Service, as the name of an upstream has it.
@@ -59,6 +61,7 @@ impl<'l> Line<'l> {
             received: received.parse().ok()?,
             upstream: times(upstream)?,
             connect: times(connect)?,
+            stands_for: 1,
         })
     }
 }
@@ -106,6 +109,7 @@ mod tests {
             received: 97,
             upstream: line.upstream,
             connect: line.connect,
+            stands_for: 1,
         };
         assert_eq!(line, expected);
         assert!((line.upstream.unwrap() - 0.241).abs() < 1e-9, "{line:?}");

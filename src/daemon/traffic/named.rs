@@ -88,17 +88,17 @@ impl Named {
         let Some(key) = key(line, destination) else { return };
         let (method, status) = (key.method, line.status);
         let figure = self.figures.of(key, MOST, || rest(method, status));
-        figure.duration.add(&BOUNDS, line.seconds);
+        figure.duration.add(&BOUNDS, line.seconds, line.stands_for);
         if let Some(upstream) = line.upstream {
-            figure.upstream.add(&BOUNDS, upstream);
+            figure.upstream.add(&BOUNDS, upstream, line.stands_for);
         }
         if let Some(connect) = line.connect {
-            figure.connect.0 += connect;
-            figure.connect.1 += 1;
+            figure.connect.0 += connect * line.stands_for as f64;
+            figure.connect.1 += line.stands_for;
         }
         // No request is so large that it loses precision.
-        figure.received.add(&SIZES, line.received as f64);
-        figure.sent.add(&SIZES, line.sent as f64);
+        figure.received.add(&SIZES, line.received as f64, line.stands_for);
+        figure.sent.add(&SIZES, line.sent as f64, line.stands_for);
     }
 }
 
@@ -275,10 +275,10 @@ mod tests {
                 ..rest("GET", 200)
             };
             let figure = named.figures.of(key, MOST, || rest("GET", 204));
-            figure.duration.add(&BOUNDS, 0.1);
-            figure.upstream.add(&BOUNDS, 0.1);
-            figure.sent.add(&SIZES, 1.0);
-            figure.received.add(&SIZES, 1.0);
+            figure.duration.add(&BOUNDS, 0.1, 1);
+            figure.upstream.add(&BOUNDS, 0.1, 1);
+            figure.sent.add(&SIZES, 1.0, 1);
+            figure.received.add(&SIZES, 1.0, 1);
             figure.connect.1 += 1;
         }
         let traffic = Arc::<Traffic>::default();

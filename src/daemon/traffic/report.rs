@@ -15,6 +15,8 @@ pub struct TrafficReport {
     pub counts: bool,
     /// When lines were last read, in seconds since counting began.
     pub seconds: f64,
+    /// Of how many requests one was read the last time; 1 where all were.
+    pub sampling: u64,
     /// The upper bounds of the ranges of times, in seconds; the last range has none.
     pub bounds: Vec<f64>,
     pub hosts: Vec<Counted>,
@@ -77,6 +79,7 @@ impl Traffic {
         TrafficReport {
             counts: figures.counts,
             seconds: figures.read.as_secs_f64(),
+            sampling: figures.sampling.every(),
             bounds: BOUNDS.to_vec(),
             hosts: hosts.map(|(host, figure)| Counted { host: host.to_string(), ..Counted::of(figure) }).collect(),
             objects: objects

@@ -115,6 +115,11 @@ impl Spool {
         fs::remove_file(&self.path)
     }
 
+    /// How many bytes of lines wait.
+    pub fn waiting(&self) -> io::Result<u64> {
+        Ok(self.lines.metadata()?.len().saturating_sub(self.begin))
+    }
+
     /// Reads the lines that wait, and makes room. What nginx writes in the instant between both is
     /// lost.
     pub fn take(&self, mut tell: impl FnMut(&[u8])) -> io::Result<Read> {
