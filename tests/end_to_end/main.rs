@@ -65,6 +65,7 @@ mod redirects;
 mod rewrites;
 mod rig_itself;
 mod scaling;
+mod session;
 mod sessions;
 mod settings;
 mod setup;
