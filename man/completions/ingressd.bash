@@ -1910,7 +1910,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__templates)
-            opts="-h --help backend backends fastcgi_headers fastcgi_headers_by_port fastcgi_headers_detailed fastcgi_headers_detailed_by_port fastcgi_headers_detailed_told fastcgi_headers_told fastcgi_params grpc_headers grpc_headers_by_port grpc_headers_detailed grpc_headers_detailed_by_port grpc_headers_detailed_told grpc_headers_told listens location proxy_headers proxy_headers_by_port proxy_headers_detailed proxy_headers_detailed_by_port proxy_headers_detailed_told proxy_headers_told server server_name statements status stream stream_upstream strict_paths tables told upstream"
+            opts="-h --help backend backends fastcgi_params listens location server server_name statements status stream stream_upstream strict_paths tables told upstream"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -1,14 +1,19 @@
 //! Fills templates with views. It is strict: it fills only templates that were checked against an
 //! example.
 
+use std::convert::Infallible;
+
 use handlebars::{
     BlockContext, Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderError,
     RenderErrorReason, Renderable, Template,
 };
 use serde_json::Value;
 
+use super::family::Family;
+use super::headers::HeaderList;
 use super::lint;
 use super::shape::{self, Filled, Form, Shapes};
+use super::templates;
 use super::view::{Nothing, View};
 use crate::syntax;
 use ingressd_model::Instance;
@@ -88,8 +93,23 @@ impl Engine {
 }
 
 impl Engine {
-    /// The text of a template that sets headers and has no values, without the directives that set
-    /// one of these headers.
+    /// A list of headers for backends of a family, without those of these names.
+    pub fn header_list(&self, list: HeaderList, family: Family, without: &[&str]) -> Filled {
+        let mut form = Form::of(&Nothing {}, &self.instance);
+        list.key(family).into_iter().for_each(|part| form.add_length(part));
+        without.iter().for_each(|header| form.add_fixed(header));
+        let is_kept = |name: &str| without.iter().all(|header| !header.eq_ignore_ascii_case(name));
+        let text = || {
+            let lines = list.lines(family).filter(|(name, _)| is_kept(name)).map(|(_, line)| line);
+            Ok::<_, Infallible>(templates::named(&lines.collect::<String>(), &self.instance))
+        };
+        match self.shapes.fill("headers", form, text) {
+            Ok(filled) => filled,
+        }
+    }
+
+    /// The text of a template that sets parameters and has no values, without the directives that
+    /// set one of these.
     ///
     /// # Errors
     ///

@@ -1,7 +1,9 @@
-//! Which client headers reach a backend, and which are replaced: one table, from which templates
-//! and documentation are generated.
+//! Which client headers reach a backend, and which are replaced: one table, from which the lists
+//! in configuration and the documentation are made.
 
 use std::fmt::Write as _;
+
+use super::family::Family;
 
 /// A header of requests to backends, as a row of the table.
 #[derive(Debug)]
@@ -116,14 +118,6 @@ impl Header {
     }
 }
 
-/// The protocol of a backend, as far as headers depend on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoken {
-    Http,
-    Grpc,
-    FastCgi,
-}
-
 /// Who is trusted to name clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trusted {
@@ -135,60 +129,58 @@ pub enum Trusted {
     Headers,
 }
 
-/// The templates of headers: name, protocol, whether the list is the detailed one, who is trusted.
-const LISTS: [(&str, Spoken, bool, Trusted); 18] = [
-    ("proxy_headers", Spoken::Http, false, Trusted::Nobody),
-    ("proxy_headers_by_port", Spoken::Http, false, Trusted::Protocol),
-    ("proxy_headers_told", Spoken::Http, false, Trusted::Headers),
-    ("proxy_headers_detailed", Spoken::Http, true, Trusted::Nobody),
-    ("proxy_headers_detailed_by_port", Spoken::Http, true, Trusted::Protocol),
-    ("proxy_headers_detailed_told", Spoken::Http, true, Trusted::Headers),
-    ("grpc_headers", Spoken::Grpc, false, Trusted::Nobody),
-    ("grpc_headers_by_port", Spoken::Grpc, false, Trusted::Protocol),
-    ("grpc_headers_told", Spoken::Grpc, false, Trusted::Headers),
-    ("grpc_headers_detailed", Spoken::Grpc, true, Trusted::Nobody),
-    ("grpc_headers_detailed_by_port", Spoken::Grpc, true, Trusted::Protocol),
-    ("grpc_headers_detailed_told", Spoken::Grpc, true, Trusted::Headers),
-    ("fastcgi_headers", Spoken::FastCgi, false, Trusted::Nobody),
-    ("fastcgi_headers_by_port", Spoken::FastCgi, false, Trusted::Protocol),
-    ("fastcgi_headers_told", Spoken::FastCgi, false, Trusted::Headers),
-    ("fastcgi_headers_detailed", Spoken::FastCgi, true, Trusted::Nobody),
-    ("fastcgi_headers_detailed_by_port", Spoken::FastCgi, true, Trusted::Protocol),
-    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, Trusted::Headers),
-];
+/// Which list of headers the backends of a host get.
+#[derive(Debug, Clone, Copy)]
+pub struct HeaderList {
+    /// Whether it has the headers of the ingress-nginx dialect.
+    pub detailed: bool,
+    /// Whose words about clients it passes on.
+    pub trusted: Trusted,
+}
 
-/// The name and text of every template that is generated from the table.
-pub fn templates() -> Vec<(&'static str, String)> {
-    let list = |spoken: Spoken, detailed: bool, trusted: Trusted| {
-        let line = |header: &Header| {
-            let value = match if detailed { header.detailed } else { header.usual } {
-                SetByHttp(..) if spoken != Spoken::Http => return None,
-                SetOrTold(_, told, _) if trusted == Trusted::Headers => told.to_owned(),
-                Scheme(_, told, _) if trusted != Trusted::Nobody => told.to_owned(),
-                ClearedUnlessTold if trusted == Trusted::Headers => header.told(),
-                Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) | Scheme(value, ..) => value.to_owned(),
-                Cleared | ClearedUnlessTold => "\"\"".to_owned(),
-                Passed => return None,
-            };
-            let name = header.name;
-            Some(match spoken {
-                Spoken::Http => format!("    proxy_set_header {name} {value};\n"),
-                Spoken::Grpc => format!("    grpc_set_header {name} {value};\n"),
-                Spoken::FastCgi => {
-                    let name = header.variable().to_ascii_uppercase();
-                    format!("    fastcgi_param HTTP_{name} {value} if_not_empty;\n")
+impl HeaderList {
+    /// Its lines for backends of a family, each with the name that its directive sets.
+    pub fn lines(self, family: Family) -> impl Iterator<Item = (String, String)> {
+        HEADERS.iter().filter_map(move |header| {
+            let value = self.value(header, family)?;
+            Some(match family {
+                Family::Proxy => (header.name.to_owned(), format!("    proxy_set_header {} {value};\n", header.name)),
+                Family::Grpc => (header.name.to_owned(), format!("    grpc_set_header {} {value};\n", header.name)),
+                Family::FastCgi => {
+                    let name = format!("HTTP_{}", header.variable().to_ascii_uppercase());
+                    let line = format!("    fastcgi_param {name} {value} if_not_empty;\n");
+                    (name, line)
                 }
             })
-        };
-        HEADERS.iter().filter_map(line).collect::<String>()
-    };
+        })
+    }
+
+    /// The value of a header; `None` where it is passed on.
+    fn value(self, header: &Header, family: Family) -> Option<String> {
+        Some(match if self.detailed { header.detailed } else { header.usual } {
+            SetByHttp(..) if family != Family::Proxy => return None,
+            SetOrTold(_, told, _) if self.trusted == Trusted::Headers => told.to_owned(),
+            Scheme(_, told, _) if self.trusted != Trusted::Nobody => told.to_owned(),
+            ClearedUnlessTold if self.trusted == Trusted::Headers => header.told(),
+            Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) | Scheme(value, ..) => value.to_owned(),
+            Cleared | ClearedUnlessTold => "\"\"".to_owned(),
+            Passed => return None,
+        })
+    }
+
+    /// What tells it from the others.
+    pub const fn key(self, family: Family) -> [usize; 3] {
+        [family as usize, self.detailed as usize, self.trusted as usize]
+    }
+}
+
+/// The text of the template `told`, which keeps what a trusted proxy sends.
+pub fn told() -> String {
     let mut told = String::from("    uninitialized_variable_warn off;\n    if ($ingressd_trusted) {\n");
     for header in HEADERS.iter().filter(|header| matches!(header.usual, ClearedUnlessTold)) {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
-    told.push_str("    }\n");
-    let lists = LISTS.map(|(name, spoken, detailed, trusted)| (name, list(spoken, detailed, trusted)));
-    lists.into_iter().chain([("told", told)]).collect()
+    told + "    }\n"
 }
 
 /// The table in Markdown, for the documentation.

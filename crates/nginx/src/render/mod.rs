@@ -5,6 +5,7 @@ mod blocks;
 mod content;
 mod crowds;
 mod engine;
+mod family;
 mod file_set;
 pub mod headers;
 mod lint;

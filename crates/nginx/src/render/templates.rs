@@ -68,13 +68,15 @@ pub fn load(instance: &Instance, templates: &Templates) -> Result<Engine, Vec<Te
     Engine::load(sources(instance, &templates.0), instance)
 }
 
+/// A text with our names as they are for an instance: they differ from those of another one.
+pub fn named(text: &str, mark: &str) -> String {
+    text.replace("ingressd_", &format!("ingressd{mark}_"))
+        .replace("shared:ingressd:", &format!("shared:ingressd{mark}:"))
+}
+
 fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
-    // Our names are the same in all templates, and differ from those of another instance.
-    let named = |text: &str| {
-        let mark = instance.mark();
-        text.replace("ingressd_", &format!("ingressd{mark}_"))
-            .replace("shared:ingressd:", &format!("shared:ingressd{mark}:"))
-    };
+    let mark = instance.mark();
+    let named = |text: &str| named(text, &mark);
     macro_rules! source {
         ($name:literal, $example:expr) => {
             Source {
@@ -89,24 +91,6 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
     // An example that cannot be made becomes an empty view, which no template accepts.
     let example = |made: Result<Value, Refused>| Some(made.unwrap_or(Value::Null));
     vec![
-        source!("proxy_headers", None),
-        source!("proxy_headers_by_port", None),
-        source!("proxy_headers_told", None),
-        source!("proxy_headers_detailed", None),
-        source!("proxy_headers_detailed_by_port", None),
-        source!("proxy_headers_detailed_told", None),
-        source!("grpc_headers", None),
-        source!("grpc_headers_by_port", None),
-        source!("grpc_headers_told", None),
-        source!("grpc_headers_detailed", None),
-        source!("grpc_headers_detailed_by_port", None),
-        source!("grpc_headers_detailed_told", None),
-        source!("fastcgi_headers", None),
-        source!("fastcgi_headers_by_port", None),
-        source!("fastcgi_headers_told", None),
-        source!("fastcgi_headers_detailed", None),
-        source!("fastcgi_headers_detailed_by_port", None),
-        source!("fastcgi_headers_detailed_told", None),
         source!("fastcgi_params", None),
         source!("strict_paths", None),
         source!("tables", Some(read(tables()))),

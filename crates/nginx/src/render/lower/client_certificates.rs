@@ -2,6 +2,7 @@
 //! are refused.
 
 use crate::Plan;
+use crate::render::family::Family;
 use crate::render::file_set::FilePath;
 use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
@@ -11,7 +12,7 @@ use ingressd_model::{ClientCertificates, Demand, PathMatch, Refused};
 
 use super::head::{Head, HeadSlots};
 use super::location::Scene;
-use super::slots::{Family, Header, Slot, Slots};
+use super::slots::{Header, Slot, Slots};
 use super::tables::Files;
 
 /// The path of ACME HTTP-01 challenges, which are requested by plain HTTP: a route with such a

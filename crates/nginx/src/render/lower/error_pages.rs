@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::Decisions;
+use crate::render::family::Family;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{self, Tables};
@@ -11,7 +12,7 @@ use ingressd_model::{ErrorPages, Kind, Origin, Protocol, Refused, Route, StandIn
 
 use super::limits;
 use super::location::{Location, Scene};
-use super::slots::{Family, Header, Slot, Slots, text};
+use super::slots::{Header, Slot, Slots, text};
 
 /// The headers that tell the other backend about the route, with the variables of their values.
 const TOLD: [(&str, &str); 4] = [

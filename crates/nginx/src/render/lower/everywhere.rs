@@ -1,5 +1,6 @@
 //! The directives of every server that come from the administrator's settings for all hosts.
 
+use crate::render::family::Family;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{Block, Statement, Tables};
@@ -8,7 +9,7 @@ use ingressd_model::expression::{LIMITS, anywhere, literal};
 use ingressd_model::{Cidr, HeaderName, LogLine, Refused};
 
 use super::head::{Head, HeadSlots};
-use super::slots::{Family, Header, Inherited};
+use super::slots::{Header, Inherited};
 use super::tables::Files;
 
 /// The variables that say which clients are refused.

@@ -1,6 +1,7 @@
 //! Makes the content of the locations of one route.
 
 use crate::Decisions;
+use crate::render::family::Family;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
@@ -14,7 +15,7 @@ use super::backend::Backends;
 use super::firewall::CoreRules;
 use super::paths::Place;
 use super::server::Facts;
-use super::slots::{Family, Header, Inherited, Slots};
+use super::slots::{Header, Inherited, Slots};
 use super::{
     access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, empty,
     error_pages, external_authentication, fastcgi, firewall, groups, limits, lines, mirror, session, snippet, split,

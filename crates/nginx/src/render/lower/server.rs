@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
+use crate::render::family::Family;
 use crate::render::file_set::{File, FilePath};
-use crate::render::headers::Trusted;
+use crate::render::headers::{HeaderList, Trusted};
 use crate::render::names;
 use crate::render::shape::Filled;
 use crate::render::token::{Literal, Word, Words};
@@ -24,7 +25,7 @@ use super::head::{Head, statements};
 use super::location::{self, Location, Surroundings, closed, location};
 use super::paths::{Place, places};
 use super::shared::scheme;
-use super::slots::{Family, Header, Inherited};
+use super::slots::{Header, Inherited};
 use super::upstream::variables_of;
 use super::writer::Writer;
 use super::{
@@ -226,9 +227,9 @@ fn write_one(
     }
     let head = Head { server, sockets, common: &common, facts };
     let (said, rest) = head.slots()?.split();
-    let list = RequestHeaderList { detailed: head.is_detailed(), trusted: facts.trusted() };
+    let list = HeaderList { detailed: head.is_detailed(), trusted: facts.trusted() };
     writer.add(fill(engine, "server", &said)?, &server.origin);
-    writer.add(without(list.template(Family::Proxy), &[], engine)?, &server.origin);
+    writer.add(engine.header_list(list, Family::Proxy, &[]), &server.origin);
     for run in common.chunk_by(|one, other| one.origin == other.origin) {
         let said: Vec<_> = run.iter().map(|one| location::written(one.row.name, one).into()).collect();
         writer.add(statements(engine, &said)?, &run[0].origin);
@@ -290,7 +291,7 @@ fn write_one(
 /// Writes the internal locations for these routes: for subrequests, and for error pages.
 fn write_internal(
     routes: &[&Route],
-    list: RequestHeaderList,
+    list: HeaderList,
     inherited: &Inherited,
     facts: &Facts<'_>,
     engine: &Engine,
@@ -331,64 +332,26 @@ fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
     Ok(inherited)
 }
 
-/// Which list of headers the backends of a host get.
-#[derive(Debug, Clone, Copy)]
-struct RequestHeaderList {
-    /// Whether it has the headers of the ingress-nginx dialect.
-    detailed: bool,
-    /// Whose words about clients it passes on.
-    trusted: Trusted,
-}
-
-impl RequestHeaderList {
-    fn template(self, family: Family) -> &'static str {
-        match (family, self.detailed, self.trusted) {
-            (Family::Proxy, false, Trusted::Nobody) => "proxy_headers",
-            (Family::Proxy, false, Trusted::Protocol) => "proxy_headers_by_port",
-            (Family::Proxy, false, Trusted::Headers) => "proxy_headers_told",
-            (Family::Proxy, true, Trusted::Nobody) => "proxy_headers_detailed",
-            (Family::Proxy, true, Trusted::Protocol) => "proxy_headers_detailed_by_port",
-            (Family::Proxy, true, Trusted::Headers) => "proxy_headers_detailed_told",
-            (Family::Grpc, false, Trusted::Nobody) => "grpc_headers",
-            (Family::Grpc, false, Trusted::Protocol) => "grpc_headers_by_port",
-            (Family::Grpc, false, Trusted::Headers) => "grpc_headers_told",
-            (Family::Grpc, true, Trusted::Nobody) => "grpc_headers_detailed",
-            (Family::Grpc, true, Trusted::Protocol) => "grpc_headers_detailed_by_port",
-            (Family::Grpc, true, Trusted::Headers) => "grpc_headers_detailed_told",
-            (Family::FastCgi, false, Trusted::Nobody) => "fastcgi_headers",
-            (Family::FastCgi, false, Trusted::Protocol) => "fastcgi_headers_by_port",
-            (Family::FastCgi, false, Trusted::Headers) => "fastcgi_headers_told",
-            (Family::FastCgi, true, Trusted::Nobody) => "fastcgi_headers_detailed",
-            (Family::FastCgi, true, Trusted::Protocol) => "fastcgi_headers_detailed_by_port",
-            (Family::FastCgi, true, Trusted::Headers) => "fastcgi_headers_detailed_told",
-        }
-    }
-}
-
 /// The texts of a location, without its last line.
-fn filled(location: &Location, list: RequestHeaderList, engine: &Engine) -> Result<Vec<Filled>, Refused> {
+fn filled(location: &Location, list: HeaderList, engine: &Engine) -> Result<Vec<Filled>, Refused> {
     let mut texts = vec![fill(engine, "location", &location.view)?];
     if let (Some(headers), Some(family)) = (&location.request_headers, location.family) {
         let own: Vec<_> = headers.iter().map(|header| location::header_name(family, &header.name)).collect();
-        texts.push(without(list.template(family), &own, engine)?);
+        let own: Vec<_> = own.iter().map(Word::as_str).collect();
+        texts.push(engine.header_list(list, family, &own));
         if !headers.is_empty() {
             texts.push(statements(engine, &location::request_headers(family, headers))?);
         }
     }
     if location.family == Some(Family::FastCgi) {
-        let own: Vec<_> = location.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-        texts.push(without("fastcgi_params", &own, engine)?);
+        let own: Vec<_> = location.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let filled = engine.fill_without("fastcgi_params", &own);
+        texts.push(filled.map_err(|error| Refused(error.to_string().into()))?);
         if !own.is_empty() {
             texts.push(statements(engine, &location::parameters(&location.parameters))?);
         }
     }
     Ok(texts)
-}
-
-/// A list of headers or parameters without those of these names.
-fn without(template: &'static str, own: &[Word], engine: &Engine) -> Result<Filled, Refused> {
-    let own: Vec<_> = own.iter().map(Word::as_str).collect();
-    engine.fill_without(template, &own).map_err(|error| Refused(error.to_string().into()))
 }
 
 /// Fills a template. This fails only by a fault of the program.

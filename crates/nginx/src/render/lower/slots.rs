@@ -1,9 +1,9 @@
 //! The slots of a location, into which the features of a route write their directives.
 
+use crate::render::family::Family;
 use crate::render::token::{Text, Word, Words};
 use crate::render::view;
-use ingressd_model::catalogue::Module;
-use ingressd_model::{Origin, Protocol, Refused};
+use ingressd_model::{Origin, Refused};
 
 /// The parts of a location, in the order in which they are written. nginx's rewrite module
 /// executes its directives (`if`, `set`, `return`, `rewrite`) in the order of the lines, so this
@@ -215,64 +215,6 @@ impl Slots {
         }
         self.statements.sort_by_key(|(slot, _)| *slot);
         self.statements.into_iter().map(|(_, statement)| statement).collect()
-    }
-}
-
-/// The family of directives (nginx module) for a backend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// `ngx_http_proxy_module`.
-    Proxy,
-    /// `ngx_http_grpc_module`.
-    Grpc,
-    /// `ngx_http_fastcgi_module`.
-    FastCgi,
-}
-
-impl Family {
-    /// The family for a protocol.
-    pub const fn of(protocol: Protocol) -> Self {
-        match protocol.module() {
-            Module::Grpc => Family::Grpc,
-            Module::FastCgi => Family::FastCgi,
-            _ => Family::Proxy,
-        }
-    }
-
-    /// The directive that replaces error responses of the backend by error pages.
-    pub const fn intercept_errors(self) -> &'static str {
-        match self {
-            Family::Proxy => "proxy_intercept_errors",
-            Family::Grpc => "grpc_intercept_errors",
-            Family::FastCgi => "fastcgi_intercept_errors",
-        }
-    }
-
-    /// The directive that removes a header of the backend.
-    pub const fn hide_header(self) -> &'static str {
-        match self {
-            Family::Proxy => "proxy_hide_header",
-            Family::Grpc => "grpc_hide_header",
-            Family::FastCgi => "fastcgi_hide_header",
-        }
-    }
-
-    /// The directive that sets a request header.
-    pub const fn set_header(self) -> &'static str {
-        match self {
-            Family::Proxy => "proxy_set_header",
-            Family::Grpc => "grpc_set_header",
-            Family::FastCgi => "fastcgi_param",
-        }
-    }
-
-    /// The directive that passes requests to a backend.
-    pub const fn pass(self) -> &'static str {
-        match self {
-            Family::Proxy => "proxy_pass",
-            Family::Grpc => "grpc_pass",
-            Family::FastCgi => "fastcgi_pass",
-        }
     }
 }
 
