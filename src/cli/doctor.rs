@@ -9,6 +9,7 @@ use clap::builder::PossibleValuesParser;
 use super::exit::{Ended, Exit};
 use super::output::{Format, FormatArguments};
 use super::settings::SettingsArguments;
+use super::waiting::waiting;
 use super::{output, page};
 use crate::config::Settings;
 use crate::doctor::{CHECKS, FIRST, Level, Line, Report, examine, manual};
@@ -84,5 +85,6 @@ fn examine_now(settings: &Settings, names: &BTreeSet<&str>) -> Result<Report, Ex
         complain!("ingressd: {error}");
         Exit::of_error(&error)
     })?;
+    let _waiting = waiting("nginx and the API server to answer the checks");
     Ok(runtime.block_on(examine(settings, names)))
 }

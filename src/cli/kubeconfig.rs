@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
+use super::waiting::waiting;
 use crate::config::{Settings, duration};
 use crate::daemon::access::Grant;
 use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
@@ -119,13 +120,16 @@ pub fn run(arguments: &Arguments) -> Ended {
     };
     let begun = Begun::at(&path).map_err(unwritten)?;
     runtime.block_on(async {
+        let obtaining = waiting("the API server");
         let obtained = obtain(arguments, &grant, &documents).await;
+        drop(obtaining);
         let (text, token) = obtained.map_err(|error| complain(&error))?;
         begun.finish(&text, arguments.force).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => there_already(&path),
             _ => unwritten(error),
         })?;
         tell(&path, &grant, arguments.duration, &token);
+        let _waiting = waiting("the API server to know the new credentials");
         cluster::try_out(&path).await.map_err(|error| complain(&error))?;
         Ok(Exit::Success)
     })

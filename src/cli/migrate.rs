@@ -16,6 +16,7 @@ use super::offline::{self, Host};
 use super::output::{self, FormatArguments};
 use super::page;
 use super::settings::{SettingsArguments, complain};
+use super::waiting::waiting;
 use crate::config::{OfNode, Settings};
 use crate::daemon::to_look_with;
 use crate::doctor::certificate_names;
@@ -304,6 +305,7 @@ impl Origin {
             })?;
             return if is_about_nothing(&inventory) { Err(self.nothing(&inventory)) } else { Ok(inventory) };
         }
+        let _waiting = waiting("the API server to list all objects");
         let objects = runtime()?.block_on(async {
             let path = self.admin_kubeconfig.as_deref();
             Administrator::connect(path, self.context.as_deref()).await?.inventory().await

@@ -30,6 +30,7 @@ pub mod setup;
 pub mod status;
 pub mod templates;
 pub mod top;
+mod waiting;
 
 use std::ffi::OsString;
 

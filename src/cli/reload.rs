@@ -4,6 +4,7 @@ use super::exit::{Ended, Exit};
 use super::rollback::told;
 use super::settings::{SettingsArguments, complain};
 use super::status::{unanswered, understood};
+use super::waiting::waiting;
 use crate::daemon::control;
 
 /// Arguments of `ingressd reload`.
@@ -22,6 +23,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Ended {
     // The daemon reports mistakes, because its flags and environment may differ.
     let (settings, wrong) = arguments.settings.sources([]).load_what_can_be();
+    let _waiting = waiting("the daemon to finish its change and to read the settings");
     match control::ask(&settings.control_socket, "reload", None) {
         Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Configuration)),
         Err(error) => {

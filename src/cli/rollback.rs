@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::{unanswered, understood};
+use super::waiting::waiting;
 use crate::config::Settings;
 use crate::daemon::{ControlCommand, control, without_daemon};
 
@@ -43,6 +44,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 
 /// Has the daemon execute a command, or does so itself where none runs.
 pub fn execute(settings: &Settings, command: ControlCommand, request: &str) -> Ended {
+    let _waiting = waiting("the proof that nginx runs it");
     match control::ask(&settings.control_socket, request, None) {
         Ok(answer) => Ok(told(&understood(settings, answer)?.1, Exit::Findings)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {

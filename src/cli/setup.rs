@@ -6,9 +6,13 @@ use super::doctor::tell_first_checks;
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
+use super::waiting::waiting;
 use crate::config::{DEFAULT_FILE, Settings};
 use crate::daemon::control;
 use crate::setup::{Choices, Error, Planned, STEPS, Setup, Step, Undone, undo_script};
+
+/// What a terminal is told where that takes long.
+const TEST: &str = "nginx to test its configuration";
 
 /// Arguments of `ingressd setup`.
 #[derive(Debug, clap::Args)]
@@ -109,7 +113,10 @@ fn tell_of_daemon(settings: &Settings) {
 
 fn preview(setup: &mut Setup<'_>) -> Result<Exit, Error> {
     let mut pending = false;
-    for (step, planned) in setup.preview()? {
+    let looking = waiting(TEST);
+    let steps = setup.preview()?;
+    drop(looking);
+    for (step, planned) in steps {
         pending |= matches!(planned, Planned::Change(_));
         show(step, &planned, "would");
     }
@@ -122,6 +129,7 @@ fn preview(setup: &mut Setup<'_>) -> Result<Exit, Error> {
 
 fn carry_out(setup: &mut Setup<'_>) -> Result<Exit, Error> {
     let mut changed = false;
+    let _waiting = waiting(TEST);
     setup.carry_out(&mut |step, planned| {
         changed |= matches!(planned, Planned::Change(_));
         show(step, planned, "did");

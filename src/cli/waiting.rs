@@ -1,0 +1,37 @@
+//! Says on a terminal what a command waits for, where that takes longer than a second. What a
+//! script reads stays as it is.
+
+use std::io::{IsTerminal as _, stderr};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Nobody wonders before.
+const SOON: Duration = Duration::from_secs(1);
+
+/// What waits until this is dropped.
+#[derive(Debug)]
+pub struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
+
+/// Waits for what these words name, behind "waiting for".
+pub fn waiting(what: &'static str) -> Waiting {
+    Waiting(stderr().is_terminal().then(|| {
+        let (done, is_done) = channel();
+        let teller = std::thread::spawn(move || {
+            if is_done.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+                complain!("waiting for {what}");
+            }
+        });
+        (done, teller)
+    }))
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some((done, teller)) = self.0.take() {
+            drop(done);
+            // It says one line and cannot fail otherwise.
+            let _ = teller.join();
+        }
+    }
+}
