@@ -35,7 +35,8 @@ const LONGEST_NAME: usize = 253;
 /// Arguments of `ingressd status`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-    The first line is the state. Then come problems, errors before warnings, each with its object, key, \
+    The first line says whether all is well. Where it is not, the next ones say what needs attention, and what to do about it, \
+    as the status page does. Then comes the state; then problems, errors before warnings, each with its object, key, \
     effect and remedy; then this host; then the Ingresses with their states, those first that are not ok. With --namespace, \
     --state or --text only the problems and Ingresses are shown that are asked for:\n\n\
     ok: its newest version is served; before anything was read, the one that an earlier run recorded. partly: its \

@@ -58,6 +58,6 @@ pub use offline::{Offline, without_daemon};
 pub use options::{to_look_with, under as options_under};
 pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
-pub use status::{Inquiry, Phase, Status};
+pub use status::{Inquiry, LONGEST_QUIET, Phase, Status, verdict};
 pub use traffic::found as traffic_found;
 pub use traffic::{Counted, TrafficReport, quantile};

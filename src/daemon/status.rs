@@ -1,9 +1,11 @@
 //! The state of the daemon: one value from which all responses are made.
 
+mod attention;
 mod document;
 mod expressions;
 mod inquiry;
 
+pub use attention::{LONGEST_QUIET, verdict};
 pub use inquiry::Inquiry;
 
 use std::path::PathBuf;

@@ -98,7 +98,8 @@ fn a_node_that_went_back_stays_there_says_so_and_serves_what_it_did() {
         let ready = rig.daemon.get("/readyz").await.unwrap();
         assert!(ready.status == 200 && String::from_utf8_lossy(&ready.body).contains("PINNED to generation 1"));
         let (_, shown, _) = run(rig, "status", &[]).await;
-        assert!(shown.starts_with("serving generation 1, PINNED since 20"), "{shown}");
+        assert!(shown.contains(" attention\n1. PINNED to generation 1, "), "{shown}");
+        assert!(shown.contains("\nserving generation 1, PINNED since 20"), "{shown}");
         let warned =
             |log: &String| log.lines().any(|line| line.contains("WARN") && line.contains("generation 1 is pinned: "));
         wait::until_right("the journal", async || rig.daemon.log(), warned).await;

@@ -77,6 +77,7 @@ mod status_page;
 mod streams;
 mod strict_paths;
 mod templates;
+mod terminal;
 mod tls;
 mod top;
 mod traffic;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::terminal::on_a_terminal;
 use rig::manifests::ingress;
 use rig::{Rig, wait};
 
@@ -62,11 +63,11 @@ fn state_comes_first_then_problems_then_objects_with_states_of_their_own() {
         let (code, text) = status_of(rig, &[]);
         assert_eq!(code, Some(0), "{text}");
         let folder = rig.manifests.folder().display();
-        let first = text.lines().next().unwrap();
-        assert!(
-            first.starts_with("serving generation ") && first.ends_with(&format!(", as the folder {folder} says")),
-            "{text}"
-        );
+        let needs = "2 things need attention\n\
+            1. 4 errors found in objects and on this node. The findings below say where, and what to do.\n\
+            2. 4 warnings found in objects and on this node. The findings below say where, and what to do.\n\
+            serving generation ";
+        assert!(text.starts_with(needs) && text.contains(&format!(", as the folder {folder} says\n")), "{text}");
         let line = |begin: &str| {
             text.lines().position(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {text}"))
         };
@@ -275,29 +276,16 @@ fn a_status_that_watches_shows_changes_outlives_the_daemon_and_ends_with_its_rea
     });
 }
 
-/// What the command writes to a terminal of 60 columns, with these variables.
-fn on_a_terminal(rig: &Rig, variables: &[(&str, &str)]) -> String {
-    let command = rig.daemon.command("status");
-    let words = std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_str().unwrap());
-    let line = shlex::try_join(words).unwrap();
-    let mut script = Command::new("script");
-    // A shell may set COLUMNS by itself, and where CI is set a dumb terminal has colours too.
-    let unset = "env --unset=COLUMNS --unset=NO_COLOR --unset=CLICOLOR --unset=CLICOLOR_FORCE --unset=CI TERM=xterm";
-    let set = variables.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
-    let line = format!("stty rows 24 cols 60; {unset}{set} {line}");
-    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).stdin(Stdio::null());
-    String::from_utf8(script.output().unwrap().stdout).unwrap()
-}
-
 #[test]
 fn colours_and_broken_lines_are_for_terminals() {
     rig::run(async |rig| {
         let absent = ingress("a").host("a.example", "a-service-with-a-long-name-that-is-not-there");
         rig.manifests.write("a.yaml", &[absent.build()]);
         rig.start().await;
-        let known = |variables: &[(&str, &str)]| on_a_terminal(rig, variables);
+        let known = |variables: &[(&str, &str)]| on_a_terminal(&rig.daemon.command("status"), 60, variables);
         let coloured = known(&[]);
         let plain = anstream::adapter::strip_str(&coloured).to_string();
+        assert!(coloured.starts_with("\u{1b}[33m1 thing needs attention\u{1b}[0m"), "{coloured:?}");
         assert!(coloured.contains("\u{1b}[32mserving generation "), "{coloured:?}");
         assert!(coloured.contains("\u{1b}[33mwarning"), "{coloured:?}");
         let problems = |text: &str| {
@@ -338,9 +326,9 @@ fn while_nginx_is_down_nothing_is_told_as_served() {
         rig.daemon.status_when("a generation that is ready", prepared).await;
         let (code, text) = status_of(rig, &[]);
         assert_eq!(code, Some(1), "{text}");
-        let first = text.lines().next().unwrap();
-        let ready = format!("; generation {} is ready for its start", generation + 1);
-        assert!(first.starts_with("not serving: nginx does not run (") && first.ends_with(&ready), "{text}");
+        assert!(text.starts_with("2 things need attention\n1. This node is not ready: nginx-down: "), "{text}");
+        let state = text.lines().find(|line| line.starts_with("not serving: nginx does not run (")).unwrap_or_default();
+        assert!(state.ends_with(&format!("; generation {} is ready for its start", generation + 1)), "{text}");
         assert!(text.contains("`systemctl status nginx` and `ingressd doctor`"), "{text}");
         let words: Vec<Vec<_>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         let states = words.iter().filter(|line| line.first() == Some(&"default")).map(|line| line[2]);
@@ -355,5 +343,6 @@ fn while_nginx_is_down_nothing_is_told_as_served() {
         rig.daemon.status_when("what was ready", serves).await;
         let (code, text) = status_of(rig, &[]);
         assert!(code == Some(0) && text.contains("\nserves ") && !text.contains("down"), "{text}");
+        assert!(text.starts_with("All is well\nserving generation "), "{text}");
     });
 }

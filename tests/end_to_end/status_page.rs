@@ -73,6 +73,11 @@ async fn page(query: &str) -> Page {
     Page::read(&get(&format!("{PAGE}{query}")).send().await)
 }
 
+/// The text of a section of the page.
+pub async fn section(query: &str, id: &str) -> String {
+    page(query).await.section(id)
+}
+
 fn has(page: &Page, section: &str, words: &[&str]) {
     let text = page.section(section);
     for words in words {
@@ -105,7 +110,7 @@ fn each_view_says_what_an_administrator_looks_for() {
         .await;
 
         let all = page("").await;
-        has(&all, "state", &["1 thing needs attention", "1 warning", "What and where, and the remedy"]);
+        has(&all, "state", &["1 thing needs attention", "1 warning", "The findings below say where, and what to do."]);
         has(
             &all,
             "hosts",

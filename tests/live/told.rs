@@ -47,7 +47,8 @@ fn status_names_members_leader_and_what_is_served_since_when() {
         let lines = words(&text);
         let line =
             |first: &str| lines.iter().find(|words| words.first() == Some(&first)).unwrap_or_else(|| panic!("{text}"));
-        assert!(text.starts_with("serving generation ") && text.contains(", as the cluster https://"), "{text}");
+        assert!(text.starts_with("All is well\nserving generation "), "{text}");
+        assert!(text.contains(", as the cluster https://"), "{text}");
         assert_eq!(line("role")[1], "leader");
         assert!(line("leader")[1].starts_with("edge-7_"), "{text}");
         let node = lines.iter().find(|words| words.first().is_some_and(|word| word.starts_with("edge-7_")));

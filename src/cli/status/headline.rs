@@ -4,11 +4,8 @@
 use serde_json::Value;
 
 use crate::cli::page::duration;
+use crate::daemon::LONGEST_QUIET;
 use ingressd_model::finding::{count, printable};
-
-/// The longest silence of an API server without changes, in seconds: it sends a bookmark about
-/// once a minute.
-const LONGEST_QUIET: u64 = 150;
 
 /// How good the state is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::headline::{Health, headline};
 use super::problems::problems;
 use crate::cli::page::{self, BAD, DOUBTFUL, GOOD, aligned, duration, styled, wrapped};
+use crate::daemon::verdict;
 use ingressd_model::finding::{count, printable};
 
 /// How many namespaces are named in the line about costs.
@@ -15,7 +16,8 @@ const MOST_HOSTS: usize = 20;
 
 /// The output, on lines of this width; where it `is_filtered`, without what is about no object.
 pub fn overview(status: &Value, is_filtered: bool, width: Option<usize>) -> String {
-    let mut lines = vec![first_line(status, width)];
+    let mut lines = attention(status, width);
+    lines.push(first_line(status, width));
     let left_out = rows(status, "findings_left_out").iter().filter_map(|row| row["count"].as_u64()).sum();
     section(&mut lines, problems(rows(status, "findings"), left_out, width));
     if !is_filtered {
@@ -26,6 +28,21 @@ pub fn overview(status: &Value, is_filtered: bool, width: Option<usize>) -> Stri
     let is_nothing = is_filtered && shown.is_empty();
     section(&mut lines, if is_nothing { vec!["no Ingress is as it is asked for".to_owned()] } else { shown });
     lines.join("\n") + "\n"
+}
+
+/// Whether all is well, and what to do where it is not, as the status page says it.
+fn attention(status: &Value, width: Option<usize>) -> Vec<String> {
+    let Some(needs) = status["attention"].as_array() else { return Vec::new() };
+    let style = match (status["ready"] == true, needs.is_empty()) {
+        (true, true) => GOOD,
+        (true, false) => DOUBTFUL,
+        (false, _) => BAD,
+    };
+    let need = |(number, need): (usize, &Value)| {
+        let words = format!("{}. {} {}", number + 1, text(&need["what"]), text(&need["remedy"]));
+        wrapped(&words, width, 0, 3)
+    };
+    [styled(style, &verdict(needs.len()))].into_iter().chain(needs.iter().enumerate().map(need)).collect()
 }
 
 /// The state, in its colour.
@@ -237,6 +254,7 @@ mod tests {
     fn people_get_state_problems_and_objects_that_nobody_can_forge() {
         let status = json!({
             "phase": "serving", "ready": true, "generation": 7, "hosts": 1, "routes": 2, "data_age_seconds": 3,
+            "attention": [{"what": "1 error found\u{1b}[2J.", "remedy": "It is said below."}],
             "role": "standalone", "source": {"kind": "folder", "path": "/srv/manifests"},
             "nginx": {"version": "1.22.1", "master": 12, "workers": 2, "draining": 0},
             "watches": [{"kind": "Ingress", "state": "current"},
@@ -256,6 +274,8 @@ mod tests {
                 "effect": "this version of the object is not served", "reason": "Quarantined", "note": "bad value"}],
         });
         let expected = "\
+1 thing needs attention
+1. 1 error found\\u{1b}[2J. It is said below.
 serving generation 7, as the folder /srv/manifests says
 
 error    Ingress shop/older  this version of the object is not served (Quarantined)

@@ -5,15 +5,8 @@ use std::time::Instant;
 use maud::{Markup, html};
 
 use super::{age, table, text};
-use crate::daemon::status::Status;
-use crate::publish::Outlook;
-use ingressd_model::finding::{Severity, count, on_one_line};
-
-/// Something that is not as it should be, and what to do.
-struct Trouble {
-    what: String,
-    remedy: Markup,
-}
+use crate::daemon::status::{Status, verdict};
+use ingressd_model::finding::{count, on_one_line};
 
 /// The name of this node, where it has one.
 pub fn node(status: &Status) -> Option<String> {
@@ -21,18 +14,19 @@ pub fn node(status: &Status) -> Option<String> {
 }
 
 pub fn section(status: &Status, now: Instant) -> Markup {
-    let troubles = troubles(status, now);
+    let needs = status.needs(now);
     html! {
         section #state aria-labelledby="state-title" {
-            h2 #state-title class=(if troubles.is_empty() { "well" } else { "error" }) {
-                @match troubles.len() {
-                    0 => { "All is well" }
-                    many => { (count(many, "thing needs", "things need")) " attention" }
-                }
-            }
-            @if !troubles.is_empty() {
-                ol.troubles { @for Trouble { what, remedy } in &troubles {
-                    li { strong { (text(what)) } " " (remedy) }
+            h2 #state-title class=(if needs.is_empty() { "well" } else { "error" }) { (verdict(needs.len())) }
+            @if !needs.is_empty() {
+                ol.troubles { @for need in &needs {
+                    li {
+                        strong { (text(&need.what)) } " "
+                        @match need.section {
+                            Some(section) => { a href={ "#" (section) } { (need.remedy) } }
+                            None => { (with_code(need.remedy)) }
+                        }
+                    }
                 } }
             }
             p.line { (on_one_line(&status.line(now))) }
@@ -80,45 +74,9 @@ fn watches(status: &Status, now: Instant) -> Markup {
     } }
 }
 
-fn troubles(status: &Status, now: Instant) -> Vec<Trouble> {
-    let mut found = Vec::new();
-    let mut tell = |what: String, remedy: Markup| found.push(Trouble { what, remedy });
-    if let Err(why) = status.ready() {
-        tell(format!("This node is not ready: {why}."), html! { code { "ingressd doctor" } " finds what keeps it." });
-    } else if let Some(why) = &status.why {
-        let what = format!("The last change is not served: {}.", on_one_line(why));
-        tell(what, html! { "nginx goes on with the generation before; correct what it names." });
-    }
-    if let Some(note) = status.pinned_note() {
-        tell(format!("{note}."), html! { code { "ingressd diff" } " shows what waits." });
-    }
-    if status.told.drained {
-        tell("This node is drained.".to_owned(), html! { code { "ingressd undrain" } " takes it back into service." });
-    }
-    if let Some(why) = &status.source_failure {
-        let what = format!("The source cannot be read: {}.", on_one_line(why));
-        tell(what, html! { "What is served stays as it is; " code { "ingressd doctor" } " finds what is in the way." });
-    } else if status.data_read.is_none() && status.ready().is_ok() {
-        let what =
-            "The cluster was not read since the daemon began: this is what an earlier run has served.".to_owned();
-        tell(what, html! { code { "ingressd doctor" } " finds what is in the way." });
-    } else if status.data_age(now).is_some_and(|age| age.as_secs() > 0) {
-        let what = "What the cluster says may be out of date.".to_owned();
-        tell(what, html! { "The watches below say why; " code { "ingressd doctor" } " tells what to do." });
-    }
-    let findings = status.all_findings();
-    for (severity, one, many) in [(Severity::Error, "error", "errors"), (Severity::Warning, "warning", "warnings")] {
-        let of_it = findings.iter().filter(|finding| finding.severity == severity).count();
-        if of_it > 0 {
-            let what = format!("{} found in objects and on this node.", count(of_it, one, many));
-            tell(what, html! { a href="#findings" { "What and where, and the remedy" } });
-        }
-    }
-    let view = status.outlook.as_ref().map(Outlook::view);
-    let absent = view.iter().flat_map(|view| &view.members).filter(|peer| !peer.member.serving).count();
-    if absent > 0 {
-        let what = format!("{} of the group not serving.", count(absent, "node is", "nodes are"));
-        tell(what, html! { a href="#nodes" { "Which" } });
-    }
-    found
+/// A text whose commands stand between backquotes.
+fn with_code(text: &str) -> Markup {
+    html! { @for (number, part) in text.split('`').enumerate() {
+        @if number % 2 == 1 { code { (part) } } @else { (part) }
+    } }
 }

@@ -73,6 +73,7 @@ impl Status {
             shown.left_out.iter().map(|(namespace, count)| json!({"namespace": &**namespace, "count": count}));
         let objects = self.objects.iter().map(|(kind, count)| ((*kind).to_owned(), json!(count)));
         let members = [
+            ("attention", self.needs_json(now)),
             ("objects", objects.collect::<Map<_, _>>().into()),
             ("watches", self.watches_json(now)),
             ("estimate", estimate::json(&self.costs)),
