@@ -83,6 +83,7 @@ const ENDS: &[(&str, &[End])] = &[
         &[
             (Exit::Success, "an Ingress takes the request"),
             (Exit::Findings, "no Ingress takes the request"),
+            (Exit::Failures, "with --send: nginx answers otherwise"),
             (Exit::NoInput, "a manifest cannot be read"),
             (
                 Exit::Unavailable,

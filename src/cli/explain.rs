@@ -1,5 +1,8 @@
 //! The command `explain`: why a request is answered as it is, by the running daemon or by
-//! manifests.
+//! manifests; and whether nginx does so.
+
+mod sent;
+mod verdict;
 
 use std::path::PathBuf;
 
@@ -9,11 +12,13 @@ use super::check::Files;
 use super::exit::{Ended, Exit};
 use super::offline::Judging;
 use super::output::{self, Format, FormatArguments};
-use super::page::{self, FAINT, STRONG, styled, wrapped};
+use super::page::{self, BAD, FAINT, GOOD, STRONG, styled, wrapped};
 use super::settings::SettingsArguments;
 use super::status::ask;
 use crate::daemon::explain::Address;
 use ingressd_model::finding::{count, printable};
+use sent::Sent;
+use verdict::{Verdict, verdict};
 
 /// Arguments of `ingressd explain`.
 #[derive(Debug, clap::Args)]
@@ -23,15 +28,23 @@ use ingressd_model::finding::{count, printable};
     written somewhere and has an effect on the request: its value, the place where that was written, and the values that it overrides. \
     The layers of an option are its built-in default, the settings, the ConfigMap of an ingress-nginx and the object: each overrides \
     those before it, and the ceilings of the section limits bound all of them. For an option of a whole host the object is shown that \
-    decides about it.")]
+    decides about it.\n\n\
+    With --send the request is sent once, as GET, to the address where nginx of this host listens for the scheme of the URL, whatever \
+    DNS says, and no certificate is asked for. What is compared: the status, where nginx itself answers; the target of a redirect; \
+    and, where the daemon counts requests (traffic.enabled), which Ingress and which Service have one more afterwards, for which the \
+    command waits up to some seconds. Of answers of a backend nothing else is compared, and nothing where another site of nginx or TLS \
+    passthrough has the host.")]
 pub struct Arguments {
-    /// The request: scheme, port and query do not matter and may be left out; the host `*` stands
-    /// for a host that no object has.
+    /// The request: scheme, port and query may be left out, and matter with --send alone; the host
+    /// `*` stands for a host that no object has.
     #[arg(value_name = "URL", value_parser = address)]
     address: Address,
     /// Explain it by these files and folders of manifests, and ask no daemon.
     #[arg(value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
+    /// Send the request to nginx of this host as well, and say where its answer differs.
+    #[arg(long, conflicts_with = "files")]
+    send: bool,
     #[command(flatten)]
     judging: Judging,
     /// Show options too that are as they are built in.
@@ -52,13 +65,22 @@ pub(super) fn address(text: &str) -> Result<Address, String> {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let answer = match arguments.files.is_empty() {
+    let (mut answer, sent) = match arguments.files.is_empty() {
         true => asked(arguments)?,
-        false => judged(arguments)?,
+        false => (judged(arguments)?, None),
     };
-    let end = if is_taken(&answer) { Exit::Success } else { Exit::Findings };
+    let mut end = if is_taken(&answer) { Exit::Success } else { Exit::Findings };
+    let mut compared = String::new();
+    if let Some(sent) = sent {
+        let verdict = verdict(&answer, &sent);
+        if !verdict.differences.is_empty() {
+            end = Exit::Failures;
+        }
+        compared = comparison(&verdict, &sent, page::width());
+        answer["sent"] = verdict.json(&sent);
+    }
     match arguments.form.format {
-        Format::Text => output::show_styled(&text(&answer, arguments.all, page::width()), end),
+        Format::Text => output::show_styled(&(text(&answer, arguments.all, page::width()) + &compared), end),
         Format::Json => output::show(output::json(&answer), end),
     }
 }
@@ -68,8 +90,20 @@ pub(super) fn is_taken(answer: &Value) -> bool {
     answer["route"]["is_of_object"] == true || !answer["passthrough"].is_null()
 }
 
-/// By the daemon.
-fn asked(arguments: &Arguments) -> Result<Value, Exit> {
+/// What nginx answered, for people.
+fn comparison(verdict: &Verdict, sent: &Sent, width: Option<usize>) -> String {
+    let line = |words: &str| wrapped(words, width, 0, 2);
+    let mut lines = vec![String::new(), line(&format!("sent to {}: it {}", sent.to, verdict.answered))];
+    lines.extend(verdict.differences.iter().map(|words| styled(BAD, &line(&format!("DIFFERS: {words}")))));
+    lines.extend(verdict.notes.iter().map(|words| line(words)));
+    if verdict.differences.is_empty() && verdict.notes.is_empty() {
+        lines.push(styled(GOOD, "agrees with what is said above"));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// By the daemon; with what nginx answers, where that is asked for.
+fn asked(arguments: &Arguments) -> Result<(Value, Option<Sent>), Exit> {
     let settings = arguments.settings.load_to_ask()?;
     let (_, mut status) = ask(&settings, &format!("explain {}", arguments.address.written()))?;
     if let Some(error) = status["error"].as_str() {
@@ -84,7 +118,11 @@ fn asked(arguments: &Arguments) -> Result<Value, Exit> {
             complain!("ingressd: the daemon has nothing in force yet: `ingressd status` says why");
             Err(Exit::Unavailable)
         }
-        answer => Ok(answer),
+        answer => {
+            let send = || sent::send(&settings, &arguments.address, &answer);
+            let sent = arguments.send.then(send).transpose()?;
+            Ok((answer, sent))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod output;
 
 pub mod admission;
 pub mod check;
+mod client;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod diff;

@@ -2,6 +2,7 @@
 //! place where it was written.
 
 mod address;
+mod answer;
 mod expression;
 mod listing;
 mod location;
@@ -15,6 +16,7 @@ pub use listing::Listed;
 use std::sync::Arc;
 
 use address::Taker;
+use answer::Answer;
 use location::{Location, location};
 use serde_json::{Value, json};
 
@@ -139,6 +141,7 @@ impl InForce {
             "host": address.host(),
             "host_is": host_is,
             "path": address.path().unwrap_or(address.sent()),
+            "sockets": self.sites_beside.sockets().map(socket).collect::<Vec<_>>(),
             "other_sites": sites_beside.iter().map(taking_site).collect::<Vec<_>>(),
             "passthrough": passed.map(|passed| json!({
                 "on": tls.collect::<Vec<_>>(),
@@ -171,10 +174,12 @@ impl InForce {
             true => Some(STRICT),
             false => (is_told && path.contains(|character: char| character.is_ascii_control())).then_some(LINES),
         };
-        let answer = match (refused, adds_slash) {
-            (Some(refused), _) => refused.to_owned(),
-            (None, true) => "is answered 301, to the same path with a slash behind it".to_owned(),
-            (None, false) => self.does(route),
+        let (does, answer) = match (refused, adds_slash) {
+            (Some(refused), _) => (refused.to_owned(), Answer::of_status(400)),
+            (None, true) => {
+                ("is answered 301, to the same path with a slash behind it".to_owned(), Answer::of_status(301))
+            }
+            (None, false) => (self.does(route), self.answer(server, route)),
         };
         let own_tls = has_own_tls(server, self.sites_beside.sockets());
         let redirect = to_https(route, own_tls, &everywhere.plain_paths).filter(|_| refused.is_none() && !adds_slash);
@@ -184,7 +189,8 @@ impl InForce {
             "file": file(&route.origin),
             "path": self.path_of(server, route),
             "before": next.and_then(|next| self.passed_over(server, next, file)),
-            "does": answer,
+            "does": does,
+            "answer": answer.json(Some(route), redirect.map(|redirect| redirect.status)),
             "over_plain_http": redirect.map(|redirect| {
                 format!("is answered {}, to the same address by https", redirect.status)
             }),
@@ -398,10 +404,16 @@ fn refused() -> Value {
         "path": null,
         "before": null,
         "does": "is answered 400, because the path leads above / or has an escape that is none",
+        "answer": Answer::of_status(400).json(None, None),
         "over_plain_http": null,
         "because": [],
         "unless": null,
     })
+}
+
+/// A socket of ours for clients.
+fn socket(listen: &Listen) -> Value {
+    json!({ "address": listen.address.to_string(), "tls": listen.ssl, "proxy_protocol": listen.proxy_protocol })
 }
 
 /// Another site that takes the request on some sockets.

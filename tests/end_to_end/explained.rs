@@ -1,6 +1,9 @@
 //! `ingressd explain` beside the real nginx: both say the same of every request; this test must
 //! not know how either finds it.
 
+mod drawn;
+mod sent;
+
 use ingressd::daemon::control;
 use serde_json::{Value, json};
 

@@ -1,7 +1,6 @@
 //! The step `compare` of `migrate`: sends the same requests to a controller and to ingressd, and
 //! shows the differences. It must not know which parts of a response are compared.
 
-mod client;
 mod text;
 
 use std::collections::BTreeSet;
@@ -12,14 +11,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use self::client::{Bounds, Client};
 use super::{Judging, Origin};
+use crate::cli::client::{self, Bounds, Client};
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::output::{self, FormatArguments};
 use crate::cli::page;
+use crate::cli::waiting::waiting;
 use crate::migrate::compare::{
-    Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports, Request,
-    Rounds, Scheme, Side, Silence, Sites, explain, told,
+    AGENT, Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports,
+    Request, Rounds, Scheme, Side, Silence, Sites, explain, told,
 };
 use crate::migrate::{Controller, Report};
 use ingressd_model::USUAL_LINE;
@@ -107,6 +107,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         deadline: Duration::from_secs(arguments.timeout),
         most_body: usize::try_from(arguments.most_body).unwrap_or(usize::MAX),
         says_client: is_on(key("use-proxy-protocol")),
+        agent: AGENT,
     };
     let sides = [
         Side { address: arguments.controller_address.clone(), ports: arguments.controller_ports },
@@ -114,6 +115,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     ];
     // An earlier result must not remain in the file when this run fails.
     arguments.report.as_deref().map_or(Ok(()), remove)?;
+    let _waiting = waiting("both sides to answer all requests");
     let found = runtime.block_on(async {
         let mut asking = BothSides::begin(&sides, &bounds, &choice.requests, arguments.rate).await?;
         asking.all(&choice.requests, &sites, &report).await

@@ -23,6 +23,8 @@ pub struct Address {
     sent: String,
     /// The path as nginx compares it; `None` where it refuses it.
     path: Option<String>,
+    /// The path as it was sent, with the query.
+    target: String,
     /// As it was written.
     written: String,
 }
@@ -57,7 +59,9 @@ impl Address {
         let host = host.strip_suffix('.').filter(|host| !host.is_empty()).unwrap_or(&host).to_owned();
         let sent = behind.split(['?', '#']).next().filter(|sent| !sent.is_empty()).unwrap_or("/").to_owned();
         let path = decoded(&sent).and_then(|path| resolved(&path));
-        Some(Address { host, path, sent, written: text.to_owned() })
+        let target = behind.split('#').next().unwrap_or_default();
+        let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
+        Some(Address { host, path, sent, target, written: text.to_owned() })
     }
 
     /// The host, in small letters.
@@ -73,6 +77,19 @@ impl Address {
     /// The path as it was sent.
     pub fn sent(&self) -> &str {
         &self.sent
+    }
+
+    /// The path as it was sent, with the query.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// Whether it is to be sent by TLS, and to which port where that is written.
+    pub fn scheme_and_port(&self) -> (bool, Option<u16>) {
+        let (scheme, rest) = self.written.split_once("://").unwrap_or(("http", &self.written));
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let port = authority.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        (scheme.eq_ignore_ascii_case("https"), port)
     }
 
     /// What was read.
@@ -126,6 +143,19 @@ impl Address {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_sent_as_it_is_written() {
+        for (text, target, is_https, port) in [
+            ("https://shop.example:8443/a%2f?x=/1#y", "/a%2f?x=/1", true, Some(8443)),
+            ("HTTPS://[2001:db8::1]", "/", true, None),
+            ("shop.example?x", "/?x", false, None),
+            ("http://[2001:db8::1]:81/?", "/?", false, Some(81)),
+        ] {
+            let address = Address::read(text).unwrap();
+            assert_eq!((address.target(), address.scheme_and_port()), (target, (is_https, port)), "{text}");
+        }
+    }
 
     #[test]
     fn an_address_is_a_host_and_the_path_that_nginx_compares() {
