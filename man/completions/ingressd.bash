@@ -382,12 +382,16 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__diff)
-            opts="-h --summary --list --instance --config --set --help"
+            opts="-h --summary --list --format --json --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 --instance)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -472,7 +476,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__explain)
-            opts="-h --class --nginx-version --resolve --all --format --json --instance --config --set --help"
+            opts="-h --send --class --nginx-version --resolve --all --format --json --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

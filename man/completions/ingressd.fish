@@ -98,6 +98,7 @@ json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l send -d 'Send the request to nginx of this host as well, and say where its answer differs'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l resolve -d 'Ask DNS for the addresses of names, as the daemon does: names of ExternalName Services, of authentication services and of mirrors. Without this option DNS is not asked, and each name is taken to have addresses'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l all -d 'Show options too that are as they are built in'
 complete -c ingressd -n "__fish_ingressd_using_subcommand explain" -l json -d 'The same as `--format json`'
@@ -174,11 +175,14 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l instance -
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
+json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l set -d 'Set one key of ingressd.toml(5). This option may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l summary -d 'Name only the files and the objects'
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l list -d 'List the generations that are kept, and which objects changed before each'
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l instance -d 'Name of an instance, where several ingressd share this host. Its settings are in /etc/ingressd/NAME/, and its folders end with the name' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml. Its drop-ins are the files conf.d/*.toml beside it' -r -F

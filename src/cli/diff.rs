@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 
+use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::exit::{Ended, Exit};
+use super::output::{Format, FormatArguments};
 use super::settings::SettingsArguments;
 use super::{output, page};
 use ingressd_apply::{ApplyError, Difference, History, Kept, Side};
@@ -39,6 +41,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["before", "summary"])]
     list: bool,
     #[command(flatten)]
+    form: FormatArguments<Format>,
+    #[command(flatten)]
     settings: SettingsArguments,
 }
 
@@ -47,19 +51,67 @@ pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load_without_templates()?;
     let history = History::read(&settings.apply.root, &settings.apply.state).map_err(|error| unreadable(&error))?;
     if arguments.list {
-        return output::show_styled(&list(&history, page::width()), Exit::Success);
+        return match arguments.form.format {
+            Format::Text => output::show_styled(&list(&history, page::width()), Exit::Success),
+            Format::Json => output::show(output::json(&list_json(&history)), Exit::Success),
+        };
     }
     let (before, after) = chosen(&history, arguments.before, arguments.after).map_err(|why| {
         complain!("ingressd: {why}");
         Exit::NoInput
     })?;
     let differences = history.compare(before, after).map_err(|error| unreadable(&error))?;
+    let end = if differences.is_empty() { Exit::Success } else { Exit::Findings };
+    if arguments.form.format == Format::Json {
+        let files = differences.iter().map(|difference| {
+            let is_shown = !arguments.summary && !difference.secret;
+            file_json(difference, is_shown.then(|| unified(difference, before, after)))
+        });
+        let files = files.collect::<Vec<_>>();
+        return output::show(output::json(&json!({ "before": before, "after": after, "files": files })), end);
+    }
     let shown = differences.iter().map(|difference| match arguments.summary {
         true => summary(difference),
         false => unified(difference, before, after),
     });
-    let end = if differences.is_empty() { Exit::Success } else { Exit::Findings };
     output::show(shown.collect::<String>(), end)
+}
+
+/// A file that differs. Names of members are a contract, here and below.
+fn file_json(difference: &Difference, diff: Option<String>) -> Value {
+    json!({
+        "path": difference.path.to_string(),
+        "change": match (&difference.before, &difference.after) {
+            (None, _) => "added",
+            (_, None) => "removed",
+            _ => "changed",
+        },
+        "is_secret": difference.secret,
+        "causes": causes(difference),
+        "diff": diff,
+    })
+}
+
+fn list_json(history: &History) -> Value {
+    let generation = |kept: &Kept| {
+        json!({
+            "generation": kept.number,
+            "written": written(kept),
+            "is_confirmed": kept.confirmed,
+            "cause": kept.cause.as_ref().map(ToString::to_string),
+        })
+    };
+    json!({
+        "current": history.current,
+        "pinned": history.pinned.map(|pin| pin.generation),
+        "generations": history.kept.iter().rev().map(generation).collect::<Vec<_>>(),
+    })
+}
+
+/// When it was written.
+fn written(kept: &Kept) -> Option<String> {
+    let time = jiff::Timestamp::try_from(kept.written).ok()?;
+    Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
 fn unreadable(error: &ApplyError) -> Exit {
@@ -91,12 +143,11 @@ fn list(history: &History, width: Option<usize>) -> String {
 
 /// Number and time of a generation, its state, and why it was made.
 fn row(history: &History, kept: &Kept) -> [String; 4] {
-    let written = jiff::Timestamp::try_from(kept.written).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     let mut state = Vec::from_iter((history.current == Some(kept.number)).then_some("current"));
     state.extend(history.pinned.filter(|pin| pin.generation == kept.number).map(|_| "PINNED"));
     state.push(if kept.confirmed { "confirmed" } else { "never seen to run" });
     let cause = kept.cause.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
-    [kept.number.to_string(), written.unwrap_or_default(), state.join(", "), cause]
+    [kept.number.to_string(), written(kept).unwrap_or_default(), state.join(", "), cause]
 }
 
 /// A line about a file: its change and the objects that caused it.
@@ -106,18 +157,19 @@ fn summary(difference: &Difference) -> String {
         (_, None) => 'D',
         _ => 'M',
     };
-    let mut causes = BTreeSet::new();
-    match difference.secret {
-        true => causes.extend(secret_causes(difference)),
-        false => {
-            let texts = [&difference.before, &difference.after].map(|side| side.as_ref().map_or("", |side| &side.text));
-            let diff = TextDiff::from_lines(texts[0], texts[1]);
-            for change in diff.iter_all_changes() {
-                causes.extend(cause(difference, change.tag(), change.old_index(), change.new_index(), false));
-            }
-        }
+    format!("{sign} {}  {}\n", difference.path, named(&causes(difference)))
+}
+
+/// The objects that own lines which differ.
+fn causes(difference: &Difference) -> BTreeSet<String> {
+    if difference.secret {
+        return secret_causes(difference).into_iter().collect();
     }
-    format!("{sign} {}  {}\n", difference.path, named(&causes))
+    let texts = [&difference.before, &difference.after].map(|side| side.as_ref().map_or("", |side| &side.text));
+    let diff = TextDiff::from_lines(texts[0], texts[1]);
+    let of_change =
+        |change: similar::Change<&str>| cause(difference, change.tag(), change.old_index(), change.new_index(), false);
+    diff.iter_all_changes().filter_map(of_change).collect()
 }
 
 /// The change of a file as a unified diff, for patch(1).

@@ -26,6 +26,7 @@ pub mod render;
 pub mod resume;
 pub mod rollback;
 pub mod run;
+pub mod schema;
 pub mod settings;
 pub mod setup;
 pub mod status;

@@ -62,6 +62,11 @@ fn checks_of_the_doctor_are_documented() {
 }
 
 #[test]
+fn the_json_of_commands_is_documented() {
+    check("docs/json.md", &ingressd::cli::schema::page());
+}
+
+#[test]
 fn snippets_are_documented() {
     section("docs/snippets.md", "snippets", &ingressd_translate::snippet_directives());
     section("docs/snippets.md", "variables of snippets", &ingressd_translate::snippet_variables());

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
+use ingressd::cli::schema;
 use rig::client::{get, post};
 use rig::manifests::{self, Ingress, Manifests, ingress, service_at, tls_secret};
 use rig::nginx::Nginx;
@@ -165,6 +166,8 @@ fn compare(folder: &Path, objects: &[PathBuf], more: &[&str]) -> Compared {
     let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said()));
     let report =
         std::fs::read_to_string(folder.join("report.json")).unwrap_or_else(|error| panic!("{error}: {}", said()));
+    let differences = schema::of("ingressd migrate compare").unwrap().differences(&json);
+    assert!(differences.is_empty(), "{differences:#?}");
     Compared { code: output.status.code().unwrap(), json, report: serde_json::from_str(&report).unwrap() }
 }
 

@@ -45,6 +45,10 @@ fn all_are_told_by_each_with_their_health() {
         let json: Value = serde_json::from_str(&json).unwrap();
         assert_eq!((&json["well"], json["members"].as_array().unwrap().len()), (&true.into(), 3), "{json:#}");
         let status = one.daemon.status().await.unwrap();
+        for (title, told) in [("ingressd status --cluster", &json), ("ingressd status, /status.json", &status)] {
+            let differences = ingressd::cli::schema::of(title).unwrap().differences(told);
+            assert!(differences.is_empty(), "{differences:#?}");
+        }
         assert_eq!(json["members"][0]["generation"], status["generation"]);
         assert_eq!((&json["members"][0]["leader"], &json["node"]), (&true.into(), &status["node"]));
 
