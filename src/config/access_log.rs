@@ -4,7 +4,7 @@ use super::table::Row;
 use super::value::{Form, Setting, one_of, put, text};
 use config::Value;
 use ingressd_model::{ByteSize, LogLine, Unlogged};
-use ingressd_nginx::{Buffering, LogFormat};
+use ingressd_nginx::{Buffering, LogFormat, SyslogServer, SyslogSocket};
 use ingressd_translate::Scope;
 use ingressd_translate::value::{byte_size, integer};
 
@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""dialect""#,
-        doc: "Which hosts log in the format of `access-log.line`: `dialect` for those of the ingress-nginx dialect, `ingress-nginx` for all, `nginx.conf` for none. The others log in the format that nginx.conf sets for all sites. Where nginx.conf has no `access_log`, and `listen.access-log` is empty, all of them log in nginx's default format to its default file.",
+        doc: "Which hosts log in the format of `access-log.line`: `dialect` for those of the ingress-nginx dialect, `ingress-nginx` for all, `nginx.conf` for none. With `json` all hosts log one JSON object a line, whose fields are documented in logs.md, and `access-log.line` and `access-log.escape-json` do not count. The others log in the format that nginx.conf sets for all sites. Where nginx.conf has no `access_log`, and `listen.access-log` is empty, all of them log in nginx's default format to its default file.",
         set: |settings, value| put(&mut settings.gate.access_log.format, value),
     },
     Row {
@@ -47,7 +47,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "Format of a line: text and variables of nginx, as in `log_format`, and `$namespace`, `$service_name`, `$service_port`, `$proxy_upstream_name` and `$proxy_alternative_upstream_name` (of the Service that got the request; without one the names are `-`), `$ingress_name`, `$req_id` and `$the_real_ip`. A format with `$ingress_name` adds a directive to each location. Empty is the format of ingress-nginx, with its fields in its order.",
+        doc: "Format of a line: text and variables of nginx, as in `log_format`, and `$namespace`, `$service_name`, `$service_port`, `$proxy_upstream_name` and `$proxy_alternative_upstream_name` (of the Service that got the request; without one the names are `-`), `$ingress_namespace`, `$ingress_name`, `$location_path` (the path of the rule), `$req_id`, `$time_rfc3339`, `$status_number` and `$the_real_ip`. A format with `$ingress_namespace`, `$ingress_name` or `$location_path` adds a directive to each location. Empty is the format of ingress-nginx, with its fields in its order.",
         set: |settings, value| put(&mut settings.gate.access_log.line, value),
     },
     Row {
@@ -95,8 +95,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "IP address of that server. A name is refused, because a reload would fail whenever DNS does not resolve \
-              it.",
+        doc: "IP address of that server, or `unix:` and the path of its socket on this host: `unix:/dev/log` is the journal of systemd. A name is refused, because a reload would fail whenever DNS does not resolve it.",
         set: |settings, value| put(&mut settings.gate.access_log.syslog_address, value),
     },
     Row {
@@ -152,8 +151,21 @@ impl Setting for LogFormat {
             ("dialect", LogFormat::Dialect),
             ("ingress-nginx", LogFormat::IngressNginx),
             ("nginx.conf", LogFormat::NginxConf),
+            ("json", LogFormat::Json),
         ];
         one_of(value, &words)
+    }
+}
+
+impl Setting for SyslogServer {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        match text.strip_prefix("unix:") {
+            Some(path) => SyslogSocket::new(path)
+                .map(SyslogServer::Socket)
+                .ok_or_else(|| "it is no absolute path of letters, digits, `.`, `_` and `-`".to_owned()),
+            None => Setting::read(value).map(SyslogServer::Address),
+        }
     }
 }
 

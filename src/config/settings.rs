@@ -178,6 +178,8 @@ pub struct Traffic {
     pub enabled: bool,
     /// Whether metrics have the names and labels of ingress-nginx as well.
     pub ingress_nginx_names: bool,
+    /// Whether nginx's error log is read.
+    pub errors: bool,
     /// The folder between nginx and the daemon.
     pub folder: PathBuf,
 }

@@ -23,6 +23,14 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.traffic.ingress_nginx_names, value),
     },
     Row {
+        key: "traffic.errors",
+        scope: Scope::Node,
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether the daemon reads nginx's error log, so that `/metrics` (`ingressd_nginx_errors_total`) and `ingressd explain` tell what nginx complains about for each Ingress. No more than 256 KiB of it are read each second. It is read where `error_log` of nginx.conf names a file; which file that is, the daemon looks up when it starts and when it is told to reload.",
+        set: |settings, value| put(&mut settings.traffic.errors, value),
+    },
+    Row {
         key: "traffic.folder",
         scope: Scope::Node,
         form: Form::Text,

@@ -11,7 +11,7 @@ use super::tree::{Tree, built_in, workers_group, write};
 use ingressd_model::Instance;
 use ingressd_model::catalogue::Version;
 use ingressd_nginx::render::Digest;
-use ingressd_nginx::{Capabilities, GateOptions, OtherSites};
+use ingressd_nginx::{Capabilities, GateOptions, HostBlock, OtherSites};
 
 /// What this host's nginx is, and what its own configuration says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +90,19 @@ impl Survey {
         let installed = running.map(|running| std::mem::replace(&mut self.capabilities.version, running));
         self.installed = installed.filter(|installed| *installed != self.capabilities.version);
         self
+    }
+
+    /// The file of the error log of our sites; `None` where they log elsewhere.
+    pub fn error_log(&self) -> Option<PathBuf> {
+        let of = |block| {
+            let lines =
+                self.other_sites.lines.iter().filter(move |line| line.block == block && line.name == "error_log");
+            lines.filter_map(|line| line.arguments.first()).collect::<Vec<_>>()
+        };
+        let named = [of(HostBlock::Http), of(HostBlock::Main)].into_iter().find(|named| !named.is_empty());
+        let named = named.unwrap_or_else(|| vec![&self.capabilities.error_log]);
+        let file = named.into_iter().map(Path::new).find(|place| place.is_absolute())?;
+        (file != "/dev/null").then(|| file.to_owned())
     }
 
     /// Adds which of the files that the settings name are missing. Whether nginx can read the

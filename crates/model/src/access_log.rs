@@ -42,10 +42,18 @@ pub enum LogVariable {
     Alternative,
     /// The request ID: `X-Request-ID`, as the backend gets it.
     RequestId,
+    /// Where that Ingress is.
+    IngressNamespace,
+    /// The path of the rule.
+    Path,
+    /// The time as in RFC 3339, with milliseconds.
+    Time,
+    /// The status as a number of JSON, which has no zero in front.
+    Status,
 }
 
 /// Their names.
-const OF_ROUTES: [(&str, LogVariable); 7] = [
+const OF_ROUTES: [(&str, LogVariable); 11] = [
     ("namespace", LogVariable::Namespace),
     ("ingress_name", LogVariable::IngressName),
     ("service_name", LogVariable::ServiceName),
@@ -53,6 +61,10 @@ const OF_ROUTES: [(&str, LogVariable); 7] = [
     ("proxy_upstream_name", LogVariable::Upstream),
     ("proxy_alternative_upstream_name", LogVariable::Alternative),
     ("req_id", LogVariable::RequestId),
+    ("ingress_namespace", LogVariable::IngressNamespace),
+    ("location_path", LogVariable::Path),
+    ("time_rfc3339", LogVariable::Time),
+    ("status_number", LogVariable::Status),
 ];
 
 /// Variables of ingress-nginx for which nginx has a variable of another name.
@@ -140,6 +152,9 @@ const WITH_NEEDS: &[(&str, Option<Module>, Version)] = &[
 /// instance.
 const ROOM: usize = 100;
 
+/// What stands around the name of a variable of nginx.
+const BRACES: usize = 3;
+
 /// The content of each log line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogLine(Vec<LogPart>);
@@ -168,8 +183,9 @@ impl LogLine {
                     LogPart::Text(text.into())
                 }
                 FormatPart::Variable(name) => {
-                    length += name.len() + ROOM;
-                    variable(&name)?
+                    let part = variable(&name)?;
+                    length += name.len() + if matches!(part, LogPart::Nginx(_)) { BRACES } else { ROOM };
+                    part
                 }
             });
         }
@@ -342,7 +358,8 @@ mod tests {
             ("a\tb", "control character"),
             ("a\rb", "control character"),
             (&"x".repeat(3000), "longer"),
-            (&"$status".repeat(60), "longer"),
+            (&"$status".repeat(500), "longer"),
+            (&"$req_id".repeat(60), "longer"),
         ] {
             assert!(read(text).is_err_and(|refused| refused.contains(why)), "{text}: {:?}", read(text));
         }

@@ -2,6 +2,7 @@
 //! It must not know who asked for it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub enum LogFormat {
     IngressNginx,
     /// No host: lines have the format that `nginx.conf` names.
     NginxConf,
+    /// All hosts, and the line is the documented one in JSON.
+    Json,
 }
 
 /// The administrator's settings for access logs.
@@ -48,7 +51,7 @@ pub struct AccessLogOptions {
     /// Whether lines go to a syslog server instead of a file.
     pub syslog: bool,
     /// The address of the syslog server.
-    pub syslog_address: Option<IpAddr>,
+    pub syslog_address: Option<SyslogServer>,
     /// The port of the syslog server.
     pub syslog_port: u16,
     /// How connections to TCP and UDP services are logged.
@@ -74,6 +77,35 @@ impl AccessLogOptions {
             syslog_port: 0,
             streams: StreamLogOptions::empty(),
         }
+    }
+}
+
+/// Who takes lines by the protocol of syslog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SyslogServer {
+    Address(IpAddr),
+    /// One of this host.
+    Socket(SyslogSocket),
+}
+
+/// The path of a socket, of which nothing means anything to nginx.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyslogSocket(String);
+
+impl SyslogSocket {
+    /// The longest path that a socket has.
+    const LONGEST: usize = 107;
+
+    /// Takes an absolute path of letters, digits, `.`, `_`, `-` and `/`.
+    pub fn new(path: &str) -> Option<Self> {
+        let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
+        (is_plain && path.starts_with('/') && path.len() <= Self::LONGEST).then(|| SyslogSocket(path.to_owned()))
+    }
+}
+
+impl fmt::Display for SyslogSocket {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
     }
 }
 
@@ -118,6 +150,8 @@ pub enum LogPlace {
     File(PathBuf),
     /// To a syslog server.
     Syslog(SocketAddr),
+    /// To a syslog server of this host.
+    Socket(SyslogSocket),
     /// A place that `nginx.conf` names, as written there.
     Host(String),
 }
@@ -200,16 +234,28 @@ pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: im
     let mut wants = options.format != LogFormat::NginxConf;
     let logs = logs(options, other_sites, wants, &mut tell);
     wants &= matches!(logs, Logs::To(_));
+    let is_json = options.format == LogFormat::Json;
+    if is_json && logs == Logs::Inherited {
+        tell(
+            "access-log.format is json, but nginx.conf has no access log for all sites or switches it off, so nothing \
+              is logged as JSON; set listen.access-log"
+                .to_owned(),
+        );
+    }
     let usual = || LogLine::new(USUAL_LINE).ok();
-    let line = options.line.clone().or_else(usual).filter(|_| wants);
+    let line = match is_json {
+        true => LogLine::json(),
+        false => options.line.clone().or_else(usual),
+    };
+    let line = line.filter(|_| wants);
     let unlogged = match logs {
         Logs::To(_) => options.unlogged.clone(),
         Logs::Inherited | Logs::Off => Vec::new(),
     };
     AccessLog {
         line: line.map(Arc::new),
-        json: options.json,
-        everywhere: options.format == LogFormat::IngressNginx,
+        json: options.json || is_json,
+        everywhere: matches!(options.format, LogFormat::IngressNginx | LogFormat::Json),
         logs,
         leaves_out_unknown_hosts: !options.unknown_hosts,
         unlogged,
@@ -219,8 +265,11 @@ pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: im
 
 fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, tell: &mut impl FnMut(String)) -> Logs {
     let of_host = &other_sites.logs;
-    let explicit = match (options.syslog, options.syslog_address, &options.path) {
-        (true, Some(address), _) => Some(LogPlace::Syslog(SocketAddr::new(address, options.syslog_port))),
+    let explicit = match (options.syslog, &options.syslog_address, &options.path) {
+        (true, Some(SyslogServer::Address(address)), _) => {
+            Some(LogPlace::Syslog(SocketAddr::new(*address, options.syslog_port)))
+        }
+        (true, Some(SyslogServer::Socket(socket)), _) => Some(LogPlace::Socket(socket.clone())),
         (true, None, _) => {
             tell(
                 "access-log.syslog is on, but access-log.syslog-address names no server, so it has no effect; set \
@@ -266,7 +315,7 @@ pub(super) fn buffering(
     tell: &mut impl FnMut(String),
 ) -> Buffering {
     let path = match place {
-        LogPlace::Syslog(_) => return Buffering::default(),
+        LogPlace::Syslog(_) | LogPlace::Socket(_) => return Buffering::default(),
         LogPlace::File(path) => path.to_string_lossy().into_owned(),
         LogPlace::Host(place) if place.starts_with("syslog:") || place.contains('$') => return Buffering::default(),
         LogPlace::Host(place) => place.clone(),
@@ -329,6 +378,7 @@ mod tests {
             let place = match &target.place {
                 LogPlace::File(path) => path.display().to_string(),
                 LogPlace::Syslog(address) => format!("syslog {address}"),
+                LogPlace::Socket(socket) => format!("socket {socket}"),
                 LogPlace::Host(place) => format!("host {place}"),
             };
             let buffer = target.buffering.size.map_or(String::new(), |size| format!(" {size}"));
@@ -369,7 +419,11 @@ mod tests {
         let unlogged = vec![Unlogged::new("/healthz").unwrap()];
         let size = Buffering { size: Some(ByteSize(4096)), ..Buffering::default() };
         let buffered = AccessLogOptions { buffering: size, ..usual.clone() };
-        let syslog = AccessLogOptions { syslog: true, syslog_address: Some([192, 0, 2, 1].into()), ..buffered.clone() };
+        let syslog = AccessLogOptions {
+            syslog: true,
+            syslog_address: Some(SyslogServer::Address([192, 0, 2, 1].into())),
+            ..buffered.clone()
+        };
         for (options, host, expected) in [
             (&usual, &["/a main"][..], "line host /a 0"),
             (

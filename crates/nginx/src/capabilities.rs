@@ -20,6 +20,8 @@ pub struct Capabilities {
     pub temporary: Option<PathBuf>,
     /// The file to which it logs requests where nobody names one.
     pub access_log: String,
+    /// The file of its error log where nobody names one.
+    pub error_log: String,
 }
 
 /// How a module gets into a build.
@@ -107,12 +109,14 @@ impl Capabilities {
         let proxied = flags.iter().find_map(|flag| flag.strip_prefix("--http-proxy-temp-path="));
         let has_cache = !flags.contains("--without-http-cache");
         let temporary = proxied.map(Path::new).filter(|path| has_cache && path.is_absolute()).and_then(Path::parent);
-        let access_log = flags.iter().find_map(|flag| flag.strip_prefix("--http-log-path="));
+        let path = |flag: &str| flags.iter().find_map(|found| found.strip_prefix(flag));
+        let (access_log, error_log) = (path("--http-log-path="), path("--error-log-path="));
         Ok(Capabilities {
             version,
             modules,
             temporary: temporary.map(Path::to_path_buf),
             access_log: access_log.unwrap_or(ACCESS_LOG.default).to_owned(),
+            error_log: error_log.unwrap_or("logs/error.log").to_owned(),
         })
     }
 
@@ -121,8 +125,8 @@ impl Capabilities {
     pub fn profile(version: Version) -> Self {
         let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Packaging::Apart(_)));
         let modules = modules.map(|(module, ..)| *module).collect();
-        let access_log = "/var/log/nginx/access.log".to_owned();
-        Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()), access_log }
+        let [access_log, error_log] = ["access", "error"].map(|name| format!("/var/log/nginx/{name}.log"));
+        Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()), access_log, error_log }
     }
 
     /// Whether it has the module.
@@ -194,7 +198,7 @@ mod tests {
 
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
         configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx \
-        --http-log-path=/var/log/nginx/access.log --http-proxy-temp-path=/var/lib/nginx/proxy --with-compat \
+        --error-log-path=/var/log/nginx/error.log --http-log-path=/var/log/nginx/access.log --http-proxy-temp-path=/var/lib/nginx/proxy --with-compat \
         --with-threads --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
         --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module \
         --with-http_auth_request_module --with-http_sub_module --with-http_gunzip_module --with-stream_ssl_preread_module\n";

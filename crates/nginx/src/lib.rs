@@ -19,7 +19,9 @@ mod stream_log;
 #[cfg(test)]
 mod usual;
 
-pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
+pub use access_log::{
+    AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs, SyslogServer, SyslogSocket,
+};
 pub use capabilities::{Capabilities, JOINS_HEADERS, UnknownBuild};
 pub use everywhere::{
     Everywhere, HeaderTest, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Uncompressed,

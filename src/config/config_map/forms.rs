@@ -68,6 +68,16 @@ pub fn log_file(value: &str) -> Result<String, Refused> {
     }
 }
 
+/// nginx connects as a user of the host, so the ConfigMap names no socket of it.
+pub fn syslog_host(value: &str) -> Result<String, Refused> {
+    match value.trim().starts_with("unix:") {
+        true => Err(Refused::because(
+            "a ConfigMap may name only an IP address; for a socket set access-log.syslog-address on each node",
+        )),
+        false => Ok(value.to_owned()),
+    }
+}
+
 pub fn on_or_off(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_on| if is_on { "on" } else { "off" }.to_owned())
 }

@@ -6,7 +6,7 @@ use super::compared::COMPARED;
 use super::compression::{media_type, media_types, uncompressed};
 use super::forms::{
     backend_server_header, header_buffer, header_buffers, inverted, is_boolean, keepalive, log_file, on_or_off,
-    only_ipv4, requests, retry_all, same, threads,
+    only_ipv4, requests, retry_all, same, syslog_host, threads,
 };
 use super::{Layer, tls};
 use crate::config::settings::Settings;
@@ -515,7 +515,7 @@ pub(super) const KEYS: &[Key] = &[
         Ok(())
     }),
     unserved("strict-validate-path-type", "true", "paths are always checked by the rules of the API server"),
-    setting("syslog-host", "access-log.syslog-address", same),
+    setting("syslog-host", "access-log.syslog-address", syslog_host),
     setting("syslog-port", "access-log.syslog-port", same),
     setting("upstream-keepalive-connections", "upstreams.keepalive", same),
     setting("upstream-keepalive-requests", "upstreams.keepalive-requests", same),

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::keys::{Effect, KEYS};
 use super::*;
 use ingressd_model::{Cidr, Protocols, StreamPolicy};
+use ingressd_nginx::SyslogServer;
 use ingressd_objects::Stored;
 use ingressd_translate::annotation::Trust;
 use ingressd_translate::{ANNOTATIONS, everywhere};
@@ -124,7 +125,10 @@ fn keys_about_logs_take_the_place_of_settings() {
     assert_eq!((log.line.map(|line| line.parts().len()), log.json, log.enabled), (Some(3), true, false));
     assert!(log.questions);
     assert_eq!((log.path, log.unlogged.len()), (Some("/var/log/nginx/b.log".into()), 2));
-    assert_eq!((log.syslog, log.syslog_address, log.syslog_port), (true, Some([192, 0, 2, 1].into()), 1514));
+    assert_eq!(
+        (log.syslog, log.syslog_address, log.syslog_port),
+        (true, Some(SyslogServer::Address([192, 0, 2, 1].into())), 1514)
+    );
     assert_eq!(log.buffering.size, Some(ByteSize(16 << 10)));
 }
 
@@ -200,6 +204,7 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         ("access-log-path", "/dev/stdout", "listen.access-log"),
         ("access-log-params", "if=$x", "none of"),
         ("syslog-host", "logs.example.com", "IP address"),
+        ("syslog-host", "unix:/run/x.sock", "IP address"),
         ("limit-req-status-code", "200", "400 to 599"),
         ("hide-headers", "X A", "letters, digits"),
         ("gzip-level", "10", "is refused"),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::SyslogSocket;
 use crate::lexer::push_quoted;
 use crate::render::shape::Form;
 use crate::render::view::View;
@@ -186,6 +187,11 @@ impl Word {
     /// A syslog server, where lines of a log go.
     pub fn syslog(address: SocketAddr) -> Self {
         Word(Cow::Owned(format!("syslog:server={address}")))
+    }
+
+    /// The socket of a syslog server of this host, which knows the host's name.
+    pub fn syslog_socket(socket: &SyslogSocket) -> Self {
+        Word(Cow::Owned(format!("syslog:server=unix:{socket},nohostname")))
     }
 
     pub fn number(number: u64) -> Self {

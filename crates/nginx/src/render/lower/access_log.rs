@@ -6,10 +6,14 @@ use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
 use crate::{AccessLog, Buffering, Decisions, Everywhere, LogPlace, LogTarget, Logs, Plan};
-use ingressd_model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
+use ingressd_model::LogVariable::{
+    Alternative, IngressName, IngressNamespace, Namespace, RequestId, ServiceName, ServicePort, Status, Time, Upstream,
+};
 use ingressd_model::catalogue::Module;
 use ingressd_model::expression::{LIMITS, anywhere};
-use ingressd_model::{Action, HeaderSet, Kind, LogVariable, Refused, Server, ServerName, Unlogged, UpstreamId};
+use ingressd_model::{
+    Action, HeaderSet, Kind, LogVariable, PathMatch, Refused, Route, Server, ServerName, Unlogged, UpstreamId,
+};
 
 use super::head::{Head, HeadSlots};
 use super::location::Scene;
@@ -22,6 +26,14 @@ const LOGGED: &str = "logged";
 /// Variables that are derived from the name of the request's upstream.
 const OF_BACKENDS: [LogVariable; 5] = [Namespace, ServiceName, ServicePort, Upstream, Alternative];
 const FORMAT: &str = "ingressd_line";
+/// Variables that locations set, and the blocks with what they are elsewhere.
+const OF_LOCATIONS: [(LogVariable, &str); 3] = [
+    (IngressNamespace, "geo $ingressd_log_ingress_namespace"),
+    (IngressName, "geo $ingressd_log_ingress"),
+    (LogVariable::Path, "geo $ingressd_log_path"),
+];
+/// The longest path in a line, in characters.
+const LONGEST_PATH: usize = 200;
 
 /// The file that servers require which use a log format or conditions of ours, or headers with
 /// properties of routes.
@@ -66,8 +78,8 @@ const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
 
 fn say(log: &AccessLog, everywhere: &Everywhere, tables: &mut Tables) -> Result<(), Refused> {
     let tells = |variable| everywhere.tells(variable) || log.line.as_deref().is_some_and(|line| line.tells(variable));
-    // A header of a subrequest would fix what those of its request say.
-    let map = |source: &'static str, variable: &'static str| match everywhere.tells_route() {
+    // What a subrequest says would stay for its request.
+    let map = |source: &'static str, variable: &'static str| match everywhere.tells_route() || log.questions {
         true => Block::map(source, variable).line("volatile"),
         false => Block::map(source, variable),
     };
@@ -97,8 +109,19 @@ fn say(log: &AccessLog, everywhere: &Everywhere, tables: &mut Tables) -> Result<
                 ),
         );
     }
-    if tells(IngressName) {
-        tables.block(Block::new("geo $ingressd_log_ingress").row("default", "-"));
+    for (_, geo) in OF_LOCATIONS.into_iter().filter(|(variable, _)| tells(*variable)) {
+        tables.block(Block::new(geo).row("default", "-"));
+    }
+    if tells(Time) {
+        let map = Block::map("$time_iso8601/$msec", "$ingressd_log_time").line("volatile");
+        tables.block(map.row("default", "$time_iso8601").row(
+            r#""~^(?<ingressd_log_j>[-0-9]+T[0-9:]+)(?<ingressd_log_k>[^/]*)/[0-9]+(?<ingressd_log_l>[.][0-9]+)$""#,
+            "$ingressd_log_j$ingressd_log_l$ingressd_log_k",
+        ));
+    }
+    if tells(Status) {
+        let map = Block::map("$status", "$ingressd_log_status").line("volatile").row("default", "$status");
+        tables.block(map.row(r#""~^0+(?<ingressd_log_m>[0-9]+)$""#, "$ingressd_log_m"));
     }
     if tells(RequestId) {
         let map = Block::map("$http_x_request_id", "$ingressd_log_request_id");
@@ -171,6 +194,7 @@ fn words(target: &LogTarget, has_line: bool, skips: bool) -> Result<Words, Refus
     let place = match &target.place {
         LogPlace::File(path) => Path::new(path)?.into(),
         LogPlace::Syslog(address) => Word::syslog(*address).into(),
+        LogPlace::Socket(socket) => Word::syslog_socket(socket).into(),
         LogPlace::Host(place) => Literal::new(place)?.into(),
     };
     // nginx takes one condition for each log; ours replaces the host's.
@@ -205,8 +229,16 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Variables, "set", Words::join([Words::from(Word::variable(variable)?), value]));
         Ok(())
     };
-    if tells(LogVariable::IngressName) {
-        set("log_ingress", text(&scene.route.origin.object.name)?)?;
+    let object = &scene.route.origin.object;
+    let is_ingress = object.kind == Kind::Ingress;
+    if is_ingress && tells(IngressNamespace) {
+        set("log_ingress_namespace", text(&object.namespace)?)?;
+    }
+    if is_ingress && tells(IngressName) {
+        set("log_ingress", text(&object.name)?)?;
+    }
+    if is_ingress && tells(LogVariable::Path) && !std::ptr::eq(scene.route, &scene.surroundings.server.fallback) {
+        set("log_path", text(&path(scene.route))?)?;
     }
     let Action::Proxy { upstream, split } = &scene.route.action else { return Ok(()) };
     let name = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
@@ -227,4 +259,13 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         set("log_handed", handed.into())?;
     }
     Ok(())
+}
+
+/// The path of a rule, as it is written.
+fn path(route: &Route) -> String {
+    let text = match &route.path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.text(),
+        PathMatch::Regex(pattern) => pattern.text(),
+    };
+    text.chars().take(LONGEST_PATH).collect()
 }

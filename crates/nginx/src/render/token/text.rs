@@ -148,6 +148,10 @@ impl Text {
                         LogVariable::Upstream => "upstream",
                         LogVariable::Alternative => "alternative",
                         LogVariable::RequestId => "request_id",
+                        LogVariable::IngressNamespace => "ingress_namespace",
+                        LogVariable::Path => "path",
+                        LogVariable::Time => "time",
+                        LogVariable::Status => "status",
                     };
                     let _ = write!(quoted, "${{{OURS}{INSTANCE}_log_{name}}}");
                 }
