@@ -151,6 +151,17 @@ const ENDS: &[(&str, &[End])] = &[
         ],
     ),
     (
+        "logs",
+        &[
+            (Exit::Success, "something is shown, or the user ended --follow"),
+            (Exit::Findings, "nothing is found"),
+            (Exit::NoInput, "a log cannot be found or read"),
+            (Exit::Unavailable, "nginx of this host cannot be asked, or the output cannot be written"),
+            (Exit::Permission, "this user may not read a file, or may not connect to the daemon"),
+            BAD_SETTINGS,
+        ],
+    ),
+    (
         "migrate compare",
         &[
             (Exit::Success, "both answer alike"),

@@ -17,6 +17,7 @@ pub mod explain;
 pub mod generate;
 pub mod kubeconfig;
 mod kubectl;
+pub mod logs;
 mod members;
 pub mod migrate;
 mod offline;
@@ -67,6 +68,9 @@ pub enum Command {
     Status(status::Arguments),
     /// Show the requests that come to this node, by host, Ingress or Service.
     Top(top::Arguments),
+    /// Show requests of the access log, or lines of nginx's error log, by host, Ingress, Service,
+    /// status and duration.
+    Logs(logs::Arguments),
     /// Make the running daemon read its settings again.
     Reload(reload::Arguments),
     /// Withdraw this node's addresses from all statuses, and wait until no client is connected.
@@ -119,6 +123,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Logs(arguments) => logs::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),
         Command::Setup(arguments) => setup::run(&arguments),

@@ -11,7 +11,7 @@ mod watching;
 pub use asking::{ask, unanswered, understood};
 pub use overview::overview;
 pub use subject::subject;
-pub use watching::{Shown, watch};
+pub use watching::{Shown, is_closed, watch};
 
 use std::time::Duration;
 

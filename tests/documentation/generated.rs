@@ -51,6 +51,18 @@ fn annotations_are_documented() {
 }
 
 #[test]
+fn fields_of_the_log_and_kinds_of_complaints_are_documented() {
+    let rows = ingressd_model::JSON_FIELDS.iter().map(|field| {
+        let kind = if field.is_number { "number" } else { "text" };
+        format!("| `{}` | {kind} | {} |\n", field.name, field.about)
+    });
+    let fields = format!("| field | | what it is |\n| --- | --- | --- |\n{}", rows.collect::<String>());
+    section("docs/logs.md", "fields", &fields);
+    let rows = ingressd::daemon::ERROR_KINDS.iter().map(|kind| format!("| `{}` | {} |\n", kind.name, kind.about));
+    section("docs/logs.md", "kinds", &format!("| kind | what it is |\n| --- | --- |\n{}", rows.collect::<String>()));
+}
+
+#[test]
 fn policies_are_documented() {
     section("docs/admission.md", "policies", &admission::policies());
     section("docs/admission.md", "not judged", &admission::not_judged());

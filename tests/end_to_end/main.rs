@@ -48,6 +48,7 @@ mod instances;
 mod json;
 mod lines;
 mod load;
+mod logs;
 mod many;
 mod mirrors;
 mod modelled;

@@ -56,7 +56,7 @@ fn differs(before: &mut Option<Value>, essence: Value) -> bool {
 }
 
 /// Waits; returns whether the reader is gone.
-fn is_closed(interval: Duration) -> bool {
+pub fn is_closed(interval: Duration) -> bool {
     let output = stdout();
     let mut waited = [PollFd::new(output.as_fd(), PollFlags::empty())];
     match poll(&mut waited, PollTimeout::try_from(interval).unwrap_or(PollTimeout::MAX)) {

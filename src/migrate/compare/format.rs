@@ -37,7 +37,7 @@ pub struct Format {
 }
 
 /// Values by variable names.
-type Fields = BTreeMap<String, String>;
+pub type Fields = BTreeMap<String, String>;
 
 /// Other names of JSON fields for variables, ignoring case, hyphens, underscores and dots.
 const OTHER_NAMES: &[(&str, &[&str])] = &[
@@ -58,6 +58,11 @@ impl Format {
     /// Parses the argument of a `log_format`.
     pub fn new(text: &str, is_json: bool) -> Result<Self, Refused> {
         Ok(Format { parts: log_format(text)?, is_json })
+    }
+
+    /// The values of its variables in a line, by name; `None` when it does not match.
+    pub fn values(&self, line: &str) -> Option<Fields> {
+        self.fields(line)
     }
 
     /// Parses a line; `None` when it does not match.
@@ -81,7 +86,7 @@ impl Format {
                 FormatPart::Text(text) => rest = rest.strip_prefix(&**text)?,
                 FormatPart::Variable(name) => {
                     let end = match parts.peek() {
-                        Some(FormatPart::Text(text)) => rest.find(&**text)?,
+                        Some(FormatPart::Text(text)) => end(name, rest, text)?,
                         Some(FormatPart::Variable(_)) => 0,
                         None => rest.len(),
                     };
@@ -99,6 +104,20 @@ impl Format {
             true => serde_json::from_str(&format!("\"{value}\"")).ok(),
             false => Some(without_hexadecimal(value)),
         }
+    }
+}
+
+/// Where the value of a variable ends, which this text follows. nginx writes lists with `, ` and
+/// ` : ` about the endpoints that it asked.
+fn end(name: &str, rest: &str, text: &str) -> Option<usize> {
+    let is_within = |at: &usize| {
+        let (before, behind) = rest.split_at(*at);
+        before.ends_with(',') || before.ends_with(" :") || behind.starts_with(" : ")
+    };
+    let mut ends = rest.match_indices(text).map(|(at, _)| at);
+    match name.starts_with("upstream_") {
+        true => ends.find(|at| !is_within(at)),
+        false => ends.next(),
     }
 }
 

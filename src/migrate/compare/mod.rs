@@ -19,7 +19,7 @@ mod tests;
 pub use answer::{Answer, Answered, Part, Ports, Silence, told};
 pub use choice::{Choice, Chooser, LeftOut};
 pub use explain::{Because, Kind, explain};
-pub use format::{Format, Logged};
+pub use format::{Fields, Format, Logged};
 pub use lines::Lines;
 pub use outcome::{Outcome, Rounds};
 pub use request::{AGENT, Method, Request, Scheme};

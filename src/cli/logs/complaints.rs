@@ -1,0 +1,102 @@
+//! Lines of nginx's error log, by the hosts that they are about.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::file::{self, Told};
+use super::{Arguments, places};
+use crate::cli::exit::{Ended, Exit};
+use crate::cli::output::{self, Format, Reader};
+use crate::cli::page::{BAD, DOUBTFUL, FAINT, styled};
+use crate::cli::status::ask;
+use crate::config::Settings;
+use crate::daemon::ErrorLine;
+use ingressd_model::finding::{printable, printable_json};
+
+/// Runs the command for the error log.
+pub fn run(arguments: &Arguments, settings: &Settings) -> Ended {
+    let path = match &arguments.file {
+        Some(file) => file.clone(),
+        None => of_nginx(settings)?,
+    };
+    let mut choice = arguments.choice.clone();
+    if let Some((namespace, name)) = &choice.ingress {
+        choice.hosts.extend(hosts(settings, namespace, name)?);
+    }
+    let is_about_all = choice.hosts.is_empty() && choice.ingress.is_none();
+    let mut found = 0_usize;
+    let mut tell = |told: Told<&[u8]>| {
+        let Told::Line(line) = told else { return ControlFlow::Continue(()) };
+        let text = String::from_utf8_lossy(line);
+        let Some(line) = ErrorLine::read(&text) else { return ControlFlow::Continue(()) };
+        let host = line.request.map_or("", |request| without_port(request.host));
+        let is_late = choice.earliest().is_none_or(|since| line.time().is_some_and(|time| time >= since));
+        if !is_late || !(is_about_all || choice.has_host(host)) {
+            return ControlFlow::Continue(());
+        }
+        found += 1;
+        let shown = match arguments.form.format {
+            Format::Json => as_json(&line),
+            Format::Text => as_text(&text, &line),
+        };
+        match output::tell(&(shown + "\n")) {
+            Ok(Reader::There) => ControlFlow::Continue(()),
+            Ok(Reader::Gone) => ControlFlow::Break(Ok(())),
+            Err(exit) => ControlFlow::Break(Err(exit)),
+        }
+    };
+    match file::read(&[path], arguments.choice.earliest(), arguments.follow, &mut tell)? {
+        ControlFlow::Break(Err(exit)) => Err(exit),
+        _ => Ok(if found > 0 || arguments.follow { Exit::Success } else { Exit::Findings }),
+    }
+}
+
+fn of_nginx(settings: &Settings) -> Result<PathBuf, Exit> {
+    let survey = places::survey(settings).map_err(|error| {
+        complain!("ingressd: {error}");
+        Exit::Unavailable
+    })?;
+    survey.error_log().ok_or_else(|| {
+        complain!("ingressd: nginx's error log is no file: see error_log in {}", survey.configuration.display());
+        Exit::NoInput
+    })
+}
+
+/// The hosts of an Ingress, as the daemon knows them.
+fn hosts(settings: &Settings, namespace: &str, name: &str) -> Result<Vec<String>, Exit> {
+    let (_, answer) = ask(settings, &format!("ingress {namespace}/{name}"))?;
+    let routes = answer["subject"]["asks"].as_array().into_iter().flatten();
+    Ok(routes.filter_map(|route| route["host"].as_str()).map(str::to_owned).collect())
+}
+
+fn without_port(host: &str) -> &str {
+    host.rsplit_once(':')
+        .filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(host, |(host, _)| host)
+}
+
+fn as_text(text: &str, line: &ErrorLine<'_>) -> String {
+    let style = match line.level {
+        "warn" => DOUBTFUL,
+        _ => BAD,
+    };
+    let kind = styled(style, &format!("{:<20}", line.kind().name));
+    format!("{}  {kind}  {}", styled(FAINT, &text[..19]), printable(text[19..].trim_start()))
+}
+
+fn as_json(line: &ErrorLine<'_>) -> String {
+    let request = line.request;
+    let told: Value = json!({
+        "time": line.time().map(|time| time.to_string()),
+        "level": line.level,
+        "kind": line.kind().name,
+        "message": line.message,
+        "host": request.map(|request| request.host),
+        "uri": request.map(|request| request.target),
+        "upstream": request.and_then(|request| request.upstream),
+        "remote_addr": request.map(|request| request.client),
+    });
+    printable_json(&told.to_string())
+}

@@ -1,0 +1,265 @@
+//! Lines of files that grow and are rotated, within bounded memory. It must not know what they
+//! say.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom};
+use std::ops::ControlFlow;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flate2::read::MultiGzDecoder;
+use jiff::Timestamp;
+
+use crate::cli::exit::Exit;
+use crate::cli::status::is_closed;
+
+/// The longest line that is read; a longer one is left out.
+const LONGEST: usize = 64 << 10;
+
+/// How often files are looked at that are followed.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// A line, or that no more is there for now.
+pub enum Told<T> {
+    Line(T),
+    Pause,
+}
+
+/// Whoever takes lines; a break ends the reading.
+pub type Tell<'t> = &'t mut dyn FnMut(Told<&[u8]>) -> ControlFlow<Result<(), Exit>>;
+
+/// Reads files from the beginning, and where a time is named also what was rotated away since
+/// then; with `follow` goes on with what is added, and without a time begins with that.
+pub fn read(
+    files: &[PathBuf],
+    since: Option<Timestamp>,
+    follow: bool,
+    tell: Tell<'_>,
+) -> Result<ControlFlow<Result<(), Exit>>, Exit> {
+    let mut open = Vec::new();
+    for path in files {
+        if path.as_os_str() == "-" {
+            let (mut reader, mut rest) = (io::stdin().lock(), Rest::default());
+            if let done @ ControlFlow::Break(_) =
+                lines(&mut reader, &mut rest, tell).map_err(|error| failed(path, &error))?
+            {
+                return Ok(done);
+            }
+            continue;
+        }
+        for earlier in since.map(|since| rotated(path, since)).unwrap_or_default() {
+            let read = whole(&earlier, tell).map_err(|error| failed(&earlier, &error))?;
+            if read.is_break() {
+                return Ok(read);
+            }
+        }
+        let mut followed = Followed::open(path).map_err(|error| failed(path, &error))?;
+        if follow && since.is_none() {
+            followed.reader.seek(SeekFrom::End(0)).map_err(|error| failed(path, &error))?;
+        }
+        let read = followed.read(tell).map_err(|error| failed(path, &error))?;
+        if read.is_break() {
+            return Ok(read);
+        }
+        open.push((followed, None));
+    }
+    while follow && !open.is_empty() {
+        let paused = tell(Told::Pause);
+        if paused.is_break() {
+            return Ok(paused);
+        }
+        if is_closed(INTERVAL) {
+            break;
+        }
+        for (followed, before) in &mut open {
+            let read = go_on(followed, before, tell).map_err(|error| failed(&followed.path, &error))?;
+            if read.is_break() {
+                return Ok(read);
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+fn failed(path: &Path, error: &io::Error) -> Exit {
+    complain!("ingressd: {} cannot be read: {error}", path.display());
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Exit::Permission,
+        _ => Exit::NoInput,
+    }
+}
+
+/// Reads what was added. The file before a rotation is read until the next one: nginx writes to it
+/// until it is told of the rotation.
+fn go_on(
+    followed: &mut Followed,
+    before: &mut Option<Followed>,
+    tell: Tell<'_>,
+) -> io::Result<ControlFlow<Result<(), Exit>>> {
+    for file in before.iter_mut().chain([&mut *followed]) {
+        let read = file.read(tell)?;
+        if read.is_break() {
+            return Ok(read);
+        }
+    }
+    match fs::metadata(&followed.path) {
+        Ok(now) if (now.dev(), now.ino()) != followed.identity => {
+            let next = Followed::open(&followed.path)?;
+            *before = Some(std::mem::replace(followed, next));
+        }
+        Ok(now) if now.len() < followed.reader.stream_position()? => {
+            followed.reader.rewind()?;
+            followed.rest = Rest::default();
+        }
+        // Between the steps of a rotation there is no file.
+        _ => {}
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+struct Followed {
+    path: PathBuf,
+    reader: BufReader<File>,
+    /// Device and inode.
+    identity: (u64, u64),
+    rest: Rest,
+}
+
+impl Followed {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let found: Metadata = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is no file"));
+        }
+        let (path, identity) = (path.to_owned(), (found.dev(), found.ino()));
+        Ok(Followed { path, reader: BufReader::new(file), identity, rest: Rest::default() })
+    }
+
+    fn read(&mut self, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+        lines(&mut self.reader, &mut self.rest, tell)
+    }
+}
+
+/// The beginning of a line whose end is not there yet.
+#[derive(Default)]
+struct Rest {
+    bytes: Vec<u8>,
+    is_too_long: bool,
+}
+
+/// Tells each whole line until the end.
+fn lines(reader: &mut dyn BufRead, rest: &mut Rest, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+    loop {
+        let chunk = reader.fill_buf()?;
+        if chunk.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let (text, used) = (&chunk[..end.unwrap_or(chunk.len())], end.map_or(chunk.len(), |end| end + 1));
+        rest.is_too_long |= rest.bytes.len() + text.len() > LONGEST;
+        if rest.is_too_long {
+            rest.bytes.clear();
+        } else {
+            rest.bytes.extend_from_slice(text);
+        }
+        reader.consume(used);
+        if end.is_some() {
+            let told = match rest.is_too_long || rest.bytes.is_empty() {
+                true => ControlFlow::Continue(()),
+                false => tell(Told::Line(&rest.bytes)),
+            };
+            rest.bytes.clear();
+            rest.is_too_long = false;
+            if told.is_break() {
+                return Ok(told);
+            }
+        }
+    }
+}
+
+fn whole(path: &Path, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+    let file = File::open(path)?;
+    let reader: Box<dyn Read> = match path.extension().is_some_and(|end| end == "gz") {
+        true => Box::new(MultiGzDecoder::new(file)),
+        false => Box::new(file),
+    };
+    lines(&mut BufReader::new(reader), &mut Rest::default(), tell)
+}
+
+/// The files that were rotated away, and to which something was written since then, the oldest
+/// first: `access.log.2.gz`, or `access.log-20261129`.
+fn rotated(path: &Path, since: Timestamp) -> Vec<PathBuf> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_rotated = |found: &str| {
+        let end = found.strip_prefix(&name).and_then(|end| end.strip_prefix(['.', '-']));
+        let end = end.map(|end| end.strip_suffix(".gz").unwrap_or(end));
+        end.is_some_and(|end| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))
+    };
+    let folder = fs::read_dir(path.parent().unwrap_or(Path::new("."))).into_iter().flatten().filter_map(Result::ok);
+    let mut found: Vec<_> = folder
+        .filter(|entry| is_rotated(&entry.file_name().to_string_lossy()))
+        .filter_map(|entry| {
+            let changed = Timestamp::try_from(entry.metadata().ok()?.modified().ok()?).ok()?;
+            (changed >= since).then(|| (changed, entry.path()))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn read_all(bytes: &[u8]) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        let mut tell = |told: Told<&[u8]>| {
+            if let Told::Line(line) = told {
+                lengths.push(line.len());
+            }
+            ControlFlow::Continue(())
+        };
+        assert!(lines(&mut BufReader::new(bytes), &mut Rest::default(), &mut tell).unwrap().is_continue());
+        lengths
+    }
+
+    #[test]
+    fn a_line_without_an_end_takes_no_memory() {
+        let long = vec![b'x'; 10 * LONGEST];
+        assert_eq!(read_all(&[&b"ab\n"[..], &long, b"\nabc\n\nd"].concat()), [2, 3]);
+        assert_eq!(read_all(&[vec![b'x'; LONGEST], vec![b'\n']].concat()), [LONGEST]);
+    }
+
+    #[test]
+    fn rotated_files_are_read_before_the_present_one_and_also_compressed_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.log");
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(b"oldest\n").unwrap();
+        let ago = |name: &str, bytes: &[u8], hours: u64| {
+            let file = folder.path().join(name);
+            fs::write(&file, bytes).unwrap();
+            let time = std::time::SystemTime::now() - Duration::from_secs(3600 * hours);
+            File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+        };
+        ago("a.log.2.gz", &gz.finish().unwrap(), 3);
+        ago("a.log.1", b"older\n", 2);
+        ago("a.log.3", b"too old\n", 9);
+        ago("a.log.conf", b"other\n", 1);
+        ago("a.log", b"now\n", 0);
+        let mut told = Vec::new();
+        let since = Timestamp::now() - jiff::SignedDuration::from_hours(5);
+        let read = read(&[path], Some(since), false, &mut |line| {
+            if let Told::Line(line) = line {
+                told.push(String::from_utf8(line.to_vec()).unwrap());
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(read.is_ok());
+        assert_eq!(told, ["oldest", "older", "now"]);
+    }
+}
