@@ -4,6 +4,8 @@
 mod sent;
 mod verdict;
 
+mod said;
+
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -144,7 +146,7 @@ pub(super) fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
         );
         wrapped(&words, width, 0, 2)
     }));
-    lines.extend(takers(answer).iter().map(|words| wrapped(words, width, 0, 2)));
+    lines.extend(takers(answer).iter().chain(&said::sentences(answer)).map(|words| wrapped(words, width, 0, 2)));
     let options = answer["options"].as_array().map_or(&[][..], Vec::as_slice);
     let (shown, rest): (Vec<_>, Vec<_>) = options.iter().partition(|option| all || option["is_built_in"] != true);
     let mut text = lines.join("\n") + "\n";

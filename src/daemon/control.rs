@@ -122,7 +122,13 @@ async fn exchange(
         Ok(ControlRequest::Inquiry(inquiry)) => {
             let status = Arc::clone(&status.borrow());
             // The response of a large cluster is long, so it is made on a blocking thread.
-            let answer = move || status.answer(&inquiry, Instant::now()).to_string();
+            let answer = move || {
+                let mut answer = status.answer(&inquiry, Instant::now());
+                if matches!(inquiry, Inquiry::Request(_)) {
+                    traffic.errors().tell_of(&mut answer["subject"]);
+                }
+                answer.to_string()
+            };
             tokio::task::spawn_blocking(answer).await.map_err(io::Error::other)?
         }
         Ok(ControlRequest::Traffic) => {

@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use address::Taker;
 use answer::Answer;
-use location::{Location, location};
+use location::Location;
+pub use location::location;
 use serde_json::{Value, json};
 
 use crate::config::{Settings, rows};
@@ -185,6 +186,10 @@ impl InForce {
         let redirect = to_https(route, own_tls, &everywhere.plain_paths).filter(|_| refused.is_none() && !adds_slash);
         let told = json!({
             "is_of_object": is_of_object(server, route),
+            "ingress": is_of_object(server, route).then(|| {
+                let object = &route.origin.object;
+                format!("{}/{}", object.namespace, object.name)
+            }),
             "from": route.origin.to_string(),
             "file": file(&route.origin),
             "path": self.path_of(server, route),
@@ -399,6 +404,7 @@ fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
 fn refused() -> Value {
     json!({
         "is_of_object": false,
+        "ingress": null,
         "from": null,
         "file": null,
         "path": null,

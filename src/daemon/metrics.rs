@@ -19,7 +19,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::standing::Standing;
 use super::status::Status;
-use super::traffic::{Exposed, Traffic};
+use super::traffic::{Exposed, ExposedErrors, Traffic};
 use crate::publish::{Counts, Life, Outlook, Peer, View};
 use ingress_nginx::LastReload;
 use ingressd_apply::Outcome;
@@ -218,6 +218,7 @@ impl Metrics {
         self.published.register(registry);
         register_status(registry, status, now);
         registry.register_collector(Box::new(Exposed(Arc::clone(&self.traffic))));
+        registry.register_collector(Box::new(ExposedErrors(Arc::clone(&self.traffic))));
         if let Some(stub_status) = stub_status {
             stub_status.register(registry);
         }

@@ -60,4 +60,4 @@ pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
 pub use status::{Inquiry, LONGEST_QUIET, Phase, Status, verdict};
 pub use traffic::found as traffic_found;
-pub use traffic::{Counted, TrafficReport, quantile};
+pub use traffic::{Counted, ERROR_KINDS, ErrorLine, TrafficReport, quantile};

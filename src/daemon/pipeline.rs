@@ -389,6 +389,11 @@ impl Pipeline {
         self.applier.in_place()
     }
 
+    /// The file of nginx's error log.
+    pub fn error_log(&self) -> Option<PathBuf> {
+        self.survey.error_log()
+    }
+
     pub(crate) fn nginx_version(&self) -> String {
         self.survey.capabilities.version.to_string()
     }

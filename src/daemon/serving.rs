@@ -144,6 +144,7 @@ impl Daemon {
         let (work, source) = tokio::join!(work, source);
         let (work, (link, feed)) = (work?, source?);
         reporter.found(&work.nginx_version());
+        let error_log = work.error_log();
         reporter.limited(&settings.translate.limits);
         let mut publication =
             Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
@@ -188,7 +189,7 @@ impl Daemon {
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
             stopping: None,
-            _traffic: traffic::follow(settings, reporter.metrics().traffic(), reporter.status()),
+            _traffic: traffic::follow(settings, reporter.metrics().traffic(), reporter.status(), error_log),
         })
     }
 

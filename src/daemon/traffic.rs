@@ -1,5 +1,7 @@
-//! Requests by object: read from a log that nginx writes for the daemon, and counted here.
+//! Requests by object, read from a log that nginx writes for the daemon and counted here, and what
+//! nginx complains about.
 
+mod errors;
 mod exposition;
 mod figures;
 mod line;
@@ -20,6 +22,8 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::publication::node_name;
 use super::status::Status;
 use crate::config::Settings;
+pub use errors::{ERROR_KINDS, ErrorLine, ExposedErrors};
+use errors::{Errors, Tail};
 pub use exposition::Exposed;
 use figures::Figures;
 use ingressd_translate::INGRESS_NGINX;
@@ -39,7 +43,7 @@ const MOST_READ: u64 = 1 << 20;
 
 /// What was counted since the start.
 #[derive(Debug, Default)]
-pub struct Traffic(Mutex<Figures>, AtomicU64);
+pub struct Traffic(Mutex<Figures>, AtomicU64, Errors);
 
 impl Traffic {
     /// Counts one line about a request for an unknown host.
@@ -48,6 +52,11 @@ impl Traffic {
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         figures.count(&Line::read(line.as_bytes()).unwrap(), None);
         self.1.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What nginx complained about.
+    pub fn errors(&self) -> &Errors {
+        &self.2
     }
 
     /// How many requests were counted, without waiting for those that are being counted.
@@ -146,17 +155,48 @@ pub fn found(settings: &Settings) -> Option<PathBuf> {
     settings.traffic.enabled.then(|| spool::found(&settings.traffic.folder)).flatten()
 }
 
-/// Counts until it is dropped.
-pub fn follow(settings: &Settings, traffic: &Arc<Traffic>, status: watch::Receiver<Arc<Status>>) -> JoinSet<()> {
+/// Counts until it is dropped; complaints are those in nginx's error log, where that is a file.
+pub fn follow(
+    settings: &Settings,
+    traffic: &Arc<Traffic>,
+    status: watch::Receiver<Arc<Status>>,
+    error_log: Option<PathBuf>,
+) -> JoinSet<()> {
     traffic.prepare(settings);
+    let folder = settings.traffic.enabled.then(|| settings.traffic.folder.clone());
+    let error_log = error_log.filter(|_| settings.traffic.errors);
+    if settings.traffic.errors && error_log.is_none() {
+        tracing::info!("nginx's error log is no file, so that what nginx complains about is not counted");
+    }
     let mut task = JoinSet::new();
-    if settings.traffic.enabled {
-        task.spawn(turn(settings.traffic.folder.clone(), Arc::clone(traffic), status));
+    if folder.is_some() || error_log.is_some() {
+        let logs = Logs { folder, errors: error_log.map(Tail::of) };
+        task.spawn(turn(logs, Arc::clone(traffic), status));
     }
     task
 }
 
-async fn turn(folder: PathBuf, traffic: Arc<Traffic>, status: watch::Receiver<Arc<Status>>) {
+/// What is read.
+struct Logs {
+    /// The folder with the lines about requests.
+    folder: Option<PathBuf>,
+    errors: Option<Tail>,
+}
+
+impl Logs {
+    fn read(mut self, traffic: &Traffic, table: &Table, now: Duration) -> Self {
+        // There is another spool after it was full, or taken away.
+        if let Some(Ok(spool)) = self.folder.as_deref().map(Spool::open) {
+            traffic.take(&spool, table, now);
+        }
+        if let Some(tail) = &mut self.errors {
+            traffic.errors().take(tail, table);
+        }
+        self
+    }
+}
+
+async fn turn(mut logs: Logs, traffic: Arc<Traffic>, status: watch::Receiver<Arc<Status>>) {
     let (began, mut ticks) = (Instant::now(), interval(INTERVAL));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut table: Option<Arc<Table>> = None;
@@ -166,10 +206,10 @@ async fn turn(folder: PathBuf, traffic: Arc<Traffic>, status: watch::Receiver<Ar
         // Lines that were written under the last generation are counted by what it had. What an
         // earlier run left waits until it is known what nginx serves.
         if let Some(table) = table.clone() {
-            let (folder, traffic) = (folder.clone(), Arc::clone(&traffic));
-            // There is another one after it was full, or taken away.
-            let read = move || Spool::open(&folder).map(|spool| traffic.take(&spool, &table, began.elapsed()));
-            let _ = spawn_blocking(read).await;
+            let traffic = Arc::clone(&traffic);
+            // A panic ends the process, or nobody needs an answer.
+            let Ok(read) = spawn_blocking(move || logs.read(&traffic, &table, began.elapsed())).await else { return };
+            logs = read;
         }
         if let Some(now) = now.filter(|now| table.as_ref().is_none_or(|table| !table.is_of(now))) {
             table = Some(Arc::new(Table::of(now)));

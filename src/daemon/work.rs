@@ -1,6 +1,7 @@
 //! Runs blocking work on a thread of its own.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -112,6 +113,11 @@ impl Work {
     /// The version of nginx's binary.
     pub fn nginx_version(&self) -> String {
         self.pipeline.nginx_version()
+    }
+
+    /// The file of nginx's error log.
+    pub fn error_log(&self) -> Option<PathBuf> {
+        self.pipeline.error_log()
     }
 
     /// Sets whether the administrator drained this node, so that the remaining connections are
