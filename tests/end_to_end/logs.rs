@@ -1,11 +1,16 @@
 //! The log in JSON, and `ingressd logs` and what nginx complains about, over the real nginx.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, UnixDatagram};
+use tokio::time::timeout;
 
 use ingressd_model::JSON_FIELDS;
 use rig::client::{get, post, raw};
@@ -322,5 +327,54 @@ fn a_log_that_cannot_be_read_is_told_once() {
         rig.manifests.write("objects.yaml", &[ingress("shop").host("shop.test", "web").build()]);
         rig.start().await;
         assert_eq!(rig.daemon.log().matches("nginx's error log is no file").count(), 1, "{}", rig.daemon.log());
+    });
+}
+
+#[test]
+fn a_status_that_no_number_of_json_is_stays_one() {
+    rig::run(async |rig| {
+        rig.daemon.set("access-log.format", "json");
+        let mut objects = vec![ingress("odd").host("odd.test", "odd").build()];
+        objects.extend(service_at("odd", &["10.244.3.2"], 9099));
+        rig.manifests.write("objects.yaml", &objects);
+        let backend = TcpListener::bind(("10.244.3.2", 9099)).await.unwrap();
+        let serving = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = backend.accept().await {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(b"HTTP/1.1 099 Odd\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
+            }
+        });
+        rig.start().await;
+        raw("127.0.0.1:80".parse().unwrap(), b"GET /odd HTTP/1.1\r\nHost: odd.test\r\nConnection: close\r\n\r\n").await;
+        assert_eq!(logged(rig, "/odd").await["status"], 99);
+        serving.abort();
+    });
+}
+
+#[test]
+fn lines_go_to_a_socket_of_the_host_as_to_the_journal() {
+    rig::run(async |rig| {
+        let path = rig.folder().join("socket");
+        let journal = UnixDatagram::bind(&path).unwrap();
+        // Workers of nginx are another user.
+        fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
+        rig.daemon.set("access-log.format", "json");
+        rig.daemon.set("access-log.syslog", "true");
+        rig.daemon.set("access-log.syslog-address", &format!("unix:{}", path.display()));
+        rig.manifests.write("objects.yaml", &[ingress("shop").host("shop.test", "web").build()]);
+        rig.start().await;
+        assert_eq!(get("http://shop.test/told").send().await.status, 200);
+        let mut bytes = vec![0; 65536];
+        let length = timeout(wait::LIMIT, journal.recv(&mut bytes)).await.unwrap().unwrap();
+        let text = String::from_utf8(bytes[..length].to_vec()).unwrap();
+        let (head, line) = text.split_once(" nginx: ").unwrap();
+        assert!(head.starts_with('<') && head.len() < 22, "the journal knows the name of the host: {text}");
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap()["ingress"], "shop");
+        assert_eq!(logs(rig, &[]).await.status.code(), Some(66), "there is no file");
+        let mut command = rig.daemon.command("logs");
+        command.args(["--file", "-", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
+        assert!(String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().contains("\"uri\":\"/told\""));
     });
 }
