@@ -412,7 +412,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__doctor)
-            opts="-h --all --format --json --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits room nginx-conf shared-servers expressions confinement daemon kubeconfig api-server clock permissions objects tenants routes endpoints leases certificates"
+            opts="-h --all --format --json --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits room nginx-conf shared-servers expressions confinement daemon status-page kubeconfig api-server clock permissions objects tenants routes endpoints leases certificates"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

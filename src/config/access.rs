@@ -1,6 +1,7 @@
 //! The keys of the sections `access` and `http`: which clients are allowed, and the daemon's own
 //! endpoints.
 
+use super::settings::Settings;
 use super::table::Row;
 use super::value::{Form, Setting, on_off_or_dialect, put};
 use ingressd_model::HostName;
@@ -89,8 +90,40 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Node,
         form: Form::Boolean,
         default: "false",
-        doc: "Whether `http.address` may be an address that other machines reach. They get /healthz, /readyz and /metrics, without authentication; metrics name hosts and objects of every tenant. The status page and /status.json answer 403 to all that do not come by loopback.",
+        doc: "Whether `http.address` may be an address that other machines reach. They get /healthz, /readyz and /metrics, without authentication; metrics name hosts and objects of every tenant. The status page and /status.json need `http.certificate`, `http.key` and one of `http.password-file` and `http.client-ca`, and answer 403 without them to all that do not come by loopback.",
         set: |settings, value| put(&mut settings.http.remote, value),
+    },
+    Row {
+        key: "http.certificate",
+        scope: Scope::Node,
+        form: Form::Text,
+        default: r#""""#,
+        doc: "File with a certificate and the chain of its authorities (PEM), with which `http.address` speaks TLS beside plain HTTP, so that other machines can see the status page and /status.json over https. docs/status-page.md shows all that it takes. This file, and the other three, may be replaced at any time; with a certificate that cannot be used the one before stays in use, and the journal says why.",
+        set: |settings, value| put(&mut settings.http.certificate, value),
+    },
+    Row {
+        key: "http.key",
+        scope: Scope::Node,
+        form: Form::Text,
+        default: r#""""#,
+        doc: "File with the private key of `http.certificate` (PEM).",
+        set: |settings, value| put(&mut settings.http.key, value),
+    },
+    Row {
+        key: "http.password-file",
+        scope: Scope::Node,
+        form: Form::Text,
+        default: r#""""#,
+        doc: "File with who may see the status page from other machines: lines `NAME:HASH`, as `htpasswd -B` writes them, with bcrypt hashes of cost 4 to 14. Only its owner may read the file (mode 0600). With `http.client-ca` too, both are needed. A file that cannot be used admits nobody.",
+        set: |settings, value| put(&mut settings.http.password_file, value),
+    },
+    Row {
+        key: "http.client-ca",
+        scope: Scope::Node,
+        form: Form::Text,
+        default: r#""""#,
+        doc: "File with the certificates of authorities (PEM): whoever shows a certificate of one of them may see the status page from other machines. With `http.password-file` too, both are needed. A file that cannot be used admits nobody.",
+        set: |settings, value| put(&mut settings.http.client_ca, value),
     },
     Row {
         key: "http.hosts",
@@ -106,3 +139,34 @@ pub const ROWS: &[Row] = &[
         },
     },
 ];
+
+impl Settings {
+    /// Contradictions in the section `http`: pairs of a key and one clause.
+    pub(super) fn http_contradictions(&self) -> Vec<(&'static str, String)> {
+        let http = &self.http;
+        if !http.remote && !http.address.ip().is_loopback() {
+            let why = format!("{} can be reached by other machines; allow it with http.remote = true", http.address);
+            return vec![("http.address", why)];
+        }
+        let files = [
+            ("http.certificate", &http.certificate),
+            ("http.key", &http.key),
+            ("http.password-file", &http.password_file),
+            ("http.client-ca", &http.client_ca),
+        ];
+        let Some((first, _)) = files.iter().find(|(_, file)| file.is_some()) else { return Vec::new() };
+        if !http.remote {
+            return vec![(first, "it has no effect without http.remote = true: set that, or leave it out".into())];
+        }
+        let missing = files[..2].iter().find(|(_, file)| file.is_none());
+        match missing {
+            Some((key, _)) => vec![(first, format!("other machines see the status page over TLS only: set {key} too"))],
+            None if http.page_files().is_none() => {
+                let why =
+                    "nobody on other machines may see the status page: set http.password-file or http.client-ca too";
+                vec![(first, why.into())]
+            }
+            None => Vec::new(),
+        }
+    }
+}

@@ -281,6 +281,22 @@ mod tests {
                 "ingressd.toml:2: http.address: 0.0.0.0:10254 can be reached by other machines",
             ),
             (
+                "[http]\nkey = '/k.pem'\ncertificate = '/c.pem'\n",
+                "ingressd.toml:3: http.certificate: it has no effect without http.remote = true",
+            ),
+            (
+                "[http]\nremote = true\nclient-ca = '/ca.pem'\n",
+                "ingressd.toml:3: http.client-ca: other machines see the status page over TLS only: set http.certificate",
+            ),
+            (
+                "[http]\nremote = true\ncertificate = '/c.pem'\npassword-file = '/p'\n",
+                "ingressd.toml:3: http.certificate: other machines see the status page over TLS only: set http.key",
+            ),
+            (
+                "[http]\nremote = true\ncertificate = '/c.pem'\nkey = '/k.pem'\n",
+                "ingressd.toml:3: http.certificate: nobody on other machines may see the status page: set http.pass",
+            ),
+            (
                 "namespaces = ['shop']\n[tls]\ndefault-certificate = 'edge/wildcard'\n",
                 "ingressd.toml:3: tls.default-certificate: the namespace \"edge\" is not served",
             ),

@@ -30,7 +30,9 @@ pub use config_map::{
 };
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
-pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Resolver, Settings, Traffic};
+pub use settings::{
+    Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, PageFiles, Resolver, Settings, Traffic,
+};
 pub use table::{Row, rows};
 pub use usual::Usual;
 pub use value::{Column, Form, duration};

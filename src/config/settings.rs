@@ -170,6 +170,31 @@ pub struct Http {
     pub remote: bool,
     /// Accepted host names of requests, besides addresses and `localhost`.
     pub hosts: Vec<HostName>,
+    pub certificate: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    pub password_file: Option<PathBuf>,
+    pub client_ca: Option<PathBuf>,
+}
+
+/// The files by which other machines may see the status page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+    /// Names and passwords, where they are needed.
+    pub passwords: Option<PathBuf>,
+    /// The authorities of clients, where a certificate is needed.
+    pub authorities: Option<PathBuf>,
+}
+
+impl Http {
+    /// The files by which other machines may see the status page; `None` where they may not.
+    pub fn page_files(&self) -> Option<PageFiles> {
+        let (passwords, authorities) = (self.password_file.clone(), self.client_ca.clone());
+        let is_complete = self.remote && (passwords.is_some() || authorities.is_some());
+        let (certificate, key) = self.certificate.clone().zip(self.key.clone()).filter(|_| is_complete)?;
+        Some(PageFiles { certificate, key, passwords, authorities })
+    }
 }
 
 /// How requests are counted by object.
@@ -256,7 +281,15 @@ impl Settings {
             apply: Apply::default(),
             pacing: Pacing::default(),
             publish: publish::Options::empty(),
-            http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false, hosts: Vec::new() },
+            http: Http {
+                address: SocketAddr::from(([127, 0, 0, 1], 0)),
+                remote: false,
+                hosts: Vec::new(),
+                certificate: None,
+                key: None,
+                password_file: None,
+                client_ca: None,
+            },
             control_socket: PathBuf::new(),
             traffic: Traffic::default(),
             log: Log::default(),
@@ -323,12 +356,7 @@ impl Settings {
 
     /// Contradictions: pairs of a key and one clause.
     pub(super) fn contradictions(&self) -> Vec<(&'static str, String)> {
-        let mut found = Vec::new();
-        if !self.http.address.ip().is_loopback() && !self.http.remote {
-            let why =
-                format!("{} can be reached by other machines; allow it with http.remote = true", self.http.address);
-            found.push(("http.address", why));
-        }
+        let mut found = self.http_contradictions();
         if !self.gate.status.ip().is_loopback() {
             found.push(("listen.status", format!("{} is not a loopback address", self.gate.status)));
         }

@@ -15,11 +15,11 @@ use super::commands::CommandSender;
 use super::control::Control;
 use super::drain::Drain;
 use super::error::Error;
-use super::http::{self, Facts};
+use super::http::{self, Facts, Remote};
 use super::metrics::Heartbeat;
 use super::pipeline;
 use super::reporter::Reporter;
-use crate::config::Settings;
+use crate::config::{PageFiles, Settings};
 use ingressd_apply::folder::Existing;
 use ingressd_model::HostName;
 
@@ -39,6 +39,8 @@ struct Http {
     nginx: watch::Sender<SocketAddr>,
     /// The accepted host names of requests.
     hosts: watch::Sender<Vec<HostName>>,
+    /// What lets other machines see the status page.
+    remote: watch::Sender<Option<Arc<Remote>>>,
     /// The task of the endpoints; it ends when this is dropped.
     task: JoinSet<()>,
 }
@@ -67,12 +69,13 @@ impl Listeners {
             None => Arc::new(Heartbeat::new(Instant::now())),
         };
         let address = settings.http.address;
-        let facts = |nginx, hosts| Facts {
+        let facts = |nginx, hosts, remote| Facts {
             status: reporter.status(),
             metrics: Arc::clone(reporter.metrics()),
             heartbeat: Arc::clone(&heartbeat),
             nginx,
             hosts,
+            remote,
         };
         let there = match earlier.as_mut() {
             Some(earlier) => earlier.make_room(address).await,
@@ -86,6 +89,7 @@ impl Listeners {
         };
         http.nginx.send_replace(settings.gate.status);
         http.hosts.send_replace(settings.http.hosts.clone());
+        http.admit(settings.http.page_files()).await;
         Ok(Listeners { http: Some(http), commands, heartbeat })
     }
 
@@ -131,14 +135,33 @@ impl Http {
     async fn open(
         address: SocketAddr,
         nginx: SocketAddr,
-        facts: impl FnOnce(watch::Receiver<SocketAddr>, watch::Receiver<Vec<HostName>>) -> Facts,
+        facts: impl FnOnce(
+            watch::Receiver<SocketAddr>,
+            watch::Receiver<Vec<HostName>>,
+            watch::Receiver<Option<Arc<Remote>>>,
+        ) -> Facts,
     ) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(address).await?;
         let (nginx, told) = watch::channel(nginx);
         let (hosts, known) = watch::channel(Vec::new());
+        let (remote, admitted) = watch::channel(None);
         let mut task = JoinSet::new();
-        task.spawn(http::serve(listener, facts(told, known)));
-        Ok(Arc::new(Http { address, nginx, hosts, task }))
+        task.spawn(http::serve(listener, facts(told, known, admitted)));
+        Ok(Arc::new(Http { address, nginx, hosts, remote, task }))
+    }
+
+    /// Lets other machines see the status page by these files. The same files are kept as they
+    /// were read, so that a certificate that cannot be used now does not end its use.
+    async fn admit(&self, files: Option<PageFiles>) {
+        let is_same = match (&*self.remote.borrow(), &files) {
+            (Some(remote), Some(files)) => remote.is_of(files),
+            (remote, files) => remote.is_none() && files.is_none(),
+        };
+        if is_same {
+            return;
+        }
+        let read = tokio::task::spawn_blocking(|| files.map(|files| Arc::new(Remote::new(files)))).await;
+        self.remote.send_replace(read.unwrap_or_default());
     }
 }
 

@@ -164,6 +164,13 @@ pub const CHECKS: &[Check] = &[
         judge: host::daemon,
     },
     Check {
+        name: "status-page",
+        about: "Whether other machines can see the status page by the files that the settings name.",
+        wrong: "A certificate that cannot be used leaves the one before in use until the daemon ends, and other files that cannot be used let nobody in. What to do stands beside each file; docs/status-page.md shows how the files are made.",
+        needs: &[Need::Host],
+        judge: host::status_page,
+    },
+    Check {
         name: "kubeconfig",
         about: "Whether the kubeconfig exists, can be read only by its owner, and can be used.",
         wrong: "`ingressd kubeconfig` creates one. The daemon refuses a kubeconfig that others may read: run `chmod \

@@ -65,6 +65,7 @@ mod quarantine;
 mod questions;
 mod rebinding;
 mod redirects;
+mod remote_page;
 mod rewrites;
 mod rig_itself;
 mod scaling;

@@ -190,6 +190,28 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
     lines
 }
 
+pub fn status_page(facts: &Facts) -> Vec<Line> {
+    let http = &facts.settings.http;
+    let Some(files) = http.page_files() else {
+        let others =
+            if http.remote { "other machines read health and metrics alone" } else { "only this host reads it" };
+        return vec![Line::ok(format!("{others}: no http.certificate is set"))];
+    };
+    let faults = facts.page_faults.iter().flatten();
+    let lines: Vec<_> = faults
+        .map(|fault| match fault.is_used {
+            true => Line::warning(&fault.what, &fault.remedy),
+            false => Line::error(&fault.what, &fault.remedy),
+        })
+        .collect();
+    let asked = [(&files.authorities, "a certificate"), (&files.passwords, "a name and a password")];
+    let asked: Vec<_> = asked.iter().filter(|(file, _)| file.is_some()).map(|(_, what)| *what).collect();
+    match lines.is_empty() {
+        true => vec![Line::ok(format!("other machines see it over TLS with {}", asked.join(", and ")))],
+        false => lines,
+    }
+}
+
 /// What has to be free in a folder for changes and logs of some days.
 const ROOM: Free = Free { bytes: 16 << 20, inodes: Some(1000), read_only: false };
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::config::{AskedOfNode, Settings};
+use crate::daemon::Fault;
 use crate::doctor::facts::{
     Cluster, Confinement, Facts, Folder, Free, Holder, Network, Nginx, NoNginx, Objects, OpenFiles, OpenSocket,
     Permission, Reached, Route, Sample, Served, Source,
@@ -115,6 +116,7 @@ pub fn healthy() -> Facts {
         daemon_process: Some(7),
         daemon: Some(json!({"phase": "serving", "ready": true, "generation": 7})),
         has_generation: true,
+        page_faults: None,
         certificates: vec![Served {
             file: "/x/certs/a.pem".into(),
             names: vec!["shop.example".into()],
@@ -265,4 +267,16 @@ pub fn asks(facts: &mut Facts, key: &str, value: &str, line: Option<(&str, &str)
         arguments: vec![argument.into()],
     });
     nginx(facts).survey.other_sites.lines.extend(line);
+}
+
+/// Lets other machines see the status page, by a file of passwords that has a fault, perhaps one
+/// with which it is used.
+pub fn page(facts: &mut Facts, fault: Option<bool>) {
+    let http = &mut facts.settings.http;
+    http.remote = true;
+    (http.certificate, http.key) = (Some("/c".into()), Some("/k".into()));
+    (http.password_file, http.client_ca) = (Some("/p".into()), Some("/a".into()));
+    let fault =
+        fault.map(|is_used| Fault { what: "/p cannot be read: no".into(), remedy: "put it there".into(), is_used });
+    facts.page_faults = Some(fault.into_iter().collect());
 }
