@@ -1,6 +1,7 @@
 //! The status page for browsers. It shows what the daemon knows, and changes nothing.
 
 mod asked;
+mod chart;
 mod events;
 mod explained;
 mod findings;

@@ -6,6 +6,7 @@ mod exposition;
 mod figures;
 mod line;
 mod named;
+mod recent;
 mod report;
 mod spool;
 mod table;
@@ -13,7 +14,7 @@ mod table;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -84,6 +85,7 @@ impl Traffic {
     fn take(&self, spool: &Spool, table: &Table, now: Duration) {
         // No metric is written meanwhile.
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.minute = minute();
         table.begin();
         let (mut count, mut skipped) = (0, Vec::new());
         let mut tell = |figures: &mut Figures, line: &[u8], stands_for| match Line::read(line) {
@@ -118,6 +120,11 @@ impl Traffic {
             tracing::warn!("requests are not counted as long as {} cannot be read: {error}", spool.lines().display());
         }
     }
+}
+
+/// The minute that it is, since 1970.
+pub fn minute() -> u64 {
+    UNIX_EPOCH.elapsed().unwrap_or_default().as_secs() / 60
 }
 
 /// The controller that these settings replace.

@@ -6,10 +6,11 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::{moment, table, text};
+use super::{chart, moment, table, text};
 use crate::daemon::outcomes::Step;
 use crate::daemon::status::Status;
 use ingressd_apply::{History, Kept};
+use ingressd_model::finding::count;
 
 /// What is shown of a generation or of a change that made none.
 struct Row<'a> {
@@ -47,10 +48,23 @@ pub fn section(status: &Status, _now: SystemTime) -> Markup {
         section #generations aria-labelledby="generations-title" {
             h2 #generations-title { "Generations" }
             @if let Some(failure) = failure { p.error { (text(&failure)) } }
+            (times(steps))
             @if rows.is_empty() { p { "None was made yet." } } @else { (table(&columns, &rows)) }
             p.faint { code { "ingressd diff" } " shows, as root, what differs between two of them." }
         }
     }
+}
+
+/// How long changes took until they were served, the latest last.
+fn times(steps: &[Step]) -> Markup {
+    let times: Vec<_> = steps.iter().filter_map(|step| step.waited).map(|time| time.as_millis() as u64).collect();
+    let (Some(last), Some(most)) = (times.last(), times.iter().max()) else { return html! {} };
+    let words = format!(
+        "{}: {last} ms from the last one until it was served, at most {most} ms",
+        count(times.len(), "change", "changes")
+    );
+    let bars: Vec<_> = times.iter().map(|time| [*time, 0]).collect();
+    html! { p { (chart::bars("How long changes took until they were served", &bars)) " " (words) } }
 }
 
 fn cells(row: &Row<'_>, history: Option<&History>) -> Vec<Markup> {

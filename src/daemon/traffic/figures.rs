@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::line::Line;
 use super::named::Named;
+use super::recent::Recent;
 use super::table::Destination;
 use ingressd_model::Kind;
 use ingressd_translate::written_host;
@@ -74,13 +75,15 @@ pub struct Figure {
     pub upstream: Times,
     pub sent: u64,
     pub received: u64,
+    pub recent: Recent,
 }
 
 impl Figure {
-    fn count(&mut self, line: &Line<'_>) {
+    fn count(&mut self, line: &Line<'_>, minute: u64) {
         let class = usize::from(line.status / 100);
         let class = if class < STATUSES.len() { class } else { 0 };
         self.requests[usize::from(line.writes)][class] += line.stands_for;
+        self.recent.count(minute, line.stands_for, class == STATUSES.len() - 1);
         self.duration.add(&BOUNDS, line.seconds, line.stands_for);
         if let Some(upstream) = line.upstream {
             self.upstream.add(&BOUNDS, upstream, line.stands_for);
@@ -165,6 +168,8 @@ pub struct Figures {
     pub counts: bool,
     /// When lines were last read, since counting began under these settings.
     pub read: Duration,
+    /// The minute in which lines are read.
+    pub minute: u64,
     pub objects: Bounded<Key, Figure>,
     /// How many keys of each namespace have their own counts.
     by_namespace: HashMap<Arc<str>, usize>,
@@ -186,9 +191,9 @@ impl Figures {
     /// Counts a line about a request that came here.
     pub fn count(&mut self, line: &Line<'_>, destination: Option<Destination<'_>>) {
         let key = self.bounded(key(line, destination));
-        self.objects.of(key, MOST, rest).count(line);
+        self.objects.of(key, MOST, rest).count(line, self.minute);
         let host = destination.map_or_else(|| "*".to_owned(), |destination| written_host(&destination.server.name));
-        self.hosts.of(host.into(), MOST, || OTHERS.into()).count(line);
+        self.hosts.of(host.into(), MOST, || OTHERS.into()).count(line, self.minute);
         if let Some((named, destination)) = self.named.as_mut().zip(destination) {
             named.count(line, destination);
         }

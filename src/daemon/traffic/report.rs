@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Traffic;
 use super::figures::{BOUNDS, Figure, Times};
+use super::recent::Recent;
 
 /// The counts at one moment.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub struct Counted {
     pub upstream: Vec<u64>,
     pub sent: u64,
     pub received: u64,
+    /// By the minute, for the status page alone.
+    #[serde(skip)]
+    pub recent: Recent,
 }
 
 impl Counted {
@@ -50,6 +54,7 @@ impl Counted {
             upstream: counts(&figure.upstream),
             sent: figure.sent,
             received: figure.received,
+            recent: figure.recent.clone(),
             ..Counted::default()
         }
     }
@@ -116,5 +121,6 @@ mod tests {
         let report = traffic.report();
         let [all] = report.objects.as_slice() else { panic!("{report:?}") };
         assert_eq!((&all.requests[..], all.sent, traffic.requests()), (&[0, 0, 1, 0, 0, 1][..], 18, 2));
+        assert_eq!(all.recent.until(0)[59], [2, 1]);
     }
 }
