@@ -76,7 +76,8 @@ advisories: ## what is known against crates; it fetches the database of advisori
 
 .PHONY: test-page
 test-page: export RUST_TEST_THREADS = 1
-test-page: requirements ## the status page in a headless Chromium, which has to be installed; pictures in target/tmp/page
+test-page: ## the status page in a headless Chromium; pictures in target/tmp/page, with UPDATE=1 also in docs/pictures
+	@tests/requirements page
 	@tests/requirements namespaces
 	$(CARGO) test --locked --test page --no-run
 	$(IN_NAMESPACE) $(IN_MEMORY) $(CARGO) test --locked --test page

@@ -1,45 +1,27 @@
 //! The status page in a real browser: `make test-page`, because not everybody has Chromium.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod browser;
+mod pictures;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
-use serde_json::{Value, json};
-
-use rig::client::{WebSocket, get};
+use rig::Rig;
+use rig::client::get;
 use rig::manifests::{ingress, tls_secret};
-use rig::{Rig, wait};
 
-const PAGE: &str = "http://127.0.0.1:10254/";
+use browser::{Open, PAGE, Screen, begin};
 
-/// Begins a browser of its own for one page. It runs in the network of the test, which reaches
-/// nothing else.
-fn begin(profile: &Path, arguments: &[&str], url: &str) -> Child {
-    let mut command = Command::new("chromium");
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]);
-    command.args(["--disable-background-networking", "--disable-component-update", "--hide-scrollbars"]);
-    command.arg(format!("--user-data-dir={}", profile.display())).args(arguments).arg(url);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the package chromium is installed")
-}
+/// What a stranger could write in the place of a name, a value or a path. It is long, too.
+const HOSTILE: &str = "\"'><script>hostile=1</script><img src=//evil.test/ onerror=hostile=2><svg onload=hostile=3>\
+                       aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
 /// What a browser prints.
 fn printed(browser: Child) -> String {
     let output = browser.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", output.status);
     String::from_utf8(output.stdout).unwrap()
-}
-
-/// The file of a picture, which stays after the test.
-fn picture(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
-    fs::create_dir_all(&folder).unwrap();
-    folder.join(format!("{name}.png"))
 }
 
 async fn serve(rig: &mut Rig, hosts: usize) {
@@ -60,26 +42,6 @@ async fn serve(rig: &mut Rig, hosts: usize) {
 }
 
 #[test]
-fn each_view_has_a_picture_on_wide_and_narrow_screens() {
-    rig::run(async |rig| {
-        serve(rig, 200).await;
-        let profile = rig.folder().join("chromium");
-        for (name, arguments, query) in [
-            ("light", &["--window-size=1280,1600"][..], ""),
-            ("dark", &["--window-size=1280,1600", "--force-dark-mode"], ""),
-            ("narrow", &["--window-size=360,2400"], ""),
-            ("explained", &["--window-size=1280,1200"], "?search=shop&explain=http://shop.test/cart"),
-        ] {
-            let file = picture(name);
-            let _ = fs::remove_file(&file);
-            let shot = format!("--screenshot={}", file.display());
-            printed(begin(&profile, &[arguments, &[&*shot]].concat(), &format!("{PAGE}{query}")));
-            assert!(fs::read(&file).unwrap().starts_with(b"\x89PNG"), "{name}");
-        }
-    });
-}
-
-#[test]
 fn tables_and_forms_need_no_script() {
     rig::run(async |rig| {
         serve(rig, 3).await;
@@ -92,52 +54,6 @@ fn tables_and_forms_need_no_script() {
             assert!(page.contains(words), "{words}: {page}");
         }
     });
-}
-
-/// A page that stays open; the browser ends with it.
-struct Open {
-    browser: Child,
-    tools: WebSocket,
-}
-
-impl Open {
-    async fn begin(profile: &Path) -> Self {
-        let browser = begin(profile, &["--remote-debugging-port=9222"], PAGE);
-        let tools = wait::until("a page in the browser", async || {
-            let list = get("http://127.0.0.1:9222/json").try_send().await.ok()?;
-            let list: Value = serde_json::from_slice(&list.body).ok()?;
-            let page = list.as_array()?.iter().find(|page| page["url"] == PAGE)?;
-            let url = page["webSocketDebuggerUrl"].as_str()?.replacen("ws", "http", 1);
-            get(&url).open_websocket().await.ok()
-        });
-        Open { tools: tools.await, browser }
-    }
-
-    /// What an expression is in the page now.
-    async fn ask(&mut self, expression: &str) -> String {
-        let request = json!({"id": 1, "method": "Runtime.evaluate", "params": {"expression": expression}});
-        let answer: Value = serde_json::from_str(&self.tools.say(&request.to_string()).await.unwrap()).unwrap();
-        answer["result"]["result"]["value"].as_str().unwrap_or_default().to_owned()
-    }
-
-    /// Waits until the reader sees these words, or no longer does.
-    async fn shows(&mut self, words: &str, expected: bool) {
-        let what = format!("{words:?} on the page: {expected}");
-        let page = tokio::sync::Mutex::new(self);
-        wait::until(&what, async || {
-            let text = page.lock().await.ask("document.body.innerText").await;
-            (text.contains(words) == expected).then_some(())
-        })
-        .await;
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.browser.kill();
-        let _ = self.browser.wait();
-    }
 }
 
 #[test]
@@ -155,11 +71,10 @@ fn an_open_page_follows_changes_over_a_restart_of_the_daemon() {
         page.shows("The daemon does not answer", false).await;
         page.shows("late.test", false).await;
         // Searching needs no key but those of the words.
-        page.ask("search.value = 'h1.test'; search.dispatchEvent(new Event('input')); ''").await;
+        page.ask("(search.value = 'h1.test', search.dispatchEvent(new Event('input')))").await;
         page.shows("1 host of 5 with", true).await;
         assert_eq!(page.ask("location.search").await, "?search=h1.test");
-        let wide = "String(document.documentElement.scrollWidth <= innerWidth)";
-        assert_eq!(page.ask(wide).await, "true", "nothing is cut off");
+        assert_eq!(page.ask("document.documentElement.scrollWidth <= innerWidth").await, "true", "nothing is cut off");
     });
 }
 
@@ -175,4 +90,49 @@ fn five_thousand_hosts_are_a_small_page() {
         println!("a search in them: {} bytes in {} ms", found.body.len(), began.elapsed().as_millis());
         assert!(found.text().contains("1 host of 5002") && reply.body.len() < 200_000, "{}", reply.body.len());
     });
+}
+
+#[test]
+fn what_strangers_write_is_never_executed_and_fits_on_a_narrow_screen() {
+    rig::run(async |rig| {
+        let objects = [
+            ingress("path").path("a.test", "ImplementationSpecific", &format!("/{HOSTILE}"), "web").build(),
+            ingress("host").host(HOSTILE, "web").build(),
+            ingress("service").host("f.test", HOSTILE).build(),
+            ingress("note").host("b.test", "web").annotation("proxy-read-timeout", HOSTILE).class("nginx").build(),
+            ingress("secret").host("c.test", "web").tls(&["c.test"], HOSTILE).build(),
+            ingress(HOSTILE).host("d.test", "web").build(),
+            ingress("good").host("e.test", "web").build(),
+        ];
+        rig.manifests.write("hostile.yaml", &objects);
+        rig.start().await;
+        let mut page = Open::begin(&rig.folder().join("chromium")).await;
+        page.on(Screen { width: 360, height: 800, is_dark: false }).await;
+        let query: String = url::form_urlencoded::byte_serialize(HOSTILE.as_bytes()).collect();
+        for path in
+            [String::new(), format!("?search={query}"), format!("?explain=a.test/{query}"), "reasons".to_owned()]
+        {
+            page.go(&path).await;
+            is_harmless(&mut page, &path).await;
+        }
+        // What the script puts in place is as harmless as what the browser got first.
+        page.go("").await;
+        let late = ingress("late").host("late.test", "web").annotation("proxy-read-timeout", HOSTILE).class("nginx");
+        rig.manifests.write("late.yaml", &[late.build()]);
+        page.shows("late.test", true).await;
+        is_harmless(&mut page, "after an update").await;
+        page.shows("hostile=1", true).await;
+    });
+}
+
+async fn is_harmless(page: &mut Open, what: &str) {
+    for (expression, expected) in [
+        ("innerWidth", "360"),
+        ("document.documentElement.scrollWidth <= innerWidth", "true"),
+        ("typeof hostile", "undefined"),
+        ("document.querySelectorAll('img, iframe, base, script:not([src=\"/page.js\"]), svg:not(.chart)').length", "0"),
+        ("performance.getEntriesByType('resource').every((it) => it.name.startsWith(location.origin))", "true"),
+    ] {
+        assert_eq!(page.ask(expression).await, expected, "{what}: {expression}");
+    }
 }
