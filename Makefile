@@ -92,8 +92,8 @@ fuzz: export FUZZ_SANITIZER ?= address
 fuzz: ## fuzz what reads text from outside, for FUZZ_SECONDS each of FUZZ_TARGETS, until the first finding
 	fuzz/run
 
-BENCHES ?= pipeline cluster requests
-bench: requirements ## measure speed and memory, over a folder, at an API server and for each request; prints tables and JSON
+BENCHES ?= pipeline cluster requests page
+bench: requirements ## measure speed and memory, over a folder, at an API server, for each request and in a browser; prints tables and JSON
 	@tests/requirements namespaces
 	@tests/cluster/build
 	$(CARGO) bench --locked $(BENCHES:%=--bench %) --no-run
