@@ -52,7 +52,7 @@ pub use cycle::{Cycle, Product, Report, Stages};
 pub use dns::Dns;
 pub use error::Error;
 pub use feed::{Feed, Observed};
-pub use http::{Fault, faults};
+pub use http::{Fault as PageFault, faults as page_faults};
 pub use link::Link;
 pub use names::look_up;
 pub use offline::{Offline, without_daemon};

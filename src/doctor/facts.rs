@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use serde_json::Value;
 
 use crate::config::{AskedOfNode, Settings};
-use crate::daemon::Fault;
+use crate::daemon::PageFault;
 use crate::publish::probe::Leases;
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, NodeNetworks, Server};
@@ -50,7 +50,7 @@ pub struct Facts {
     pub certificates: Vec<Served>,
     /// What is wrong with the files by which other machines may see the status page; `None` where
     /// the settings name none.
-    pub page_faults: Option<Vec<Fault>>,
+    pub page_faults: Option<Vec<PageFault>>,
     /// Where objects come from.
     pub source: Source,
     /// The demand of the objects.

@@ -102,7 +102,7 @@ impl Contents {
         let passwords = self.passwords.as_ref().zip(files.passwords.as_ref()).map(|(read, file)| {
             passwords(read, file).unwrap_or_else(|fault| {
                 faults.push(fault);
-                Passwords::default()
+                Passwords::none()
             })
         });
         let authorities = self.authorities.as_ref().zip(files.authorities.as_ref()).map(|(read, file)| {

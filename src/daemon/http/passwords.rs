@@ -3,17 +3,14 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 
 use ingressd_model::Digest;
-
-/// How many hashes are computed at the same time: each takes a processor for as long as its cost
-/// says, and whoever guesses would take it from the daemon and from nginx.
-static HASHES: Semaphore = Semaphore::const_new(1);
 
 /// How long an address has to wait after a wrong password.
 pub const PAUSE: Duration = Duration::from_secs(2);
@@ -25,9 +22,11 @@ const COSTS: std::ops::RangeInclusive<u32> = 4..=14;
 const AGAIN: &str = "make lines with htpasswd -B -C 10";
 
 /// The names, and the hashes of their passwords. Without a name nobody is known.
-#[derive(Default)]
 pub struct Passwords {
     users: Vec<User>,
+    /// One hash is computed at a time: each takes a processor for as long as its cost says, and
+    /// whoever guesses would take it from the daemon and from nginx.
+    turn: Arc<Semaphore>,
     /// Where wrong passwords lately came from.
     guesses: Mutex<Vec<(IpAddr, Instant)>>,
 }
@@ -50,6 +49,11 @@ pub enum Verdict {
 }
 
 impl Passwords {
+    /// Nobody.
+    pub fn none() -> Self {
+        Passwords { users: Vec::new(), turn: Arc::new(Semaphore::new(1)), guesses: Mutex::default() }
+    }
+
     /// Reads lines `NAME:HASH`, or returns what is wrong with them, and the remedy.
     pub fn read(text: &str) -> Result<Self, (String, &'static str)> {
         let lines = (1..).zip(text.lines().map(str::trim));
@@ -57,7 +61,7 @@ impl Passwords {
         let users: Vec<_> = lines.map(|(number, line)| User::read(number, line)).collect::<Result<_, _>>()?;
         match users.is_empty() {
             true => Err(("it names nobody".to_owned(), AGAIN)),
-            false => Ok(Passwords { users, guesses: Mutex::default() }),
+            false => Ok(Passwords { users, ..Passwords::none() }),
         }
     }
 
@@ -74,7 +78,7 @@ impl Passwords {
         if self.guesses(Instant::now()).iter().any(|(guesser, _)| *guesser == from) {
             return Verdict::Early;
         }
-        let Ok(turn) = HASHES.try_acquire() else { return Verdict::Early };
+        let Ok(turn) = Arc::clone(&self.turn).try_acquire_owned() else { return Verdict::Early };
         let password = password.to_owned();
         // It is computed to its end, also when nobody waits for it any more.
         let verified = spawn_blocking(move || (bcrypt::verify(password, &hash), turn).0);
@@ -174,12 +178,24 @@ mod tests {
         assert_eq!(judge("eve", "geheim", there).await, Verdict::Wrong, "nobody has this name");
         assert_eq!(judge("ann", "geheim", from("192.0.2.8")).await, Verdict::Right);
         // What is known costs nothing, so it needs neither a pause nor a turn.
-        let all = HASHES.try_acquire().unwrap();
+        let turn = passwords.turn.try_acquire().unwrap();
         assert_eq!(judge("ann", "geheim", here).await, Verdict::Right);
         assert_eq!(judge("ann", "geheim2", from("192.0.2.7")).await, Verdict::Early, "another hash is computed");
-        drop(all);
-        assert_eq!(passwords.guesses(Instant::now() + PAUSE).len(), 0, "the pause ends");
-        assert_eq!(Passwords::default().judge("", b"", there).await, Verdict::Wrong);
+        drop(turn);
+        tokio::time::advance(PAUSE).await;
+        assert_eq!(judge("ann", "wrong", here).await, Verdict::Wrong, "the pause has ended");
+        assert_eq!(Passwords::none().judge("", b"", there).await, Verdict::Wrong);
+    }
+
+    /// The example of Apache's page "Password Formats".
+    #[tokio::test]
+    async fn a_line_of_htpasswd_is_understood() {
+        let line = "myName:$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC";
+        let (passwords, from) = (Passwords::read(line).unwrap(), IpAddr::from([192, 0, 2, 1]));
+        let wrong = (u128::MAX.to_string(), Verdict::Wrong);
+        for (password, expected) in [("myPassword".to_owned(), Verdict::Right), wrong] {
+            assert_eq!(passwords.judge("myName", password.as_bytes(), from).await, expected);
+        }
     }
 
     #[test]

@@ -196,3 +196,19 @@ async fn slow_clients_keep_nobody_waiting() {
     assert!(matches!(slow[0].read(&mut end).await, Ok(0) | Err(_)), "the oldest had to go");
     slow.last_mut().unwrap().write_all(b" ").await.unwrap();
 }
+
+#[test]
+fn whoever_is_refused_is_told_what_to_do() {
+    for (status, header) in [
+        (StatusCode::UNAUTHORIZED, Some((WWW_AUTHENTICATE, r#"Basic realm="ingressd", charset="UTF-8""#))),
+        (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "2"))),
+        (StatusCode::FORBIDDEN, None),
+    ] {
+        let response = refused(&Refusal(status, "words\n"));
+        let told = [WWW_AUTHENTICATE, RETRY_AFTER].into_iter().filter_map(|name| {
+            let value = response.headers().get(&name)?.to_str().ok()?;
+            Some((name, value))
+        });
+        assert_eq!((response.status(), told.collect::<Vec<_>>()), (status, header.into_iter().collect()));
+    }
+}

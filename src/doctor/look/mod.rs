@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::facts::{Facts, NoNginx, Source};
 use super::table::Need;
 use crate::config::Settings;
-use crate::daemon::{Link, control, faults};
+use crate::daemon::{Link, control, page_faults};
 use ingressd_objects::Snapshot;
 use ingressd_translate::Names;
 
@@ -52,7 +52,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     if needed(Need::Host) {
         facts.listeners = sockets::listeners();
         facts.confinement = confinement::look(&confinement::Paths::default(), facts.now);
-        facts.page_faults = settings.http.page_files().map(|files| faults(&files));
+        facts.page_faults = settings.http.page_files().map(|files| page_faults(&files));
     }
     if needed(Need::Generation) {
         facts.certificates = generation::certificates(&settings.apply.root.join("current"));

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::config::{AskedOfNode, Settings};
-use crate::daemon::Fault;
+use crate::daemon::PageFault;
 use crate::doctor::facts::{
     Cluster, Confinement, Facts, Folder, Free, Holder, Network, Nginx, NoNginx, Objects, OpenFiles, OpenSocket,
     Permission, Reached, Route, Sample, Served, Source,
@@ -277,6 +277,6 @@ pub fn page(facts: &mut Facts, fault: Option<bool>) {
     (http.certificate, http.key) = (Some("/c".into()), Some("/k".into()));
     (http.password_file, http.client_ca) = (Some("/p".into()), Some("/a".into()));
     let fault =
-        fault.map(|is_used| Fault { what: "/p cannot be read: no".into(), remedy: "put it there".into(), is_used });
+        fault.map(|is_used| PageFault { what: "/p cannot be read: no".into(), remedy: "put it there".into(), is_used });
     facts.page_faults = Some(fault.into_iter().collect());
 }
