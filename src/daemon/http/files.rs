@@ -16,7 +16,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::passwords::Passwords;
 use crate::config::PageFiles;
-use ingressd_model::Digest;
+use ingressd_model::{Digest, Validity, ValidityPhase};
 
 /// The largest of them in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -44,9 +44,25 @@ impl Display for Fault {
     }
 }
 
-/// What is wrong with these files, as far as it can be read now.
-pub fn faults(files: &PageFiles) -> Vec<Fault> {
-    Contents::read(files).judge(files).1
+/// What is wrong with these files, as far as it can be read, at a time in seconds since 1970.
+pub fn faults(files: &PageFiles, now: i64) -> Vec<Fault> {
+    let (found, mut faults) = Contents::read(files).judge(files);
+    let certified = found.certified.as_deref();
+    faults.extend(certified.and_then(|certified| age(&files.certificate, certified, now)));
+    faults
+}
+
+fn age(file: &Path, certified: &CertifiedKey, now: i64) -> Option<Fault> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(certified.cert.first()?).ok()?;
+    let validity = certificate.validity();
+    let validity = Validity { begins: validity.not_before.timestamp(), ends: validity.not_after.timestamp() };
+    let what = match validity.standing(now) {
+        ValidityPhase::Good => return None,
+        ValidityPhase::NotYet => "is not valid yet by the clock of this host",
+        ValidityPhase::Ending(_) => "ends soon",
+        ValidityPhase::Ended => "has ended, so browsers refuse it",
+    };
+    Some(Fault { is_used: true, ..Fault::of(file, what, "renew the certificate, and look at the clock") })
 }
 
 /// The bytes of a file, and its mode.

@@ -173,6 +173,8 @@ mod tests {
     use super::*;
     use crate::daemon::http::faults;
 
+    const NOW: i64 = 1_800_000_000;
+
     struct Folder(tempfile::TempDir);
 
     impl Folder {
@@ -246,8 +248,8 @@ mod tests {
         let folder = Folder::new();
         let files = folder.files(true, true);
         folder.write("authorities", &fs::read_to_string(folder.path("certificate")).unwrap());
-        assert_eq!(faults(&files), []);
-        let told = || faults(&files).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert_eq!(faults(&files, NOW), []);
+        let told = || faults(&files, NOW).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         let mode = |name: &str, mode| fs::set_permissions(folder.path(name), Permissions::from_mode(mode)).unwrap();
         mode("key", 0o644);
         assert!(
@@ -255,7 +257,7 @@ mod tests {
             "{}",
             told()
         );
-        assert!(faults(&files)[0].is_used);
+        assert!(faults(&files, NOW)[0].is_used);
         mode("key", 0o640);
         mode("passwords", 0o640);
         assert!(told().contains("/passwords is refused: others than its owner may use it (mode 0640); run chmod 600"));
@@ -272,13 +274,16 @@ mod tests {
         ] {
             let good = fs::read_to_string(folder.path(name)).unwrap();
             folder.write(name, text);
-            assert!(told().contains(words) && faults(&files).len() == 1, "{name}: {}", told());
+            assert!(told().contains(words) && faults(&files, NOW).len() == 1, "{name}: {}", told());
             fs::remove_file(folder.path(name)).unwrap();
             assert!(told().contains(&format!("/{name} cannot be read: ")), "{name}: {}", told());
             folder.write(name, &good);
         }
         folder.make_pair();
         assert_eq!(told(), "", "a pair may be replaced");
+        let [ended] = &faults(&files, i64::MAX)[..] else { panic!("{}", told()) };
+        assert!(ended.what.ends_with("/certificate has ended, so browsers refuse it") && ended.is_used, "{ended}");
+        assert!(faults(&files, 0)[0].what.ends_with("/certificate is not valid yet by the clock of this host"));
     }
 
     #[tokio::test]

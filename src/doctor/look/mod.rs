@@ -52,7 +52,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     if needed(Need::Host) {
         facts.listeners = sockets::listeners();
         facts.confinement = confinement::look(&confinement::Paths::default(), facts.now);
-        facts.page_faults = settings.http.page_files().map(|files| page_faults(&files));
+        facts.page_faults = settings.http.page_files().map(|files| page_faults(&files, facts.now));
     }
     if needed(Need::Generation) {
         facts.certificates = generation::certificates(&settings.apply.root.join("current"));
