@@ -49,6 +49,9 @@ _ingressd() {
             ingressd,kubectl)
                 cmd="ingressd__subcmd__kubectl"
                 ;;
+            ingressd,logs)
+                cmd="ingressd__subcmd__logs"
+                ;;
             ingressd,migrate)
                 cmd="ingressd__subcmd__migrate"
                 ;;
@@ -114,6 +117,9 @@ _ingressd() {
                 ;;
             ingressd__subcmd__help,kubectl)
                 cmd="ingressd__subcmd__help__subcmd__kubectl"
+                ;;
+            ingressd__subcmd__help,logs)
+                cmd="ingressd__subcmd__help__subcmd__logs"
                 ;;
             ingressd__subcmd__help,migrate)
                 cmd="ingressd__subcmd__help__subcmd__migrate"
@@ -248,7 +254,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check admission render explain status top reload drain setup doctor undrain diff rollback resume kubeconfig kubectl migrate demo templates completions help"
+            opts="-h -V --help --version run check admission render explain status top logs reload drain setup doctor undrain diff rollback resume kubeconfig kubectl migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -514,7 +520,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check admission render explain status top reload drain setup doctor undrain diff rollback resume kubeconfig kubectl migrate demo templates completions help"
+            opts="run check admission render explain status top logs reload drain setup doctor undrain diff rollback resume kubeconfig kubectl migrate demo templates completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -740,6 +746,20 @@ _ingressd() {
         ingressd__subcmd__help__subcmd__kubectl__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__logs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1351,6 +1371,64 @@ _ingressd() {
                     return 0
                     ;;
                 --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__logs)
+            opts="-f -h --host --ingress --service --status --slow --since --follow --file --errors --format --json --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ingress)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --service)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slow)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
