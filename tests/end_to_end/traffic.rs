@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use nix::sys::signal::Signal;
 
 use rig::client::{get, post};
-use rig::manifests::ingress;
+use rig::manifests::{ingress, tls_secret};
 use rig::{Rig, wait};
 
 /// Waits until so many requests are counted under these labels.
@@ -51,6 +51,8 @@ fn requests_are_counted_by_ingress_service_method_and_status() {
             ingress("away").host("away.test", "nobody").build(),
             ingress("wild").host("*.wild.test", "web").build(),
             ingress("split").class("nginx").host("split.test", "web").build(),
+            tls_secret("cert", &["own.test"]),
+            ingress("own").class("nginx").host("own.test", "web").tls(&["own.test"], "cert").build(),
             canary.annotation("canary-by-header", "X-Part").build(),
         ];
         // So many hosts that are alike share a server.
@@ -70,6 +72,7 @@ fn requests_are_counted_by_ingress_service_method_and_status() {
         ask("http://h7.test/", 200, 5).await;
         ask("http://h13.test/?status=500", 500, 6).await;
         ask("http://unknown.test/", 404, 2).await;
+        ask("http://own.test/", 308, 7).await;
         assert_eq!(post("http://shop.test/", "x").send().await.status, 200);
         for (ingress, service, method, status, count) in [
             ("shop", "web", "read", "2xx", 3.0),
@@ -79,6 +82,8 @@ fn requests_are_counted_by_ingress_service_method_and_status() {
             ("silent", "web", "read", "2xx", 1.0),
             ("away", "", "read", "5xx", 1.0),
             ("wild", "web", "read", "2xx", 1.0),
+            // nginx leads these to https before anything else.
+            ("own", "web", "read", "3xx", 7.0),
             ("split", "web", "read", "2xx", 1.0),
             ("split", "canary", "read", "2xx", 1.0),
             ("h7", "web", "read", "2xx", 5.0),

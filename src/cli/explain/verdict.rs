@@ -69,8 +69,8 @@ fn judge(expected: &Value, sent: &Sent, reply: &Answered, verdict: &mut Verdict)
         (Some(own), _) => verdict.differences.push(format!("{own} is said, and nginx answers {status}")),
         (None, services) => passed_on(&services, is_instead, sent, status, verdict),
     }
-    // nginx knows no route yet where it refuses a path, and where it leads to https.
-    if status != 400 && to_https.is_none() {
+    // nginx knows no route yet where it refuses a path.
+    if status != 400 {
         let ingress = expected["ingress"].as_str();
         took(ingress, sent, verdict);
     }
@@ -125,7 +125,7 @@ fn took(expected: Option<&str>, sent: &Sent, verdict: &mut Verdict) {
             .notes
             .push(format!("others send requests too, so that this may have come to {}", others.join(" or "))),
         (false, false) => {
-            verdict.differences.push(format!("{} is said, and {} has it", name(expected), others.join(" or ")))
+            verdict.differences.push(format!("{} is said, and {} has it", name(expected), others.join(" or ")));
         }
         (false, true) => verdict.notes.push("the daemon has not counted it in time".to_owned()),
     }

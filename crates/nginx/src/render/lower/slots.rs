@@ -10,6 +10,8 @@ use ingressd_model::{Origin, Refused};
 /// is also the order in which they apply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
+    /// By which route requests are counted, also those that nothing below lets pass.
+    Counted,
     /// What keeps the groups of the location's path, before any other expression is matched.
     Groups,
     /// The origin of the request, if it is allowed: all answers tell it.

@@ -87,7 +87,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     // What stands in for a route keeps the number of the route that led to it.
     if let Some(number) = routes.position(|route| std::ptr::eq(route, scene.route)) {
         let words = [Word::variable(ROUTE)?, Word::number(number as u64)];
-        slots.say(Slot::Variables, "set", Words::join(words));
+        slots.say(Slot::Counted, "set", Words::join(words));
     }
     if scene.route.behaviour.directives.iter().any(|directive| takes_over(directive, decisions)) {
         slots.say(Slot::Variables, "access_log", NO_OTHER_LOG);
