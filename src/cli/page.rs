@@ -55,7 +55,8 @@ pub fn wrapped(text: &str, width: Option<usize>, begun: usize, hang: usize) -> S
     let mut column = begun;
     for (number, word) in text.split(' ').enumerate() {
         let blank = usize::from(number > 0);
-        if number > 0 && column + blank + word.width() > width {
+        let may_break = number > 0 || begun > hang;
+        if may_break && column + blank + word.width() > width {
             lines.push('\n');
             lines.push_str(&" ".repeat(hang));
             column = hang;
@@ -165,6 +166,7 @@ mod tests {
             ("one two three", Some(7), 4, 0, "one\ntwo\nthree"),
             ("a verylongword b", Some(8), 0, 2, "a\n  verylo\n  ngword\n  b"),
             ("大大大 x", Some(6), 0, 0, "大大大\nx"),
+            ("seven on", Some(7), 4, 2, "\n  seven\n  on"),
             ("", Some(6), 0, 0, ""),
         ] {
             assert_eq!(wrapped(text, width, begun, hang), expected, "{text:?} within {width:?}");

@@ -32,11 +32,14 @@ pub fn on_a_terminal(command: &Command, columns: u16, variables: &[(&str, &str)]
 #[test]
 fn every_command_is_readable_on_80_columns_and_colours_nothing_where_nobody_wants_it() {
     rig::run(async |rig| {
-        let long = "a-service-with-a-long-name-that-is-not-there-and-that-nobody-will-ever-make";
+        let long = "a-service-with-a-long-name-that-is-not-there-and-never-was";
         let hosts: Vec<_> = (0..8).map(|number| format!("host-{number}-with-a-long-name.example.test")).collect();
         let many = hosts.iter().fold(ingress("many"), |many, host| many.host(host, "web"));
         let refused = ingress("refused").class("nginx").host("refused.test", "web").annotation("canary", "perhaps");
-        rig.manifests.write("a.yaml", &[ingress("a").host("a.test", long).build(), many.build(), refused.build()]);
+        let origins = hosts.iter().map(|host| format!("https://{host}")).collect::<Vec<_>>().join(", ");
+        let wordy = ingress("a").class("nginx").host("a.test", long).annotation("enable-cors", "true");
+        let wordy = wordy.annotation("cors-allow-origin", &origins);
+        rig.manifests.write("a.yaml", &[wordy.build(), many.build(), refused.build()]);
         rig.start().await;
         let load = Load::new(&[get("http://host-0-with-a-long-name.example.test/")]).rates(20, 5).start();
         for (name, arguments) in [
