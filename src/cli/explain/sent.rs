@@ -103,24 +103,22 @@ pub fn send(settings: &Settings, address: &Address, told: &Value) -> Result<Sent
     Ok(Sent { socket, to, scheme, host: request.host, answer, took })
 }
 
-/// The socket for this scheme: of the port that the URL has, where there is one.
+/// The socket for this scheme: that with the port of the URL, where there is one. Also the address
+/// to connect to, and whether a client begins with the PROXY protocol there.
 fn chosen(sockets: &[Value], is_https: bool, port: Option<u16>) -> Option<(String, SocketAddr, bool)> {
-    let mut found: Option<(String, SocketAddr, bool)> = None;
-    for socket in sockets.iter().filter(|socket| socket["tls"] == is_https) {
+    let of_scheme = sockets.iter().filter(|socket| socket["tls"] == is_https).filter_map(|socket| {
         let written = socket["address"].as_str()?;
-        let Ok(mut to) = written.parse::<SocketAddr>() else { continue };
+        let mut to: SocketAddr = written.parse().ok()?;
         match to.ip() {
             IpAddr::V4(Ipv4Addr::UNSPECIFIED) => to.set_ip(Ipv4Addr::LOCALHOST.into()),
             IpAddr::V6(Ipv6Addr::UNSPECIFIED) => to.set_ip(Ipv6Addr::LOCALHOST.into()),
             _ => {}
         }
-        if found.is_none()
-            || (port == Some(to.port()) && found.as_ref().is_some_and(|(_, known, _)| Some(known.port()) != port))
-        {
-            found = Some((written.to_owned(), to, socket["proxy_protocol"] == true));
-        }
-    }
-    found
+        Some((written.to_owned(), to, socket["proxy_protocol"] == true))
+    });
+    let of_scheme: Vec<_> = of_scheme.collect();
+    let of_port = of_scheme.iter().position(|(_, to, _)| Some(to.port()) == port);
+    of_scheme.into_iter().nth(of_port.unwrap_or(0))
 }
 
 /// What the daemon has counted; `None` where it cannot say.

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::InForce;
-use ingressd_model::{Action, Choice, Kind, Route, Server, UpstreamId};
+use ingressd_model::{Action, Choice, Kind, Route, Server, Split, UpstreamId};
 
 /// What nginx answers to a request.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl InForce {
                     (true, false) => return answer(503),
                     (true, true) => Vec::from_iter(pages),
                     (false, _) => {
-                        let parts = split.as_deref().into_iter().flat_map(|split| split.upstreams());
+                        let parts = split.as_deref().into_iter().flat_map(Split::upstreams);
                         [upstream].into_iter().chain(parts).chain(pages).collect()
                     }
                 };

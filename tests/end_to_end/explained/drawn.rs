@@ -288,8 +288,8 @@ async fn difference(rig: &Rig, url: &str, told: &Value) -> Option<String> {
     };
     let is_status = says.as_ref().is_none_or(|says| *says == who);
     let is_refused = is_instead && who == status.to_string();
-    (!(is_right && is_status) && !is_refused)
-        .then(|| format!("{url}: nginx: {who} {location}\n  explain: {answer}\n  {}", told["route"]["does"]))
+    let is_as_told = is_refused || (is_right && is_status);
+    (!is_as_told).then(|| format!("{url}: nginx: {who} {location}\n  explain: {answer}\n  {}", told["route"]["does"]))
 }
 
 #[test]
