@@ -27,7 +27,7 @@ use ingressd_model::finding::{count, printable_json};
     lines lack cannot be asked for: the setting access-log.format = \"json\" logs all of them. docs/logs.md describes them.\n\n\
     A line for people has time, status, duration, method, host with path, Ingress, Service, endpoint and client. With --json each request is an \
     object on a line, with the names of the documented fields.\n\n\
-    Of a log that goes to the journal: journalctl -t nginx -o cat | ingressd logs --file -")]
+    Of a log that goes to the journal: journalctl -a -t nginx -o cat | ingressd logs --file -")]
 pub struct Arguments {
     #[command(flatten)]
     choice: Choice,

@@ -244,7 +244,7 @@ const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""""#,
-        doc: "File for the access log. Empty leaves the file of nginx.conf. The section `access-log` sets what is logged.",
+        doc: "File for the access log. Empty leaves the file of nginx.conf. The section `access-log` sets what is logged. The package of nginx rotates `/var/log/nginx/*.log`; for other files you need a rule of logrotate (logs.md).",
         set: |settings, value| put(&mut settings.gate.access_log.path, value),
     },
     Row {

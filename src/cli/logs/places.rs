@@ -49,7 +49,7 @@ pub fn find(settings: &Settings, file: Option<&Path>) -> Result<AccessLogs, Exit
     if files.is_empty() {
         complain!(
             "ingressd: requests are logged to no file ({}); set listen.access-log, or name one with --file; where they go \
-             to the journal: journalctl -t nginx -o cat | ingressd logs --file -",
+             to the journal: journalctl -a -t nginx -o cat | ingressd logs --file -",
             Vec::from_iter(others).join(", ")
         );
         return Err(Exit::NoInput);
