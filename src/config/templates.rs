@@ -113,11 +113,7 @@ mod tests {
             ("backend.hbs", b"{{host}} {{upstream}};\n\"{{host}}\" a;\n", "backend.hbs:2: host stands for itself"),
             ("backend.hbs", b"{{host}} a;\n", "backend.hbs: it does not use upstream"),
             ("backend.hbs", b"{{host}} {{upstream", "backend.hbs:1: it is no template"),
-            (
-                "proxy_headers.hbs",
-                b"{{> proxy_headers}}\n",
-                "proxy_headers.hbs:1: there is no partial proxy_headers here",
-            ),
+            ("strict_paths.hbs", b"{{> strict_paths}}\n", "strict_paths.hbs:1: there is no partial strict_paths here"),
         ];
         for (name, text, words) in rows {
             let wrong = wrong(&[(name, text)]);
