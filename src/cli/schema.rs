@@ -3,6 +3,7 @@
 //! command makes it.
 
 mod answers;
+mod kubectl;
 mod reports;
 mod status;
 
@@ -47,6 +48,10 @@ pub const DOCUMENTS: &[&Document] = &[
     &reports::DOCTOR,
     &reports::MIGRATE_REPORT,
     &reports::MIGRATE_COMPARE,
+    &kubectl::EXPLAIN,
+    &kubectl::CHECK,
+    &kubectl::DIFF,
+    &kubectl::STATUS,
 ];
 
 const fn field(path: &'static str, types: &'static str, doc: &'static str) -> Field {

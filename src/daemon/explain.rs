@@ -186,10 +186,6 @@ impl InForce {
         let redirect = to_https(route, own_tls, &everywhere.plain_paths).filter(|_| refused.is_none() && !adds_slash);
         let told = json!({
             "is_of_object": is_of_object(server, route),
-            "ingress": is_of_object(server, route).then(|| {
-                let object = &route.origin.object;
-                format!("{}/{}", object.namespace, object.name)
-            }),
             "from": route.origin.to_string(),
             "file": file(&route.origin),
             "path": self.path_of(server, route),
@@ -404,7 +400,6 @@ fn is_counting(effective: &Effective, findings: &[Finding]) -> bool {
 fn refused() -> Value {
     json!({
         "is_of_object": false,
-        "ingress": null,
         "from": null,
         "file": null,
         "path": null,

@@ -81,7 +81,7 @@ pub fn write(asked: &Asked, status: &Status, metrics: &Metrics, now: Instant) ->
         }
         main {
             (state::section(status, now))
-            (explained::section(asked, status, now))
+            (explained::section(asked, status, metrics, now))
             (findings::section(asked, status))
             (hosts::section(asked, status))
             (generations::section(status, time))

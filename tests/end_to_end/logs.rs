@@ -282,6 +282,9 @@ fn what_nginx_complains_about_is_counted_by_ingress_and_told_where_a_request_is_
             "{text}"
         );
         assert!(explained(rig, "http://small.test/").await.0.contains("client intended to send too large body"));
+        let page = rig.daemon.get("/?explain=http%3A%2F%2Fsmall.test%2F").await.unwrap();
+        let page = String::from_utf8(page.body).unwrap();
+        assert!(page.contains("nginx said of its Ingress") && page.contains("too large body"), "{page}");
 
         // A client cannot make nginx accuse another Ingress.
         let to = "127.0.0.1:80".parse().unwrap();

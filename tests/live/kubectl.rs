@@ -46,6 +46,15 @@ impl Kubectl {
         (status.code().unwrap(), stdout, stderr)
     }
 
+    /// The JSON, which is as it is documented.
+    fn json(&self, step: &str, arguments: &[&str]) -> (i32, Value) {
+        let (code, text, notes) = self.plugin(step, &[arguments, &["--json"]].concat());
+        let told = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{notes}"));
+        let document = ingressd::cli::schema::of(&format!("kubectl ingressd {step}")).unwrap();
+        assert_eq!(document.differences(&told), [""; 0].map(str::to_owned).into(), "{told}");
+        (code, told)
+    }
+
     fn plugin(&self, step: &str, arguments: &[&str]) -> (i32, String, String) {
         self.run(&[&["ingressd", step, "--group", &self.group], arguments].concat())
     }
@@ -154,13 +163,15 @@ fn a_tenant_asks_with_his_own_rights_and_needs_no_node() {
         has(&text, &["+ /new goes to", "- nginx.ingress.kubernetes.io/proxy-body-size = 3m", "MissingService"]);
         let (code, text, _) = kubectl.plugin("explain", &[&url, "--filename", &file]);
         assert!(code == 0 && text.contains("is answered 503"), "{text}");
+        for (step, arguments) in [("explain", &[&*url][..]), ("diff", &[&*file]), ("status", &[])] {
+            kubectl.json(step, arguments);
+        }
         // By the settings of the nodes this annotation is too much.
         let file = write("trusting.yaml", edited.annotation("upstream-hash-by", "$request_uri").build());
         let (code, text, _) = kubectl.plugin("check", &[&file]);
         assert_eq!(code, 1, "{text}");
         has(&text, &[&format!("{file}:1: "), "MissingService", "access.max-trust"]);
-        let (code, text, _) = kubectl.plugin("check", &[&file, "--json"]);
-        let answer: Value = serde_json::from_str(&text).unwrap();
+        let (code, answer) = kubectl.json("check", &[&file]);
         assert!(code == 1 && answer["answer"][0]["file"] == *file, "{answer}");
         assert!(
             answer["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains(&only)),

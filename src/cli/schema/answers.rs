@@ -2,8 +2,11 @@
 
 use super::{Document, Field, field, optional};
 
-pub const EXPLAIN: Document =
-    Document { title: "ingressd explain", doc: "", parts: &[("", REQUEST), ("route", ROUTE), ("sent", SENT)] };
+pub const EXPLAIN: Document = Document {
+    title: "ingressd explain",
+    doc: "",
+    parts: &[("", REQUEST), ("route", ROUTE), ("nginx_said[]", SAID), ("sent", SENT)],
+};
 
 pub const TOP: Document = Document {
     title: "ingressd top",
@@ -12,6 +15,7 @@ pub const TOP: Document = Document {
         "",
         &[
             field("seconds", "number", "the time between the two looks that are compared"),
+            field("sampling", "number", "of how many requests one was read; 1 where all were"),
             field("requests_per_second", "number", "all requests"),
             field("rows", "list", "by `--sort`"),
             optional("rows[].host", "string", "the host, with `--by host`"),
@@ -67,7 +71,7 @@ pub const LIST: Document = Document {
     )],
 };
 
-const REQUEST: &[Field] = &[
+pub const REQUEST: &[Field] = &[
     field("kind", "string", "`Request`"),
     field("host", "string", "the host, in small letters"),
     field("host_is", "string", "`served`, `unknown`, `reserved` or `of_other_site`"),
@@ -102,10 +106,21 @@ const REQUEST: &[Field] = &[
     field("options[].instead_of[].file", "string?", "file and line of that"),
     field("options[].is_built_in", "boolean", "whether it is nowhere written"),
     optional("recorded_seconds", "number", "the age of what an earlier run recorded, where nothing was read since"),
+    optional("nginx_said", "list", "what nginx said of the Ingress lately, the newest first"),
     optional("sent", "object", "what nginx answered, with `--send`"),
 ];
 
-const ROUTE: &[Field] = &[
+const SAID: &[Field] = &[
+    field("kind", "string", "the [kind](prometheus.md) in metrics"),
+    field("about", "string", "what it means"),
+    field("count", "number", "how often it was said"),
+    field("since", "string", "when it was said first, by RFC 3339"),
+    field("last", "string", "when it was said last"),
+    field("message", "string", "the last message"),
+    field("endpoint", "string", "the endpoint that this was about; empty where it was about none"),
+];
+
+pub const ROUTE: &[Field] = &[
     field("is_of_object", "boolean", "whether an Ingress asks for it"),
     field("from", "string?", "object and field"),
     field("file", "string?", "file and line of that"),

@@ -2,25 +2,20 @@
 
 use super::{Document, Field, field};
 
-pub const CHECK: Document = Document {
-    title: "ingressd check",
-    doc: "A list of findings.",
-    parts: &[(
-        "",
-        &[
-            field("[].severity", "string", "`error`, `warning` or `info`"),
-            field("[].reason", "string", "the [reason](findings.md)"),
-            field("[].kind", "string", "the kind of the object"),
-            field("[].namespace", "string", "its namespace"),
-            field("[].name", "string", "its name"),
-            field("[].field", "string", "the place in the object"),
-            field("[].file", "string?", "the file"),
-            field("[].line", "number?", "the line there"),
-            field("[].column", "number?", "the column"),
-            field("[].note", "string", "the mistake and the remedy"),
-        ],
-    )],
-};
+pub const CHECK: Document = Document { title: "ingressd check", doc: "A list of findings.", parts: &[("[]", FINDING)] };
+
+pub const FINDING: &[Field] = &[
+    field("severity", "string", "`error`, `warning` or `info`"),
+    field("reason", "string", "the [reason](findings.md)"),
+    field("kind", "string", "the kind of the object"),
+    field("namespace", "string", "its namespace"),
+    field("name", "string", "its name"),
+    field("field", "string", "the place in the object"),
+    field("file", "string?", "the file"),
+    field("line", "number?", "the line there"),
+    field("column", "number?", "the column"),
+    field("note", "string", "the mistake and the remedy"),
+];
 
 pub const DOCTOR: Document = Document {
     title: "ingressd doctor",

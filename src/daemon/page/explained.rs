@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::{Asked, table, text};
 use crate::daemon::explain::Address;
+use crate::daemon::metrics::Metrics;
 use crate::daemon::status::{Inquiry, Status};
 use ingressd_model::finding::printable;
 
-pub fn section(asked: &Asked, status: &Status, now: Instant) -> Markup {
+pub fn section(asked: &Asked, status: &Status, metrics: &Metrics, now: Instant) -> Markup {
     let written = asked.explain();
     html! {
         section #explained aria-labelledby="explained-title" {
@@ -18,11 +19,17 @@ pub fn section(asked: &Asked, status: &Status, now: Instant) -> Markup {
                 h2 #explained-title { "Why " code { (text(written)) } " is answered as it is" }
                 @match Address::read(written) {
                     None => { p.error { "That is no URL of a request: write it as https://shop.example/cart." } }
-                    Some(address) => { (answer(&status.answer(&Inquiry::Request(address), now)["subject"])) }
+                    Some(address) => { (answer(&explained(address, status, metrics, now))) }
                 }
             }
         }
     }
+}
+
+fn explained(address: Address, status: &Status, metrics: &Metrics, now: Instant) -> Value {
+    let mut subject = status.answer(&Inquiry::Request(address), now)["subject"].take();
+    metrics.traffic().errors().tell_of(&mut subject);
+    subject
 }
 
 fn answer(answer: &Value) -> Markup {
@@ -73,6 +80,11 @@ fn answer(answer: &Value) -> Markup {
                 @if let Some(expression) = route["unless"].as_str() {
                     li { "unless nginx matches the expression " code { (printable(expression)) } ", which is not judged here" }
                 }
+            }
+            @for said in list(&answer["nginx_said"]) {
+                li { "nginx said of its Ingress that " (shown(&said["about"])) ", " (said["count"]) " times since "
+                    (shown(&said["since"])) ", last at " (shown(&said["last"])) ": " code { (shown(&said["message"])) }
+                    @if said["endpoint"] != "" { " " code { (shown(&said["endpoint"])) } } }
             }
         }
         @if !written.is_empty() { (option_table(&written)) }

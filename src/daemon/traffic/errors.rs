@@ -94,10 +94,8 @@ impl Errors {
     /// Adds what nginx said of an Ingress to the explanation of a request that this takes, the
     /// newest first. Names of members are a contract.
     pub fn tell_of(&self, subject: &mut Value) {
-        let Some((namespace, ingress)) = subject["route"]["ingress"].as_str().and_then(|name| name.split_once('/'))
-        else {
-            return;
-        };
+        let taker = subject["route"]["answer"]["ingress"].as_str();
+        let Some((namespace, ingress)) = taker.and_then(|name| name.split_once('/')) else { return };
         let complaints = self.lock();
         let is_of = |key: &Key| key.namespace == namespace && key.ingress == ingress;
         let mut said: Vec<_> = complaints.of_objects.iter().filter(|(key, _)| is_of(key)).collect();
