@@ -226,7 +226,7 @@ fn what_is_followed_goes_on_after_a_rotation() {
         wait::until("nginx to write to the new file", after).await;
         seen("/after").await;
         let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
-        nix::sys::signal::kill(pid, Signal::SIGINT).unwrap();
+        nix::sys::signal::kill(pid, Signal::SIGTERM).unwrap();
         child.wait().unwrap();
         let told = shown(rig, &["--since", "1h", "--json"]).await;
         assert!(told[0].contains("/before") && told.last().unwrap().contains("/after"), "{told:?}");
