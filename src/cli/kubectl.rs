@@ -20,6 +20,9 @@ use cluster::{Cluster, Reaching};
 use ingressd_model::ObjectId;
 use ingressd_model::finding::Severity;
 
+/// How places begin that are in no file.
+const OF_CLUSTER: &str = "cluster:";
+
 /// Arguments of `kubectl ingressd`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -74,8 +77,11 @@ struct ExplainArguments {
 #[derive(Debug, clap::Args)]
 struct FileArguments {
     /// Files and folders of manifests.
-    #[arg(required = true, value_name = "FILE|FOLDER")]
+    #[arg(required_unless_present = "more", value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
+    /// The same, as kubectl takes them.
+    #[arg(short, long = "filename", value_name = "FILE|FOLDER")]
+    more: Vec<PathBuf>,
     #[command(flatten)]
     form: FormatArguments<Format>,
     #[command(flatten)]
@@ -106,8 +112,9 @@ fn explain(arguments: &ExplainArguments) -> Ended {
     let cluster = Cluster::read(&arguments.reaching)?;
     let processed = cluster.process(&arguments.files)?;
     let files = check::Files::of(&processed);
-    let answer =
-        processed.in_force().explain(&arguments.address, &processed.findings, &|origin| files.place_of(origin));
+    let answer = processed.in_force().explain(&arguments.address, &processed.findings, &|origin| {
+        files.place_of(origin).filter(|place| !place.starts_with(OF_CLUSTER))
+    });
     let end = if explain::is_taken(&answer) { Exit::Success } else { Exit::Findings };
     match arguments.form.format {
         Format::Text => {
@@ -118,7 +125,8 @@ fn explain(arguments: &ExplainArguments) -> Ended {
     }
 }
 
-fn check(FileArguments { files, form, reaching }: &FileArguments) -> Ended {
+fn check(FileArguments { files, more, form, reaching }: &FileArguments) -> Ended {
+    let files = &[&files[..], more].concat();
     let cluster = Cluster::read(reaching)?;
     let mut processed = cluster.judge(files)?;
     let own = cluster.ids_of(files)?;
@@ -139,7 +147,8 @@ fn is_of_file(id: &ObjectId) -> bool {
     id.kind == ingressd_model::Kind::File
 }
 
-fn diff(FileArguments { files, form, reaching }: &FileArguments) -> Ended {
+fn diff(FileArguments { files, more, form, reaching }: &FileArguments) -> Ended {
+    let files = &[&files[..], more].concat();
     let cluster = Cluster::read(reaching)?;
     let sides = [cluster.process(&[])?, cluster.process(files)?];
     let difference = difference::Difference::of(&sides);

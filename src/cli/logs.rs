@@ -72,7 +72,8 @@ struct Shown<'a> {
     waiting: String,
     /// How many requests were shown.
     requests: usize,
-    /// Lines in no known format, and those that lack what is asked for.
+    /// Lines of other requests, those in no known format, and those that lack what is asked for.
+    others: usize,
     unread: usize,
     lacking: usize,
     /// The option whose field they lack.
@@ -81,7 +82,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn new(arguments: &'a Arguments) -> Self {
-        Shown { arguments, waiting: String::new(), requests: 0, unread: 0, lacking: 0, lacks: "" }
+        Shown { arguments, waiting: String::new(), requests: 0, others: 0, unread: 0, lacking: 0, lacks: "" }
     }
 
     /// Takes a line.
@@ -96,7 +97,7 @@ impl<'a> Shown<'a> {
                     }
                 }
                 None if self.arguments.choice.takes(&entry) => self.show(&entry),
-                None => {}
+                None => self.others += 1,
             },
         }
         if self.waiting.len() > CHUNK { self.flush() } else { ControlFlow::Continue(()) }
@@ -141,7 +142,11 @@ impl<'a> Shown<'a> {
                 count(self.unread, "line was", "lines were")
             );
         }
-        Ok(if self.requests > 0 || self.arguments.follow { Exit::Success } else { Exit::Findings })
+        if self.requests > 0 || self.arguments.follow {
+            return Ok(Exit::Success);
+        }
+        complain!("ingressd: none of {} fits", count(self.others, "request", "requests"));
+        Ok(Exit::Findings)
     }
 }
 

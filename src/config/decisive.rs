@@ -6,14 +6,16 @@ use std::sync::Arc;
 use config::{Config, Value, ValueKind};
 use toml_edit::{Array, InlineTable};
 
-use super::layers::merged_value;
+use super::layers::{Sources, merged_value};
 use super::table::{Row, rows};
 
 /// The sections of which every key decides.
 const SECTIONS: [&str; 4] = ["hosts", "ingress-nginx", "limits", "snippets"];
 
 /// Single keys of other sections. None of their values is a secret.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 25] = [
+    "access.allowlist",
+    "access.denylist",
     "access.max-trust",
     "access.no-authentication",
     "access.shared-services",
@@ -21,16 +23,22 @@ const KEYS: [&str; 17] = [
     "classes",
     "cross-namespace",
     "default-backend",
+    "headers.allowed",
+    "listen.http-port",
+    "listen.https-port",
+    "listen.passthrough-port",
     "namespace-selector",
     "namespaces",
     "tls.default-certificate",
     "tls.force-redirect",
     "tls.passthrough",
     "tls.redirect",
+    "tls.redirect-status",
     "upstreams.cluster-domain",
     "upstreams.endpoints",
     "upstreams.external-names",
     "upstreams.local",
+    "upstreams.reachable",
 ];
 
 /// The longest text in bytes: it has to fit beside others into a Lease, which is written every few
@@ -50,6 +58,19 @@ pub(super) fn text(merged: &Config) -> Option<Arc<str>> {
         is_written.then(|| written(value)).flatten().map(|value| format!("{} = {value}\n", row.key))
     });
     Some(lines.collect::<String>()).filter(|text| text.len() <= LONGEST).map(Into::into)
+}
+
+/// What of such a text this version knows and may take from others, and the keys of the rest.
+pub fn known(text: &str) -> (String, Vec<String>) {
+    let (mut known, mut others) = (String::new(), Vec::new());
+    for line in text.lines() {
+        let key = line.split_once(" = ").map_or(line, |(key, _)| key);
+        match rows().any(|row| row.key == key && is_decisive(row)) && Sources::load_text(line).is_ok() {
+            true => known += &format!("{line}\n"),
+            false => others.push(key.to_owned()),
+        }
+    }
+    (known, others)
 }
 
 /// A value as TOML; keys of tables are sorted, because their own order is that of a hash map.
@@ -75,7 +96,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::config::{Settings, Sources};
+    use crate::config::Settings;
 
     fn of(text: &str) -> Settings {
         Sources::load_text(text).unwrap()
@@ -101,6 +122,15 @@ mod tests {
         assert_eq!(read.decisive.as_ref(), Some(&text));
         assert_eq!(format!("{:?}", read.translate.classes), format!("{:?}", settings.translate.classes));
         assert_eq!((read.translate.ownership, read.translate.cross_namespace), (settings.translate.ownership, true));
+    }
+
+    #[test]
+    fn what_another_version_or_somebody_else_has_written_is_left_out() {
+        let text =
+            "cross-namespace = true\nlimits.invented = 5\napply.state = \"/tmp/x\"\nlimits.timeout = \"ages\"\n[x";
+        let (known, others) = known(text);
+        assert_eq!(known, "cross-namespace = true\n");
+        assert_eq!(others, ["limits.invented", "apply.state", "limits.timeout", "[x"]);
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod written;
 pub use config_map::{
     AskedOfNode, KeyFacts, Layered, OfNode, document as config_map_reference, facts as config_map_keys,
 };
+pub use decisive::known as known_of_others;
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
 pub use settings::{

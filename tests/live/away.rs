@@ -95,7 +95,9 @@ async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Ins
         Some(_) => "serving what was last known (generation ",
         None => "serving what an earlier run left (generation ",
     };
-    assert!(told.starts_with(first) && told.lines().next().unwrap().contains(": the cluster https://"), "{told}");
+    assert!(told.lines().next().unwrap().ends_with(" attention"), "{told}");
+    let state = told.lines().find(|line| line.starts_with(first));
+    assert!(state.is_some_and(|line| line.contains(": the cluster https://")), "{told}");
     assert_eq!(output.status.code(), Some(0), "{told}");
     let shown = |line: &String| {
         let age = line.split("data ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());

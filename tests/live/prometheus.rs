@@ -18,7 +18,7 @@ use rig::wait;
 const TARGET: &str = "127.0.0.1:10254";
 
 /// Metrics of the page that a node has only in some state, in which this one is not.
-const NOT_HERE: &[&str] = &["ingressd_drained_connections"];
+const NOT_HERE: &[&str] = &["ingressd_drained_connections", "ingressd_nginx_errors_total"];
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)

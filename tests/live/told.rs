@@ -47,7 +47,10 @@ fn status_names_members_leader_and_what_is_served_since_when() {
         let lines = words(&text);
         let line =
             |first: &str| lines.iter().find(|words| words.first() == Some(&first)).unwrap_or_else(|| panic!("{text}"));
-        assert!(text.starts_with("All is well\nserving generation "), "{text}");
+        // Other tests have objects of other classes meanwhile, which are told as warnings.
+        let (first, rest) = text.split_once("serving generation ").unwrap_or_else(|| panic!("{text}"));
+        assert!(first == "All is well\n" || first.contains("warning"), "{text}");
+        let text = format!("serving generation {rest}");
         assert!(text.contains(", as the cluster https://"), "{text}");
         assert_eq!(line("role")[1], "leader");
         assert!(line("leader")[1].starts_with("edge-7_"), "{text}");

@@ -137,7 +137,12 @@ fn took(settings: &Settings, before: &TrafficReport, answer: &Answer, told: &Val
     loop {
         let Some(now) = counts(settings)? else { return Ok(Vec::new()) };
         let all = more(before, &now, class);
-        let is_expected = |took: &Took| told["route"]["answer"]["ingress"].as_str() == took.ingress.as_deref();
+        let expected = &told["route"]["answer"];
+        let services = expected["services"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_expected = |took: &Took| {
+            expected["ingress"].as_str() == took.ingress.as_deref()
+                && (services.is_empty() || services.iter().any(|service| service.as_str() == took.service.as_deref()))
+        };
         if all.iter().any(is_expected) || now.seconds - before.seconds > COUNTED || began.elapsed() > LONGEST {
             return Ok(all);
         }

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use crate::cli::exit::Exit;
 use crate::cli::offline::{self, Host, Processed};
 use crate::cli::settings::{complain, key_and_value};
-use crate::config::{Settings, Sources};
+use crate::config::{Settings, Sources, known_of_others};
 use crate::daemon::to_look_with;
 use crate::migrate::stand_in_for_secrets;
-use crate::publish::probe::{self, Leases};
+use crate::publish::Member;
+use crate::publish::probe::{self, Kept, Leases};
 use crate::source::cluster::{Administrator, AdministratorError, Readable};
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::{Reason, on_one_line, printable};
@@ -21,6 +22,9 @@ use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::directory::Directory;
 use ingressd_objects::{Inventory, List, Snapshot};
 use ingressd_translate::{ANNOTATIONS, Options};
+
+/// By how many seconds the clocks of nodes may differ from the one here.
+pub const CLOCKS: i64 = 60;
 
 /// How the cluster is reached, and how its objects are judged.
 #[derive(Debug, clap::Args)]
@@ -150,8 +154,7 @@ impl Cluster {
             Exit::Unavailable
         })?;
         let mut snapshot = own.over(&inventory.snapshot);
-        let unseen = [("namespaces", Kind::Namespace), ("configmaps", Kind::ConfigMap)];
-        snapshot.unseen.extend(unseen.into_iter().filter(|(name, _)| self.read.is_unread(name)).map(|(_, kind)| kind));
+        snapshot.unseen.extend(self.read.is_unread("namespaces").then_some(Kind::Namespace));
         if self.read.is_unread("ingressclasses") {
             self.stand_in_for_classes(&mut snapshot);
         }
@@ -176,6 +179,9 @@ impl Cluster {
         if self.read.is_unread("endpointslices") {
             processed.findings.retain(|finding| finding.reason != Reason::NoEndpoints);
             processed.knows_endpoints = false;
+        }
+        if self.read.is_unread("configmaps") {
+            processed.findings.retain(|finding| finding.reason != Reason::MissingConfigMap);
         }
         Ok(processed)
     }
@@ -238,7 +244,11 @@ impl Reaching {
             }
             Ok(leases) => Ok(Some(leases)),
             Err(why) => {
-                notes.push(format!("the Leases of the nodes cannot be read: {}", on_one_line(&why)));
+                let (namespace, why) = (&options.namespace, on_one_line(&why));
+                notes.push(format!(
+                    "the Leases of the nodes in namespace {namespace} cannot be read ({why}); a Role there lets you \
+                     (docs/kubectl.md), or --group names others"
+                ));
                 Ok(None)
             }
         }
@@ -252,7 +262,12 @@ impl Reaching {
             let sources = Sources { file: Some(file.clone()), flags, ..Sources::default() };
             return sources.load_without_templates().map_err(|error| complain(&error));
         }
-        let newest = leases.and_then(|leases| leases.members.iter().max_by_key(|kept| kept.renewed));
+        // A renewal that has not come yet was forged, or is by a clock that is wrong.
+        let has_been = |kept: &&Kept<Member>| {
+            leases.zip(kept.renewed).is_some_and(|(leases, renewed)| renewed.as_second() <= leases.read + CLOCKS)
+        };
+        let members = leases.map_or(&[][..], |leases| &leases.members);
+        let newest = members.iter().filter(has_been).max_by_key(|kept| kept.renewed);
         let text = newest.and_then(|kept| kept.what.settings.clone());
         match newest {
             Some(kept) if text.is_some() => {
@@ -266,13 +281,21 @@ impl Reaching {
                 }
             }
             Some(_) => notes.push(
-                "judged by the settings that are built in, because those of the nodes are too long for their Leases: --config names a \
-                 file with them"
+                "judged by the settings that are built in, because the nodes tell none (they are of an earlier version, or \
+                 their settings are too long for a Lease): --config names a file with them"
                     .to_owned(),
             ),
             None => notes.push("judged by the settings that are built in: --config names a file with those of the nodes".to_owned()),
         }
-        let further = Some(text.as_deref().unwrap_or_default().to_owned());
+        let (further, others) = known_of_others(text.as_deref().unwrap_or_default());
+        if !others.is_empty() {
+            notes.push(format!(
+                "settings of that node which this version does not know, or takes from nobody, are left out: {}; use the \
+                 version of the nodes, or --config",
+                printable(&others.join(", "))
+            ));
+        }
+        let further = Some(further);
         Sources { flags, further, ..Sources::default() }.load_without_host().map_err(|error| complain(&error))
     }
 
@@ -283,6 +306,11 @@ impl Reaching {
                 printable(namespace)
             ));
         }
+        notes.extend(
+            read.unread_objects
+                .iter()
+                .map(|object| format!("you may not read {object}: it is judged as if it were missing")),
+        );
         notes.extend(read.unread().map(|resource| {
             let what = match resource {
                 "ingressclasses" if self.classes.is_empty() => {
@@ -292,6 +320,7 @@ impl Reaching {
                 "secrets" => "each Secret is taken to exist",
                 "endpointslices" => "whether Services have endpoints is not known",
                 "namespaces" => "labels of namespaces are not known",
+                "configmaps" => "routes whose annotations name one are judged as if it were missing",
                 _ => "what they say is not known",
             };
             format!("you may not list {resource}: {what}")

@@ -46,7 +46,7 @@ impl Difference {
     /// The output for people.
     pub fn text(&self) -> String {
         if self.is_empty() {
-            return "nothing of what is served changes\n".to_owned();
+            return "no route, certificate, option or finding changes\n".to_owned();
         }
         let mut text = String::new();
         for (title, changed) in &self.0 {
@@ -77,6 +77,9 @@ fn lines(processed: &Processed) -> Lines {
     for listed in in_force.listed() {
         let line = format!("{} {} ({})", listed.path, listed.does, listed.from);
         lines.entry(format!("host {}", listed.host)).or_default().insert(line);
+    }
+    for listed in in_force.listed_hosts() {
+        lines.entry(format!("host {}", listed.host)).or_default().extend(listed.does);
     }
     for stored in &processed.snapshot.ingresses {
         let told = in_force.written_for(&stored.id, &processed.findings);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::cluster::Cluster;
+use super::cluster::{CLOCKS, Cluster};
 use crate::cli::offline::Processed;
 use crate::cli::{members, page};
 use crate::publish::Life;
@@ -19,7 +19,9 @@ pub fn status(cluster: &Cluster, processed: &Processed) -> (Value, bool) {
         let read = leases.read;
         let nodes = leases.members.iter().map(|Kept { what, renewed, duration }| {
             let age = renewed.map(|renewed| u64::try_from(read - renewed.as_second()).unwrap_or_default());
-            let life = if age.is_some_and(|age| age <= duration.as_secs()) { Life::Alive } else { Life::Expired };
+            // Two clocks are compared.
+            let longest = duration.as_secs() + CLOCKS.unsigned_abs();
+            let life = if age.is_some_and(|age| age <= longest) { Life::Alive } else { Life::Expired };
             let addresses: Vec<_> = what.addresses.iter().map(ToString::to_string).collect();
             json!({
                 "node": &*what.identity, "state": life.name(), "serving": what.serving, "drained": what.drained,

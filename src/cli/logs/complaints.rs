@@ -13,7 +13,7 @@ use crate::cli::page::{BAD, DOUBTFUL, FAINT, styled};
 use crate::cli::status::ask;
 use crate::config::Settings;
 use crate::daemon::ErrorLine;
-use ingressd_model::finding::{printable, printable_json};
+use ingressd_model::finding::{count, printable, printable_json};
 
 /// Runs the command for the error log.
 pub fn run(arguments: &Arguments, settings: &Settings) -> Ended {
@@ -23,12 +23,25 @@ pub fn run(arguments: &Arguments, settings: &Settings) -> Ended {
     };
     let mut choice = arguments.choice.clone();
     if let Some((namespace, name)) = &choice.ingress {
-        choice.hosts.extend(hosts(settings, namespace, name)?);
+        let mut hosts = hosts(settings, namespace, name)?;
+        // Hosts that nobody has are in no list of the daemon, and other Ingresses have all others.
+        hosts.retain(|host| host != "*");
+        if hosts.is_empty() {
+            complain!(
+                "ingressd: Ingress {}/{} has no host of its own by which lines of nginx's error log could be told: \
+                 `ingressd explain` says what nginx said of it",
+                printable(namespace),
+                printable(name)
+            );
+            return Err(Exit::Findings);
+        }
+        choice.hosts.extend(hosts);
     }
     let is_about_all = choice.hosts.is_empty() && choice.ingress.is_none();
-    let mut found = 0_usize;
+    let (mut found, mut read_lines) = (0_usize, 0_usize);
     let mut tell = |told: Told<&[u8]>| {
         let Told::Line(line) = told else { return ControlFlow::Continue(()) };
+        read_lines += 1;
         let text = String::from_utf8_lossy(line);
         let Some(line) = ErrorLine::read(&text) else { return ControlFlow::Continue(()) };
         let host = line.request.map_or("", |request| without_port(request.host));
@@ -49,7 +62,11 @@ pub fn run(arguments: &Arguments, settings: &Settings) -> Ended {
     };
     match file::read(&[path], arguments.choice.earliest(), arguments.follow, &mut tell)? {
         ControlFlow::Break(Err(exit)) => Err(exit),
-        _ => Ok(if found > 0 || arguments.follow { Exit::Success } else { Exit::Findings }),
+        _ if found > 0 || arguments.follow => Ok(Exit::Success),
+        _ => {
+            complain!("ingressd: none of {} fits", count(read_lines, "line", "lines"));
+            Ok(Exit::Findings)
+        }
     }
 }
 

@@ -14,8 +14,9 @@ use jiff::Timestamp;
 use crate::cli::exit::Exit;
 use crate::cli::status::is_closed;
 
-/// The longest line that is read; a longer one is left out.
-const LONGEST: usize = 64 << 10;
+/// The longest line that is read; a longer one is left out. What nginx takes of a request is in
+/// JSON some 200 KiB long at most.
+const LONGEST: usize = 1 << 20;
 
 /// How often files are looked at that are followed.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -40,11 +41,9 @@ pub fn read(
     let mut open = Vec::new();
     for path in files {
         if path.as_os_str() == "-" {
-            let (mut reader, mut rest) = (io::stdin().lock(), Rest::default());
-            if let done @ ControlFlow::Break(_) =
-                lines(&mut reader, &mut rest, tell).map_err(|error| failed(path, &error))?
-            {
-                return Ok(done);
+            let read = all(&mut io::stdin().lock(), tell).map_err(|error| failed(path, &error))?;
+            if read.is_break() {
+                return Ok(read);
             }
             continue;
         }
@@ -166,6 +165,9 @@ fn lines(reader: &mut dyn BufRead, rest: &mut Rest, tell: Tell<'_>) -> io::Resul
         }
         reader.consume(used);
         if end.is_some() {
+            if rest.is_too_long {
+                complain!("ingressd: a line of more than {LONGEST} bytes was left out");
+            }
             let told = match rest.is_too_long || rest.bytes.is_empty() {
                 true => ControlFlow::Continue(()),
                 false => tell(Told::Line(&rest.bytes)),
@@ -185,7 +187,17 @@ fn whole(path: &Path, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>
         true => Box::new(MultiGzDecoder::new(file)),
         false => Box::new(file),
     };
-    lines(&mut BufReader::new(reader), &mut Rest::default(), tell)
+    all(&mut BufReader::new(reader), tell)
+}
+
+/// Tells each line of what does not grow any more: the last one may lack its end.
+fn all(reader: &mut dyn BufRead, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+    let mut rest = Rest::default();
+    let read = lines(reader, &mut rest, tell)?;
+    match read {
+        ControlFlow::Continue(()) if !rest.bytes.is_empty() => Ok(tell(Told::Line(&rest.bytes))),
+        read => Ok(read),
+    }
 }
 
 /// The files that were rotated away, and to which something was written since then, the oldest
@@ -197,7 +209,8 @@ fn rotated(path: &Path, since: Timestamp) -> Vec<PathBuf> {
         let end = end.map(|end| end.strip_suffix(".gz").unwrap_or(end));
         end.is_some_and(|end| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'))
     };
-    let folder = fs::read_dir(path.parent().unwrap_or(Path::new("."))).into_iter().flatten().filter_map(Result::ok);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut found: Vec<_> = folder
         .filter(|entry| is_rotated(&entry.file_name().to_string_lossy()))
         .filter_map(|entry| {
@@ -223,14 +236,14 @@ mod tests {
             }
             ControlFlow::Continue(())
         };
-        assert!(lines(&mut BufReader::new(bytes), &mut Rest::default(), &mut tell).unwrap().is_continue());
+        assert!(all(&mut BufReader::new(bytes), &mut tell).unwrap().is_continue());
         lengths
     }
 
     #[test]
     fn a_line_without_an_end_takes_no_memory() {
         let long = vec![b'x'; 10 * LONGEST];
-        assert_eq!(read_all(&[&b"ab\n"[..], &long, b"\nabc\n\nd"].concat()), [2, 3]);
+        assert_eq!(read_all(&[&b"ab\n"[..], &long, b"\nabc\n\nd"].concat()), [2, 3, 1]);
         assert_eq!(read_all(&[vec![b'x'; LONGEST], vec![b'\n']].concat()), [LONGEST]);
     }
 

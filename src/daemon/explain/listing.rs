@@ -1,7 +1,8 @@
 //! All routes with what becomes of their requests, host by host.
 
-use super::InForce;
-use ingressd_model::{Field, ObjectId, PathMatch, Route, Server};
+use super::{InForce, passes};
+use ingressd_model::{CertificateId, Field, ObjectId, PathMatch, Route, Server, TlsTermination};
+use ingressd_nginx::render::{has_own_tls, to_https};
 use ingressd_translate::written_host;
 
 /// A route for people.
@@ -15,8 +16,16 @@ pub struct Listed<'f> {
     pub object: &'f ObjectId,
     /// The same for people.
     pub from: String,
-    /// What becomes of a request.
+    /// What becomes of a request, also by the name that its Service stands for.
     pub does: String,
+}
+
+/// A host for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedHost {
+    pub host: String,
+    /// How it is served beside its routes.
+    pub does: Vec<String>,
 }
 
 impl InForce {
@@ -33,7 +42,34 @@ impl InForce {
             PathMatch::Regex(pattern) => format!("expression {}", pattern.as_str()),
         };
         let object = &*route.origin.object;
-        Listed { host: written_host(&server.name), path, object, from: object.to_string(), does: self.does(route) }
+        let mut does = self.does(route);
+        let named = route.action.upstream().and_then(|id| self.snapshot.service(&id.namespace, &id.service));
+        if let Some(name) = named.and_then(|service| service.object.external_name.as_deref()) {
+            does += &format!(", which stands for {name}");
+        }
+        let own_tls = has_own_tls(server, self.sites_beside.sockets());
+        if let Some(redirect) = to_https(route, own_tls, &self.settings.gate.everywhere.plain_paths) {
+            does += &format!("; over plain http it is answered {}, to the same address by https", redirect.status);
+        }
+        Listed { host: written_host(&server.name), path, object, from: object.to_string(), does }
+    }
+
+    /// The hosts, with what is not about single routes.
+    pub fn listed_hosts(&self) -> impl Iterator<Item = ListedHost> {
+        let hosts = self.servers.iter().map(|server| {
+            let tls = match &server.tls {
+                TlsTermination::Own(CertificateId::Secret(secret)) => Some(format!("its certificate is in {secret}")),
+                TlsTermination::Own(CertificateId::SelfSigned) => Some("it has a certificate of its own".to_owned()),
+                TlsTermination::DefaultDeclared => Some("it has the default certificate".to_owned()),
+                TlsTermination::Default => None,
+            };
+            ListedHost { host: written_host(&server.name), does: tls.into_iter().collect() }
+        });
+        let passed = self.passthroughs.iter().map(|passed| {
+            let does = format!("on its TLS socket {}, by {}", passes(passed), passed.origin);
+            ListedHost { host: written_host(&passed.name), does: vec![does] }
+        });
+        hosts.chain(passed)
     }
 }
 

@@ -79,19 +79,24 @@ impl Passwords {
             return Verdict::Early;
         }
         let Ok(turn) = Arc::clone(&self.turn).try_acquire_owned() else { return Verdict::Early };
-        let password = password.to_owned();
+        // It counts as a guess until it is found right: the client may not wait for that.
+        self.guesses(Instant::now()).push((from, Instant::now()));
+        let (password, is_known) = (password.to_owned(), user.is_some());
         // It is computed to its end, also when nobody waits for it any more.
-        let verified = spawn_blocking(move || (bcrypt::verify(password, &hash), turn).0);
+        let verified = spawn_blocking(move || {
+            let is_right = bcrypt::verify(password, &hash).unwrap_or(false) && is_known;
+            if !is_right {
+                tracing::warn!("a wrong name or password for the status page came from {from}");
+            }
+            (is_right, turn).0
+        });
         match (verified.await, user) {
-            (Ok(Ok(true)), Some(user)) => {
+            (Ok(true), Some(user)) => {
                 let _ = user.known.set(digest.unwrap_or_default());
+                self.guesses(Instant::now()).retain(|(guesser, _)| *guesser != from);
                 Verdict::Right
             }
-            _ => {
-                tracing::warn!("a wrong name or password for the status page came from {from}");
-                self.guesses(Instant::now()).push((from, Instant::now()));
-                Verdict::Wrong
-            }
+            _ => Verdict::Wrong,
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{RootCertStore, ServerConfig};
 use tokio::net::TcpStream;
@@ -107,6 +107,8 @@ fn configuration(certified: &Arc<CertifiedKey>, authorities: Option<RootCertStor
     };
     let mut configuration = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(Arc::clone(certified))));
     configuration.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // Whoever resumes a session shows no certificate, which may have ended meanwhile.
+    configuration.session_storage = Arc::new(NoServerSessionStorage {});
     Some(Arc::new(configuration))
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::Status;
-use crate::publish::Outlook;
+use crate::publish::{Life, Outlook, Peer};
 use ingressd_model::finding::{Severity, count, on_one_line};
 
 /// The longest silence of an API server without changes, in seconds: it sends a bookmark about
@@ -70,7 +70,8 @@ impl Status {
             }
         }
         let view = self.outlook.as_ref().map(Outlook::view);
-        let absent = view.iter().flat_map(|view| &view.members).filter(|peer| !peer.member.serving).count();
+        let is_absent = |peer: &&Peer| !peer.member.drained && (peer.life == Life::Expired || !peer.member.serving);
+        let absent = view.iter().flat_map(|view| &view.members).filter(is_absent).count();
         if absent > 0 {
             let what = format!("{} of the group not serving.", count(absent, "node is", "nodes are"));
             found.push(Need { what, remedy: "The nodes below say which.", section: Some("nodes") });

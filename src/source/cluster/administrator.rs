@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Debug, thiserror::Error)]
 pub enum AdministratorError {
     /// The administrator's kubeconfig cannot be used.
-    #[error("the administrator's kubeconfig cannot be used: {0}")]
+    #[error("the kubeconfig cannot be used: {0}")]
     Kubeconfig(String),
     /// The API server cannot be reached, or refuses the request.
     #[error("{what}: {why}")]

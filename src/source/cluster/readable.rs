@@ -24,8 +24,9 @@ pub struct Readable {
     pub objects: Vec<Value>,
     /// The namespace that was read, where the user may not read Ingresses and Services of all.
     pub namespace: Option<String>,
-    /// The resources that the user may not read there, or of which he may not read an object that
-    /// was asked for.
+    /// The objects that were asked for by name and that the user may not read.
+    pub unread_objects: Vec<String>,
+    /// The resources that the user may not read there.
     unread: BTreeSet<&'static str>,
 }
 
@@ -94,7 +95,10 @@ impl Administrator {
         let is_listed = |of: &str| scope.as_deref().is_none_or(|scope| scope == of) && !read.is_unread(CONFIG_MAP.3);
         let others: Vec<_> = config_maps.iter().filter(|(of, _)| !is_listed(of)).collect();
         for (of, name) in others {
-            read.add(CONFIG_MAP.3, self.get(&CONFIG_MAP, of, name).await)?;
+            match allowed(self.get(&CONFIG_MAP, of, name).await)? {
+                Some(objects) => read.objects.extend(objects),
+                None => read.unread_objects.push(format!("ConfigMap {of}/{name}")),
+            }
         }
         Ok(read)
     }

@@ -81,6 +81,9 @@ pub struct AboutRequest<'l> {
 /// nginx cuts lines off at 2048 bytes. Of a longer one it is not known what it had.
 const WHOLE: usize = 2000;
 
+/// The names of what a line says of a request.
+const FIELDS: [&str; 4] = [", server: ", ", request: \"", ", upstream: \"", ", host: \""];
+
 /// The levels that tell of something wrong.
 const WRONG: [&str; 5] = ["warn", "error", "crit", "alert", "emerg"];
 
@@ -108,14 +111,23 @@ impl<'l> ErrorLine<'l> {
     }
 
     pub fn kind(&self) -> &'static ErrorKind {
-        let is_it = |kind: &&ErrorKind| kind.marks.iter().any(|mark| self.message.contains(mark));
+        // The name of a user is the client's.
+        let named = self.message.strip_prefix("user \"").and_then(|rest| rest.rsplit_once('"'));
+        let said = named.map_or(self.message, |(_, said)| said);
+        let is_it = |kind: &&ErrorKind| kind.marks.iter().any(|mark| said.contains(mark));
         // The last one takes every message.
         ERROR_KINDS.iter().find(is_it).unwrap_or(&ERROR_KINDS[ERROR_KINDS.len() - 1])
     }
 }
 
-/// The request, unless the line has the name of a field twice: a client may have written one.
+/// The request, unless a client may have written a field: where the line has the name of one twice,
+/// where the host stands in the referrer, which comes last and is the client's, where the request
+/// line has no end, and where it names a host of its own, by which nginx goes.
 fn request(text: &str) -> Option<AboutRequest<'_>> {
+    let text = text.split_once(", referrer: \"").map_or(text, |(own, referrer)| {
+        // The names of fields within it make the line doubtful, too.
+        if FIELDS.iter().any(|name| referrer.contains(name)) { "" } else { own }
+    });
     let after = |name: &str| {
         let (_, rest) = text.split_once(name)?;
         (!rest.contains(name)).then_some(rest)
@@ -124,7 +136,8 @@ fn request(text: &str) -> Option<AboutRequest<'_>> {
     after(", server: ")?;
     let request = after(", request: \"")?;
     let mut words = request.split('"').next()?.split(' ');
-    let (_, target) = (words.next()?, words.next()?);
+    let (_, target) = (words.next()?, words.next().filter(|target| target.starts_with('/'))?);
+    words.next().filter(|protocol| protocol.starts_with("HTTP/"))?;
     let host = after(", host: \"")?.split('"').next()?;
     let upstream = text.contains(", upstream: \"").then(|| after(", upstream: \"")).flatten();
     Some(AboutRequest { client, host, target, upstream: upstream.and_then(|rest| rest.split('"').next()) })
@@ -155,9 +168,12 @@ mod tests {
 
     #[test]
     fn a_line_of_which_a_client_wrote_fields_is_about_no_request() {
-        let host = ", host: \"victim.test\"";
+        let (host, host_of_shop) = (", host: \"victim.test\"", ", host: \"shop.test\"");
         for (what, line) in [
             ("the referrer", format!("{REFUSED}, referrer: \"x\"{host}\"")),
+            ("the referrer, without a host", REFUSED.replace(host_of_shop, &format!(", referrer: \"x\"{host}"))),
+            ("an absolute URL", REFUSED.replacen("GET /cart", "GET http://evil.test/cart", 1)),
+            ("a request line without an end", REFUSED.replacen(" HTTP/1.1", "", 1)),
             ("the path", REFUSED.replacen("/cart", &format!("/\"{host}"), 1)),
             ("a long path that nginx cuts off", REFUSED.replacen("/cart", &"x".repeat(WHOLE), 1)),
         ] {
@@ -169,6 +185,7 @@ mod tests {
     fn each_message_has_its_kind_and_what_nginx_does_not_complain_about_has_none() {
         for (message, kind) in [
             ("no live upstreams while connecting to upstream", "no_live_upstreams"),
+            ("user \"x upstream timed out:y\": password mismatch", "authentication"),
             ("connect() failed (113: No route to host) while connecting to upstream", "unreachable"),
             ("upstream timed out (110: Connection timed out) while reading response header", "timed_out"),
             ("upstream prematurely closed connection while reading response header from upstream", "closed_early"),
