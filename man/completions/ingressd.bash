@@ -1060,12 +1060,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__kubectl__subcmd__check)
-            opts="-n -h --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
+            opts="-m -n -h --filename --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -m)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
@@ -1114,12 +1122,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__kubectl__subcmd__diff)
-            opts="-n -h --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
+            opts="-m -n -h --filename --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --filename)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -m)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0

@@ -120,9 +120,9 @@ impl<'l> ErrorLine<'l> {
     }
 }
 
-/// The request, unless a client may have written a field: where the line has the name of one twice,
-/// where the host stands in the referrer, which comes last and is the client's, where the request
-/// line has no end, and where it names a host of its own, by which nginx goes.
+/// The request, unless a client may have written a field: where the line has the name of one
+/// twice or within the referrer, which comes last and is the client's, where the request line has
+/// no end, and where it names a host of its own, by which nginx goes.
 fn request(text: &str) -> Option<AboutRequest<'_>> {
     let text = text.split_once(", referrer: \"").map_or(text, |(own, referrer)| {
         // The names of fields within it make the line doubtful, too.
