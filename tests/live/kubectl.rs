@@ -166,6 +166,11 @@ fn a_tenant_asks_with_his_own_rights_and_needs_no_node() {
         for (step, arguments) in [("explain", &[&*url][..]), ("diff", &[&*file]), ("status", &[])] {
             kubectl.json(step, arguments);
         }
+        let secure = ingress("shop").class(&class).host(&host, "web").annotation("proxy-body-size", "3m");
+        let secure = write("secure.yaml", secure.tls(&[&host], "pair").build());
+        let (code, text, _) = kubectl.plugin("diff", &["-f", &secure]);
+        assert_eq!(code, 1, "{text}");
+        has(&text, &["+ its certificate is in", "over plain http it is answered 308"]);
         // By the settings of the nodes this annotation is too much.
         let file = write("trusting.yaml", edited.annotation("upstream-hash-by", "$request_uri").build());
         let (code, text, _) = kubectl.plugin("check", &[&file]);
