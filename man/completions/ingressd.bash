@@ -1060,7 +1060,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__kubectl__subcmd__check)
-            opts="-m -n -h --filename --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
+            opts="-f -n -h --filename --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1070,7 +1070,7 @@ _ingressd() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -m)
+                -f)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1122,7 +1122,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__kubectl__subcmd__diff)
-            opts="-m -n -h --filename --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
+            opts="-f -n -h --filename --format --json --kubeconfig --context --namespace --group --config --set --nginx-version --class --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1132,7 +1132,7 @@ _ingressd() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                -m)
+                -f)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -244,7 +244,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from explain" -l all -d 'Show options too that are as they are built in'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from explain" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from check" -s m -l filename -d 'The same, as kubectl takes them' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from check" -s f -l filename -d 'The same, as kubectl takes them' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from check" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from check" -l kubeconfig -d 'Your kubeconfig. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F
@@ -257,7 +257,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_se
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from check" -l class -d 'Name of an IngressClass that is the nodes\', where you may not read IngressClasses. This option may be repeated. Without it all classes count as theirs' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from check" -l json -d 'The same as `--format json`'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from diff" -s m -l filename -d 'The same, as kubectl takes them' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from diff" -s f -l filename -d 'The same, as kubectl takes them' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from diff" -l format -d 'The form of the answer' -r -f -a "text\t'For people'
 json\t'For programs: one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubectl; and __fish_seen_subcommand_from diff" -l kubeconfig -d 'Your kubeconfig. The default is the file that the variable KUBECONFIG names, or ~/.kube/config' -r -F

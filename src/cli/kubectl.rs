@@ -80,7 +80,7 @@ struct FileArguments {
     #[arg(required_unless_present = "more", value_name = "FILE|FOLDER")]
     files: Vec<PathBuf>,
     /// The same, as kubectl takes them.
-    #[arg(short, long = "filename", value_name = "FILE|FOLDER")]
+    #[arg(short = 'f', long = "filename", value_name = "FILE|FOLDER")]
     more: Vec<PathBuf>,
     #[command(flatten)]
     form: FormatArguments<Format>,
