@@ -54,13 +54,9 @@ fn print(output: &mut impl Write, text: &str) -> Result<(), DemoError> {
 
 fn introduction(session: &Session) -> Result<String, DemoError> {
     let mut text = format!(
-        "nginx serves the manifests of {} on 127.0.0.1:{HTTP_PORT} and :{HTTPS_PORT}.\n{} Ctrl-C ends the demo.\n\
-         The status page is http://{}/, and commands such as status, explain, top and logs find this demo with \
-         --config {}. To try:\n\n",
+        "nginx serves the manifests of {} on 127.0.0.1:{HTTP_PORT} and :{HTTPS_PORT}.\n{} Ctrl-C ends the demo. To try:\n\n",
         session.examples.display(),
-        how_to_edit(&session.examples),
-        session.daemon_status,
-        session.settings_file().display()
+        how_to_edit(&session.examples)
     );
     for (_, trials) in Examples::read(&session.examples)?.trials()? {
         for trial in trials {

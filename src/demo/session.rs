@@ -31,9 +31,6 @@ pub fn classes() -> String {
     format!("[{}]", CLASSES.map(class).join(", "))
 }
 
-/// The file with the settings, in the folder of the demo.
-const SETTINGS_FILE: &str = "ingressd.toml";
-
 /// Settings that differ from the defaults. `{...}` are replaced.
 const SETTINGS: &str = r#"
 manifests = "{folder}/manifests"
@@ -45,10 +42,6 @@ http-port = {http_port}
 https-port = {https_port}
 public-https-port = {https_port}
 status = "{nginx_status}"
-access-log = "{folder}/access.log"
-
-[access-log]
-format = "json"
 
 [upstreams]
 local = true
@@ -144,11 +137,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// The settings of its daemon, by which commands find that.
-    pub fn settings_file(&self) -> PathBuf {
-        self.folder.path().join(SETTINGS_FILE)
-    }
-
     /// Starts all parts; the daemon may not have served anything yet.
     pub async fn start(examples: &Path) -> Result<Self, DemoError> {
         let binary = nginx::find().ok_or(DemoError::NoNginx)?;
@@ -270,7 +258,7 @@ fn write_settings(
     ]
     .iter()
     .fold(SETTINGS.to_owned(), |text, (hole, value)| text.replace(hole, value));
-    let file = folder.join(SETTINGS_FILE);
+    let file = folder.join("ingressd.toml");
     std::fs::write(&file, text).map_err(|source| DemoError::Write { path: file.clone(), source })?;
     let sources = config::Sources { file: Some(file), ..config::Sources::default() };
     Ok(sources.load()?)
