@@ -81,10 +81,7 @@ pub fn tell_first_checks(settings: &Settings) {
 ///
 /// When threads cannot be started.
 fn examine_now(settings: &Settings, names: &BTreeSet<&str>) -> Result<Report, Exit> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        complain!("ingressd: {error}");
-        Exit::of_error(&error)
-    })?;
+    let runtime = crate::cli::runtime()?;
     let _waiting = waiting("nginx and the API server to answer the checks");
     Ok(runtime.block_on(examine(settings, names)))
 }

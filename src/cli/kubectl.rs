@@ -19,9 +19,7 @@ use crate::daemon::explain::Address;
 use cluster::{Cluster, Reaching};
 use ingressd_model::ObjectId;
 use ingressd_model::finding::Severity;
-
-/// How places begin that are in no file.
-const OF_CLUSTER: &str = "cluster:";
+use ingressd_objects::CLUSTER;
 
 /// Arguments of `kubectl ingressd`.
 #[derive(Debug, clap::Args)]
@@ -113,7 +111,7 @@ fn explain(arguments: &ExplainArguments) -> Ended {
     let processed = cluster.process(&arguments.files)?;
     let files = check::Files::of(&processed);
     let answer = processed.in_force().explain(&arguments.address, &processed.findings, &|origin| {
-        files.place_of(origin).filter(|place| !place.starts_with(OF_CLUSTER))
+        files.place_of(origin).filter(|place| !place.starts_with(&format!("{CLUSTER}:")))
     });
     let end = if explain::is_taken(&answer) { Exit::Success } else { Exit::Findings };
     match arguments.form.format {

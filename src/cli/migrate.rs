@@ -255,13 +255,6 @@ fn keep_served(inventory: &mut Inventory, settings: &Settings) {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        complain!("ingressd: {error}");
-        Exit::of_error(&error)
-    })
-}
-
 /// Prints why a cluster could not be asked.
 fn no_answer(error: &AdministratorError, extent: Extent) -> Exit {
     // The error may quote others: control characters must not reach the terminal.
@@ -306,7 +299,7 @@ impl Origin {
             return if is_about_nothing(&inventory) { Err(self.nothing(&inventory)) } else { Ok(inventory) };
         }
         let _waiting = waiting("the API server to list all objects");
-        let objects = runtime()?.block_on(async {
+        let objects = crate::cli::runtime()?.block_on(async {
             let path = self.admin_kubeconfig.as_deref();
             Administrator::connect(path, self.context.as_deref()).await?.inventory().await
         });

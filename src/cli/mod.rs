@@ -103,6 +103,14 @@ pub enum Command {
     Completions(generate::Arguments),
 }
 
+/// What runs the requests of a command.
+fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        complain!("ingressd: {error}");
+        Exit::of_error(&error)
+    })
+}
+
 /// Parses the command line and runs the command.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let parsed = ends::told_in_help(Cli::command()).try_get_matches_from(arguments);

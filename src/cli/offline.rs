@@ -130,10 +130,7 @@ pub(super) fn version(text: &str) -> Result<Version, String> {
 
 /// The answers of DNS, as the daemon asks.
 fn looked_up(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        complain!("ingressd: {error}");
-        Exit::of_error(&error)
-    })?;
+    let runtime = crate::cli::runtime()?;
     Ok(runtime
         .block_on(async { look_up(wanted, &settings.translate.limits, &Dns::of(&settings.names.resolvers)).await }))
 }

@@ -19,8 +19,8 @@ use super::references::of_ingress;
 use super::{Snapshot, Stored, Version, document, yaml};
 use ingressd_model::ObjectId;
 
-/// The place of objects of a live cluster, for findings.
-const CLUSTER: &str = "cluster";
+/// What stands for a file in the places of objects of a live cluster.
+pub const CLUSTER: &str = "cluster";
 
 /// A Deployment or DaemonSet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -29,7 +29,7 @@ pub mod yaml;
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use ingress::{Ingress, IngressBackend, IngressPath, IngressRule, IngressTls};
-pub use inventory::{Container, Inventory, Workload};
+pub use inventory::{CLUSTER, Container, Inventory, Workload};
 pub use kind::{Kept, KindRow, Permission, Row};
 pub use list::List;
 pub use namespace::Namespace;

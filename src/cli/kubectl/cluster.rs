@@ -86,10 +86,7 @@ pub struct Cluster {
 impl Cluster {
     /// Reads everything once; errors are printed.
     pub fn read(reaching: &Reaching) -> Result<Self, Exit> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-            complain!("ingressd: {error}");
-            Exit::of_error(&error)
-        })?;
+        let runtime = crate::cli::runtime()?;
         runtime.block_on(reaching.read())
     }
 

@@ -26,12 +26,13 @@ pub fn line(entry: &Entry) -> String {
     };
     let (endpoints, statuses) = (text("upstream_addr"), text("upstream_status"));
     let endpoints = if endpoints.is_empty() { String::new() } else { format!("  {endpoints} ({statuses})") };
-    format!(
+    let line = format!(
         "{}  {status}  {took:>8}  {:<7} {place:<40}  {ingress:<24}  {service:<16}{endpoints}  {}",
         styled(FAINT, &time),
         text("method"),
         text("remote_addr")
-    )
+    );
+    line.trim_end().to_owned()
 }
 
 fn dash(text: String) -> String {

@@ -99,10 +99,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     let sites = Sites::of(&inventory.snapshot, &names.collect::<BTreeSet<_>>(), &prefix);
     let key = |name: &str| key_of_map(&inventory, controller.as_ref(), name);
     let choice = choice(arguments, &sites, key)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        complain!("ingressd: {error}");
-        Exit::of_error(&error)
-    })?;
+    let runtime = crate::cli::runtime()?;
     let bounds = Bounds {
         deadline: Duration::from_secs(arguments.timeout),
         most_body: usize::try_from(arguments.most_body).unwrap_or(usize::MAX),

@@ -16,19 +16,23 @@ const PAGE: u32 = 500;
 /// Group, version, kind and the name of the resource.
 pub(super) type Listed = (&'static str, &'static str, &'static str, &'static str);
 
+pub(super) const CONFIG_MAP: Listed = ("", "v1", "ConfigMap", "configmaps");
 pub(super) const INGRESS: Listed = ("networking.k8s.io", "v1", "Ingress", "ingresses");
+pub(super) const INGRESS_CLASS: Listed = ("networking.k8s.io", "v1", "IngressClass", "ingressclasses");
+pub(super) const NAMESPACE: Listed = ("", "v1", "Namespace", "namespaces");
+pub(super) const SERVICE: Listed = ("", "v1", "Service", "services");
 
 /// Kinds that say to which controller Ingresses belong, and that run the controller.
 const WHO_SERVES: &[Listed] = &[
-    ("networking.k8s.io", "v1", "IngressClass", "ingressclasses"),
+    INGRESS_CLASS,
     INGRESS,
     ("apps", "v1", "Deployment", "deployments"),
     ("apps", "v1", "DaemonSet", "daemonsets"),
-    ("", "v1", "Namespace", "namespaces"),
+    NAMESPACE,
 ];
 
 /// Further kinds that influence what is served.
-const WHAT_IS_SERVED: &[Listed] = &[("", "v1", "ConfigMap", "configmaps"), ("", "v1", "Service", "services")];
+const WHAT_IS_SERVED: &[Listed] = &[CONFIG_MAP, SERVICE];
 
 /// Which objects are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

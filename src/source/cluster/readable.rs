@@ -6,13 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::administrator::{Administrator, AdministratorError};
-use super::inventory::{INGRESS, Listed};
+use super::inventory::{CONFIG_MAP, INGRESS, INGRESS_CLASS, Listed, NAMESPACE, SERVICE};
 
-const CONFIG_MAP: Listed = ("", "v1", "ConfigMap", "configmaps");
 const ENDPOINT_SLICE: Listed = ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices");
-const INGRESS_CLASS: Listed = ("networking.k8s.io", "v1", "IngressClass", "ingressclasses");
-const NAMESPACE: Listed = ("", "v1", "Namespace", "namespaces");
-const SERVICE: Listed = ("", "v1", "Service", "services");
 
 /// The resource of which only names are read.
 const SECRETS: &str = "secrets";
