@@ -89,6 +89,7 @@ fn what_nginx_answers_is_compared_with_what_is_said() {
         std::fs::write(file, edited).unwrap();
         rig.nginx.signal(Signal::SIGHUP);
         get("http://shop.test/cart").send_until("what nginx runs now", |reply| reply.status == 302).await;
+        rig.nginx.settled_workers().await;
         let output = send(rig, &["http://shop.test/cart", "--json"]).await;
         let told: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(2), "{told:#}");
