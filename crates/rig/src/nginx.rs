@@ -80,7 +80,7 @@ pub async fn changed(network: u64, to: IpAddr) {
 /// How many workers may take a connection: nginx says in the title of a process when it does no
 /// longer, or never does. A worker that was just made has the title of the master.
 fn taking_workers(prefix: &Path) -> usize {
-    let workers = master(&prefix.join("nginx.pid")).map(workers_of).unwrap_or_default();
+    let workers = master(&prefix.join("nginx.pid")).map(children_of).unwrap_or_default();
     let title = |pid: &Pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let takes_none = |title: String| title.contains("is shutting down") || title.contains("nginx: cache");
     workers.iter().filter(|pid| !takes_none(title(pid))).count()
@@ -226,9 +226,17 @@ impl Nginx {
         master(&self.pid_file())
     }
 
-    /// The workers, old ones too, by the kernel's list of the master's children.
+    /// The workers, old ones too: children of the master that have taken a worker's title, which
+    /// nginx gives when limits, user and sockets are those of a worker.
     pub fn workers(&self) -> Vec<Pid> {
-        self.master().map(workers_of).unwrap_or_default()
+        let mut workers = self.children();
+        workers.retain(|pid| is_worker(*pid));
+        workers
+    }
+
+    /// All processes that the master started, those too that have no title yet.
+    fn children(&self) -> Vec<Pid> {
+        self.master().map(children_of).unwrap_or_default()
     }
 
     /// The workers, when those of earlier configurations have ended.
@@ -254,7 +262,7 @@ impl Nginx {
 
     /// Kills the master outright. Its workers live on without one until they are killed too.
     pub async fn kill_master(&self) -> Vec<Pid> {
-        let (master, workers) = (self.master().expect("nginx runs"), self.workers());
+        let (master, workers) = (self.master().expect("nginx runs"), self.children());
         kill(master, Signal::SIGKILL).unwrap();
         wait::until("the end of the master", async || (!is_alive(master)).then_some(())).await;
         self.orphans.borrow_mut().extend(&workers);
@@ -263,7 +271,7 @@ impl Nginx {
 
     async fn end(&self, signal: Signal) {
         let Some(master) = self.master() else { return };
-        let processes: Vec<_> = self.workers().into_iter().chain([master]).collect();
+        let processes: Vec<_> = self.children().into_iter().chain([master]).collect();
         let _ = kill(master, signal);
         wait::until("the end of nginx", async || processes.iter().all(|pid| !is_alive(*pid)).then_some(())).await;
     }
@@ -286,7 +294,7 @@ fn master(pid_file: &Path) -> Option<Pid> {
     is_alive(pid).then_some(pid)
 }
 
-fn workers_of(master: Pid) -> Vec<Pid> {
+fn children_of(master: Pid) -> Vec<Pid> {
     let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
     let children = children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()));
     children.filter(|pid| is_alive(*pid)).collect()
@@ -299,6 +307,10 @@ pub fn is_alive(pid: Pid) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
 
+fn is_worker(pid: Pid) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|title| title.starts_with(b"nginx: worker process"))
+}
+
 fn is_nginx(pid: Pid) -> bool {
     fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("nginx"))
 }
@@ -306,7 +318,7 @@ fn is_nginx(pid: Pid) -> bool {
 impl Drop for Nginx {
     fn drop(&mut self) {
         ALL.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| known.prefix != self.prefix);
-        let workers = self.workers().into_iter().chain(self.orphans.take().into_iter().filter(|pid| is_nginx(*pid)));
+        let workers = self.children().into_iter().chain(self.orphans.take().into_iter().filter(|pid| is_nginx(*pid)));
         let workers: Vec<_> = workers.collect();
         if let Some(master) = self.master() {
             let _ = kill(master, Signal::SIGKILL);
