@@ -20,12 +20,8 @@
 //! Nothing calls backwards. ARCHITECTURE.md tells the rules; `tests/source_tree.rs` keeps them.
 
 pub mod cli;
-pub mod config;
 pub mod daemon;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod doctor;
-pub mod migrate;
-pub mod publish;
 pub mod setup;
-pub mod source;

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use clap_complete::Shell;
 use ingressd::cli::generate;
-use ingressd::config;
 use ingressd::daemon::access;
 use ingressd_nginx::render::headers;
 
@@ -22,7 +21,7 @@ fn check(path: &str, expected: &[u8]) {
 
 #[test]
 fn settings_sample() {
-    check("etc/ingressd.toml", config::sample().as_bytes());
+    check("etc/ingressd.toml", ingressd_config::sample().as_bytes());
 }
 
 /// The table of bounds within the page for reviewers of security: key, default and the first
@@ -33,7 +32,7 @@ fn bounds_on_the_page_for_reviewers_of_security() {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the page is there");
     let (before, rest) = page.split_once(begins).expect("the table begins somewhere");
     let (_, after) = rest.split_once(ends).expect("the table ends somewhere");
-    let rows = config::rows().filter(|row| row.section() == "limits").map(|row| {
+    let rows = ingressd_config::rows().filter(|row| row.section() == "limits").map(|row| {
         let sentence = row.doc.split_once(". ").map_or(row.doc, |(first, _)| first);
         format!("| `{}` | {} | {} |\n", row.key, row.default, sentence.trim_end_matches('.'))
     });
@@ -55,7 +54,7 @@ fn access_to_the_cluster() {
 
 #[test]
 fn manual_of_settings() {
-    check("man/ingressd.toml.5", config::manual().as_bytes());
+    check("man/ingressd.toml.5", ingressd_config::manual().as_bytes());
 }
 
 #[test]

@@ -26,7 +26,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::Finding;
 use ingressd_model::{HostListeners, HostName};

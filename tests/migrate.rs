@@ -7,7 +7,7 @@ mod unchecked;
 use std::path::Path;
 use std::process::Command;
 
-use ingressd::config::Sources;
+use ingressd_config::Sources;
 use ingressd_translate::ANNOTATIONS;
 use ingressd_translate::annotation::{Compared, Gives, Row};
 use serde_json::Value;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 use ingressd_model::catalogue;
 use ingressd_model::finding::Finding;
 use ingressd_model::{

@@ -15,7 +15,7 @@ use ingressd_translate::{Claims, Names, Options, Translator};
 
 use crate::common::applications::Application;
 use crate::common::report::Figure;
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 use rig::manifests::{Manifests, classes};
 
 /// How often each is measured; the median counts.

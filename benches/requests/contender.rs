@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use super::hosts;
 use super::wrk::CONNECTIONS;
 use crate::common::process::processor_time;
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 use rig::manifests::Manifests;
 use rig::nginx::Nginx;
 use rig::wait;

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use crate::migrate::compare::{Answer, Answered, Method, Request, Scheme, Side, Silence};
+use ingressd_migrate::compare::{Answer, Answered, Method, Request, Scheme, Side, Silence};
 
 /// The limits of a request.
 #[derive(Debug, Clone)]

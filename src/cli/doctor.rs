@@ -11,8 +11,8 @@ use super::output::{Format, FormatArguments};
 use super::settings::SettingsArguments;
 use super::waiting::waiting;
 use super::{output, page};
-use crate::config::Settings;
 use crate::doctor::{CHECKS, FIRST, Level, Line, Report, examine, manual};
+use ingressd_config::Settings;
 
 /// The name of findings about the settings, which precede all checks.
 const SETTINGS: &str = "settings";

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::ask;
-use crate::config::{Settings, duration};
+use ingressd_config::{Settings, duration};
 use ingressd_model::finding::count;
 
 /// How often the daemon is asked for progress.

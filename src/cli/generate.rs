@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use super::Cli;
 use super::exit::{Ended, Exit};
 use super::{ends, output};
-use crate::config::Settings;
+use ingressd_config::Settings;
 
 /// Arguments of `ingressd completions`.
 #[derive(Debug, clap::Args)]

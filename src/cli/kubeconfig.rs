@@ -13,9 +13,9 @@ use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
 use super::waiting::waiting;
-use crate::config::{Settings, duration};
 use crate::daemon::access::Grant;
-use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
+use ingressd_cluster::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
+use ingressd_config::{Settings, duration};
 use ingressd_model::is_subdomain;
 use ingressd_objects::yaml;
 

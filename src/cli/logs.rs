@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use super::exit::{Ended, Exit};
 use super::output::{self, Format, FormatArguments, Reader};
 use super::settings::SettingsArguments;
-use crate::config::duration;
 use choice::Choice;
 use entry::Entry;
 use file::Told;
+use ingressd_config::duration;
 use ingressd_model::finding::{count, printable_json};
 
 /// Arguments of `ingressd logs`.

@@ -17,15 +17,15 @@ use super::output::{self, FormatArguments};
 use super::page;
 use super::settings::{SettingsArguments, complain};
 use super::waiting::waiting;
-use crate::config::{OfNode, Settings};
 use crate::daemon::to_look_with;
 use crate::doctor::certificate_names;
-use crate::migrate::compare::{BESIDE, Ports, side_by_side, taken};
-use crate::migrate::{
+use ingressd_cluster::source::cluster::{Administrator, AdministratorError, Extent};
+use ingressd_config::{OfNode, Settings};
+use ingressd_migrate::compare::{BESIDE, Ports, side_by_side, taken};
+use ingressd_migrate::{
     Controller, DropIn, Report, ReportInput, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
     stand_in_for_secrets,
 };
-use crate::source::cluster::{Administrator, AdministratorError, Extent};
 use ingressd_model::Kind;
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::on_one_line;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::exit::Exit;
 use super::settings::SettingsArguments;
-use crate::config::{Nginx, Settings};
 use crate::daemon::explain::InForce;
 use crate::daemon::{Dns, look_up, options_under, to_look_with, traffic_found};
 use ingressd_apply::Survey;
+use ingressd_config::{Nginx, Settings};
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::{Finding, Reason, count, limit};
 use ingressd_model::{HostName, Instance, ObjectId, UpstreamId};

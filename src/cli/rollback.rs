@@ -8,8 +8,8 @@ use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::{unanswered, understood};
 use super::waiting::waiting;
-use crate::config::Settings;
 use crate::daemon::{ControlCommand, control, without_daemon};
+use ingressd_config::Settings;
 
 /// Arguments of `ingressd rollback`.
 #[derive(Debug, clap::Args)]

@@ -8,9 +8,9 @@ use tokio::sync::{mpsc, watch};
 
 use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
-use crate::config::Settings;
 use crate::daemon::{self, Error, Request, Status};
-use crate::source::cluster::KubeconfigError;
+use ingressd_cluster::source::cluster::KubeconfigError;
+use ingressd_config::Settings;
 
 /// Arguments of `ingressd run`.
 #[derive(Debug, Clone, clap::Args)]

@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use crate::cli::exit::Exit;
-use crate::config::{Error, Settings, Sources};
+use ingressd_config::{Error, Settings, Sources};
 use ingressd_model::Instance;
 
 /// Flags for settings, to be flattened into the arguments of a command.

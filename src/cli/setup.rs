@@ -7,9 +7,9 @@ use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
 use super::waiting::waiting;
-use crate::config::{DEFAULT_FILE, Settings};
 use crate::daemon::control;
 use crate::setup::{Choices, Error, Planned, STEPS, Setup, Step, Undone, undo_script};
+use ingressd_config::{DEFAULT_FILE, Settings};
 
 /// What a terminal is told where that takes long.
 const TEST: &str = "nginx to test its configuration";

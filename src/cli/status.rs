@@ -21,9 +21,9 @@ use super::exit::{Ended, Exit};
 use super::output::{Format, FormatArguments};
 use super::settings::SettingsArguments;
 use super::{members, output, page};
-use crate::config::Settings;
 use crate::daemon::control;
 use filter::Filter;
+use ingressd_config::Settings;
 use ingressd_model::finding::{printable, printable_json};
 
 /// The time between two looks of `--watch`.

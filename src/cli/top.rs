@@ -11,9 +11,9 @@ use super::output::{Format, FormatArguments};
 use super::page;
 use super::settings::SettingsArguments;
 use super::status::{Shown, ask, watch};
-use crate::config::Settings;
 use crate::daemon::TrafficReport;
 use figures::{Between, between};
+use ingressd_config::Settings;
 use ingressd_model::finding::{printable, printable_json};
 
 /// How far back the figures of the table reach, in seconds.

@@ -5,14 +5,14 @@ mod manifests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::config::Settings;
-use crate::publish::{Announced, EVENTS, Mode};
+use ingressd_cluster::publish::{Announced, EVENTS, Mode};
+use ingressd_config::Settings;
 use ingressd_objects::{Permission, Row};
 use ingressd_translate::EndpointMode;
 
 pub use manifests::manifests;
 
-pub use crate::publish::LEASES;
+pub use ingressd_cluster::publish::LEASES;
 
 /// Rights for all namespaces that are served.
 pub fn everywhere() -> Vec<Permission> {
@@ -125,7 +125,7 @@ mod tests {
 
     fn settings(lines: &[(&str, &str)]) -> Settings {
         let flags = lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        crate::config::Sources { file: None, environment: Vec::new(), flags, ..Default::default() }.load().unwrap()
+        ingressd_config::Sources { file: None, environment: Vec::new(), flags, ..Default::default() }.load().unwrap()
     }
 
     /// The kind, namespace, name and resources of each document, in order.

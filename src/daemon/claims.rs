@@ -38,12 +38,12 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    use crate::config::Resolver;
     use crate::daemon::certificate;
     use crate::daemon::dns::Dns;
     use crate::daemon::last_good::LastGood;
     use crate::daemon::names::NameWatch;
     use crate::daemon::quarantine::Quarantine;
+    use ingressd_config::Resolver;
     use ingressd_translate::Limits;
 
     #[test]

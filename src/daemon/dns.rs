@@ -12,7 +12,7 @@ use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::Name;
 
-use crate::config::Resolver;
+use ingressd_config::Resolver;
 use ingressd_model::HostName;
 
 /// Where this host says which servers its own programs ask.

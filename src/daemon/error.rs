@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::pipeline;
-use crate::source::WatchError;
-use crate::source::cluster::KubeconfigError;
+use ingressd_cluster::source::WatchError;
+use ingressd_cluster::source::cluster::KubeconfigError;
 
 /// Why the daemon cannot run.
 #[derive(Debug, thiserror::Error)]

@@ -21,7 +21,7 @@ use location::Location;
 pub use location::location;
 use serde_json::{Value, json};
 
-use crate::config::{Settings, rows};
+use ingressd_config::{Settings, rows};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
     Action, Directive, Effective, Endpoint, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName,

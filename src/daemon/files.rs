@@ -3,7 +3,7 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::config::Settings;
+use ingressd_config::Settings;
 
 /// The kinds that are watched in each namespace that the settings name.
 const WATCHES: u64 = 4;

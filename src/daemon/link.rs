@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::Error;
-use crate::config::Settings;
-use crate::source::cluster::{self, Clients, Connected, DEFAULT_KUBECONFIG};
+use ingressd_cluster::source::cluster::{self, Clients, Connected, DEFAULT_KUBECONFIG};
+use ingressd_config::Settings;
 
 /// The connection to the cluster that a kubeconfig names. Clones share it; it is closed with the
 /// last.

@@ -19,8 +19,8 @@ use super::http::{self, Facts, Remote};
 use super::metrics::Heartbeat;
 use super::pipeline;
 use super::reporter::Reporter;
-use crate::config::{PageFiles, Settings};
 use ingressd_apply::folder::Existing;
+use ingressd_config::{PageFiles, Settings};
 use ingressd_model::HostName;
 
 /// The HTTP endpoints and the control socket.

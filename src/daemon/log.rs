@@ -11,7 +11,7 @@ use tracing_subscriber::layer::{Layered, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
-use crate::config::{Log, LogFormat};
+use ingressd_config::{Log, LogFormat};
 use ingressd_model::finding::{Finding, Severity, count};
 
 /// Why logging cannot begin.

@@ -20,9 +20,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::standing::Standing;
 use super::status::Status;
 use super::traffic::{Exposed, ExposedErrors, Traffic};
-use crate::publish::{Counts, Life, Outlook, Peer, View};
 use ingress_nginx::LastReload;
 use ingressd_apply::Outcome;
+use ingressd_cluster::publish::{Counts, Life, Outlook, Peer, View};
 use ingressd_model::finding::Reason;
 
 pub use exposition::Format;

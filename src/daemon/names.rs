@@ -350,7 +350,7 @@ pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
 mod tests {
     use super::super::dns::Family;
     use super::*;
-    use crate::config::Resolver;
+    use ingressd_config::Resolver;
     use ingressd_translate::Namespaces;
 
     const LEAST: Duration = Duration::from_secs(5);

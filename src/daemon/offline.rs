@@ -4,9 +4,9 @@ use super::commands::{ControlCommand, NOT_PINNED, execute};
 use super::control::Control;
 use super::error::Error;
 use super::pipeline::Pipeline;
-use crate::config::Settings;
 use ingressd_apply::History;
 use ingressd_apply::folder::Existing;
+use ingressd_config::Settings;
 
 /// The result of a command.
 pub type Offline = Result<Result<String, String>, Error>;

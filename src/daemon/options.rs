@@ -9,8 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use procfs::Current as _;
 
 use super::certificate;
-use crate::config::Settings;
-use crate::publish::{Address, Announced};
+use ingressd_cluster::publish::{Address, Announced};
+use ingressd_config::Settings;
 use ingressd_model::Certificate;
 
 /// The options of a translation on this host now, with this default certificate.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::config::Pacing;
 use ingressd_apply::Crowd;
+use ingressd_config::Pacing;
 
 /// Reloads may take one part in this many of the time: while nginx reads a configuration, it
 /// competes with requests for the processors.

@@ -15,15 +15,15 @@ use super::host_findings::{not_included, not_restarted, not_shared};
 use super::publication::{Peers, newest};
 use super::served::{certificates, count_served, counts_connections, served_object};
 use super::{last_good, options, standing, state_file, traffic};
-use crate::config::Usual as _;
-use crate::config::{Layered, Settings};
-use crate::publish::Revision;
 use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
     Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
     System, SystemOptions, connections, ports, remove_abandoned_caches,
 };
+use ingressd_cluster::publish::Revision;
+use ingressd_config::Usual as _;
+use ingressd_config::{Layered, Settings};
 use ingressd_model::catalogue;
 use ingressd_model::cost::by_namespace;
 use ingressd_model::finding::{Finding, Reason};

@@ -10,7 +10,7 @@ use super::log;
 use super::reporter::Reporter;
 use super::serving::{Daemon, Handover};
 use super::status::Status;
-use crate::config::Settings;
+use ingressd_config::Settings;
 
 /// A request to the running daemon.
 #[derive(Debug)]

@@ -26,8 +26,8 @@ use super::retry::Retry;
 use super::run::{Load, Request};
 use super::traffic;
 use super::work::{Done, Finished, Nginx, Work, task_result};
-use crate::config::Settings;
 use ingressd_apply::{Outcome, host_stops};
+use ingressd_config::Settings;
 use ingressd_objects::Snapshot;
 use ingressd_translate::{self, Wanted};
 

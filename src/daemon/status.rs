@@ -17,9 +17,9 @@ use super::link::Link;
 use super::outcomes::Step;
 use super::standing::{self, Judgement, Standing};
 use super::withdrawal::Withdrawal;
-use crate::publish::{Outlook, Served, View, published_addresses};
-use crate::source::cluster::{Requests, Scope, WatchHealth};
 use ingressd_apply::{Crowd, Pinned};
+use ingressd_cluster::publish::{Outlook, Served, View, published_addresses};
+use ingressd_cluster::source::cluster::{Requests, Scope, WatchHealth};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Kind, ObjectId, Origin};
@@ -410,8 +410,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::source::cluster::Need;
     use ingressd_apply::Pin;
+    use ingressd_cluster::source::cluster::Need;
     use ingressd_objects::Version;
 
     #[test]

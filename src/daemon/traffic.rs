@@ -22,11 +22,11 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::publication::node_name;
 use super::status::Status;
-use crate::config::Settings;
 pub use errors::{ERROR_KINDS, ErrorLine, ExposedErrors};
 use errors::{Errors, Tail};
 pub use exposition::Exposed;
 use figures::Figures;
+use ingressd_config::Settings;
 use ingressd_translate::INGRESS_NGINX;
 use line::Line;
 use named::Named;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::publish::{Address, Life, Peer, Served, View, published_addresses};
+use ingressd_cluster::publish::{Address, Life, Peer, Served, View, published_addresses};
 
 /// The withdrawal of a drained node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,14 +74,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::publish::{Member, Mode, Writes};
+    use ingressd_cluster::publish::{Member, Mode, Writes};
     use ingressd_model::{Kind, ObjectId};
     use ingressd_objects::{Ingress, Published, Snapshot, Stored, Version};
 
     const MANAGER: &str = "ingressd/ingressd/ingressd";
 
     fn member(identity: &str, address: &str, drained: bool) -> Arc<Member> {
-        Arc::new(Member { drained, ..Member::serving_at(identity, &[address]) })
+        let (identity, addresses) = (identity.into(), vec![address.parse().unwrap()]);
+        Arc::new(Member { identity, addresses, serving: true, drained, ..Member::default() })
     }
 
     /// Ingresses with these addresses in their status.

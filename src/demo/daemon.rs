@@ -6,8 +6,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::session::DemoError;
-use crate::config::Settings;
 use crate::daemon::{self, Load, Request, Status};
+use ingressd_config::Settings;
 
 /// A running daemon.
 pub struct Running {

@@ -14,7 +14,7 @@ use super::examples::{Examples, ExamplesError};
 use super::nginx::{self, PrivateNginx};
 use super::status::DaemonStatus;
 use super::supplies::{DEFAULT_CERTIFICATE, Supplies};
-use crate::config;
+
 use ingressd_echo::TlsSetupError;
 
 /// The HTTP port of nginx, on loopback.
@@ -116,7 +116,7 @@ pub enum DemoError {
     Tls(#[from] rustls::Error),
     /// The demo's settings are refused, which is a fault of the demo.
     #[error("the demo's own settings are refused: {0}")]
-    Settings(#[from] config::Error),
+    Settings(#[from] ingressd_config::Error),
     /// The daemon does not run.
     #[error("the daemon does not run: {0}")]
     Daemon(String),
@@ -240,7 +240,7 @@ fn write_settings(
     binary: &Path,
     nginx_status: SocketAddr,
     daemon_status: SocketAddr,
-) -> Result<config::Settings, DemoError> {
+) -> Result<ingressd_config::Settings, DemoError> {
     let nginx_folder = folder.join("nginx");
     let path = |path: &Path| path.display().to_string();
     let (namespace, name) = DEFAULT_CERTIFICATE;
@@ -260,6 +260,6 @@ fn write_settings(
     .fold(SETTINGS.to_owned(), |text, (hole, value)| text.replace(hole, value));
     let file = folder.join("ingressd.toml");
     std::fs::write(&file, text).map_err(|source| DemoError::Write { path: file.clone(), source })?;
-    let sources = config::Sources { file: Some(file), ..config::Sources::default() };
+    let sources = ingressd_config::Sources { file: Some(file), ..ingressd_config::Sources::default() };
     Ok(sources.load()?)
 }

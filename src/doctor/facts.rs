@@ -8,13 +8,13 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use serde_json::Value;
 
-use crate::config::{AskedOfNode, Settings};
 use crate::daemon::PageFault;
-use crate::publish::probe::Leases;
 use crate::setup::Layout;
-use crate::source::cluster::probe::{AccessReview, NodeNetworks, Server};
 use ingressd_apply::process::Table;
 use ingressd_apply::{Survey, Tested};
+use ingressd_cluster::publish::probe::Leases;
+use ingressd_cluster::source::cluster::probe::{AccessReview, NodeNetworks, Server};
+use ingressd_config::{AskedOfNode, Settings};
 use ingressd_model::Validity;
 use ingressd_model::catalogue::Module;
 use ingressd_model::finding::Finding;

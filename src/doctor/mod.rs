@@ -19,7 +19,7 @@ pub use table::{CHECKS, Check, FIRST, Need};
 
 use std::collections::BTreeSet;
 
-use crate::config::Settings;
+use ingressd_config::Settings;
 
 /// Gathers facts and runs the checks with these names.
 pub async fn examine(settings: &Settings, names: &BTreeSet<&str>) -> Report {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::Settings;
 use ingressd_apply::included;
+use ingressd_config::Settings;
 use ingressd_model::Listener;
 use ingressd_nginx::syntax::{self, Directive};
 use ingressd_nginx::{OpenFiles, OtherSites, SiteListen};
@@ -150,7 +150,7 @@ fn site(file: &Path, server: &Directive) -> Site {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Usual as _;
+    use ingressd_config::Usual as _;
     use ingressd_model::HostListeners;
 
     #[test]

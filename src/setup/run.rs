@@ -11,9 +11,9 @@ use super::points::reached;
 use super::state::remove_scratch;
 use super::steps::{Ground, Planned, STEPS, Step};
 use super::undo::Group;
-use crate::config::Settings;
-use crate::config::Usual as _;
 use ingressd_apply::{ApplyError, Host as _, Survey, System, SystemOptions};
+use ingressd_config::Settings;
+use ingressd_config::Usual as _;
 
 /// Why setup failed.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use super::journal::Journal;
 use super::run::Error;
 use super::state::State;
 use super::undo::Group;
-use crate::config::Settings;
+use ingressd_config::Settings;
 
 /// The function for each change. The settings define `test_nginx` before it.
 const HEAD: &str = include_str!("undo.sh");

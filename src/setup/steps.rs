@@ -8,9 +8,9 @@ use super::edit;
 use super::journal::Change;
 use super::layout::{Layout, Site, claims};
 use super::state::{Content, Mode, Owned, State};
-use crate::config::Settings;
-use crate::source::cluster::DEFAULT_KUBECONFIG;
 use ingressd_apply::{Survey, matches};
+use ingressd_cluster::source::cluster::DEFAULT_KUBECONFIG;
+use ingressd_config::Settings;
 
 /// The file that the packages install, when the folder of generations is the default one.
 const HTTP_FILE: &str = include_str!("../../packaging/nginx/ingressd.conf");

@@ -7,7 +7,7 @@ use crate::assert_confirmed;
 use crate::files::Files;
 use crate::nginx::{Nginx, eventually};
 use crate::simulated::Simulated;
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 /// The outcome for these files, of an nginx that refuses configurations by this rule, and how many
 /// culprits are looked for.

@@ -14,7 +14,7 @@ use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
 
 use super::assert_confirmed;
 use super::nginx::{Nginx, free_port};
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 fn origin() -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart")), field: Field::Object }

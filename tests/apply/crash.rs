@@ -11,7 +11,7 @@ use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, 
 
 use super::files::Files;
 use super::simulated::Simulated;
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 /// Three sets that share some files and differ in others.
 fn sets() -> [FileSet; 3] {

@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 use super::files::Files;
 use super::nginx::Nginx;
 use super::simulated::Simulated;
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 const NOTHING: Option<&str> = None;
 

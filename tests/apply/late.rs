@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use ingressd::config::Usual as _;
 use ingressd_apply::{Applier, Options, Outcome, Step, Steps, System, SystemOptions};
+use ingressd_config::Usual as _;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 

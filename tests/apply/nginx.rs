@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-use ingressd::config::Usual as _;
 use ingressd_apply::{Applier, Host, Options, System, SystemOptions};
+use ingressd_config::Usual as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

@@ -15,7 +15,7 @@ use super::assert_confirmed;
 use super::files::Files;
 use super::nginx::{self, Nginx, eventually};
 use super::simulated::Simulated;
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 const NOW: i64 = 1_700_000_000;
 

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::time::Duration;
 
-use ingressd::config::Usual as _;
 use ingressd_apply::{Applier, Host as _, NoMaster, Options, Outcome, Survey};
+use ingressd_config::Usual as _;
 use ingressd_model::{Instance, Port, Transport};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};

@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use ingressd::config::Usual as _;
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{Applier, Options, Outcome};
+use ingressd_config::Usual as _;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::assert_confirmed;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ingressd::config::Sources;
+use ingressd_config::Sources;
 
 use super::commands;
 use super::pages::{self, Block, Page, is_tried};

@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ingressd::config;
 use ingressd_translate::ANNOTATIONS;
 
 use super::pages::root;
@@ -67,7 +66,8 @@ fn every_annotation_is_in_a_golden_case_and_asked_for() {
 #[test]
 fn every_key_of_the_config_map_is_asked_for() {
     let code = texts(&["tests/end_to_end", "tests/live"], "rs");
-    let served = config::config_map_keys().filter(|key| key.is_served && !key.becomes.starts_with("no effect"));
+    let served =
+        ingressd_config::config_map_keys().filter(|key| key.is_served && !key.becomes.starts_with("no effect"));
     let served: Vec<_> = served.map(|key| key.name).filter(|name| !NOT_ASKED.contains(name)).collect();
     let missing: Vec<_> = served.iter().filter(|name| !in_code(&code, name)).collect();
     assert!(missing.is_empty(), "no test that sends requests has {missing:?}");

@@ -1,6 +1,5 @@
 //! Figures that appear in several places equal those in the table of their measurement.
 
-use ingressd::config;
 use ingressd_model::cost;
 
 use super::pages;
@@ -28,7 +27,7 @@ fn the_search_over_upstreams_has_one_set_of_figures() {
         "nanoseconds in crates/model/src/cost, of which `ingressd doctor` tells multiples"
     );
 
-    let row = config::rows().find(|row| row.key == "nginx.shared-servers").unwrap();
+    let row = ingressd_config::rows().find(|row| row.key == "nginx.shared-servers").unwrap();
     let of_setting = [
         format!("{each} nanoseconds"),
         format!("{} microseconds in the middle of 1000", (middle.0 - first.0).round()),

@@ -30,17 +30,17 @@ fn findings_are_documented() {
 
 #[test]
 fn settings_are_documented() {
-    check("docs/settings.md", &ingressd::config::reference());
+    check("docs/settings.md", &ingressd_config::reference());
 }
 
 #[test]
 fn keys_of_the_config_map_are_documented() {
-    check("docs/configmap.md", &ingressd::config::config_map_reference());
+    check("docs/configmap.md", &ingressd_config::config_map_reference());
 }
 
 #[test]
 fn what_differs_from_ingress_nginx_is_documented() {
-    check("docs/ingress-nginx.md", &ingressd::migrate::document());
+    check("docs/ingress-nginx.md", &ingressd_migrate::document());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
 use ingressd_translate::{NamespaceLimits, Translator};
 
 use crate::{DEFAULT_CERTIFICATE, documents, inputs, judge, names, snapshot};
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 /// How many objects there are of each sort.
 const OBJECTS: usize = 400;

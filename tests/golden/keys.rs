@@ -7,7 +7,7 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ingressd::config::{self, Settings, Sources};
+use ingressd_config::{self, Settings, Sources};
 use ingressd_model::catalogue::Module;
 use ingressd_model::finding::{Finding, Severity};
 use ingressd_nginx::render::{FileSet, Renderer};
@@ -175,7 +175,7 @@ fn amiss(shows: &[&str], before: &Outcome, after: &Outcome) -> Vec<String> {
 
 #[test]
 fn every_served_key_has_a_row() {
-    let served: BTreeSet<_> = config::config_map_keys()
+    let served: BTreeSet<_> = ingressd_config::config_map_keys()
         .filter(|key| key.is_served && !key.becomes.starts_with("no effect"))
         .map(|key| key.name)
         .collect();
@@ -224,7 +224,7 @@ fn a_good_value_is_told_to_nginx_and_a_bad_one_to_its_author() {
 
 /// What a key is said to be, and the words before that.
 fn becomes(name: &str, words: &str) -> Option<&'static str> {
-    let facts = config::config_map_keys().find(|facts| facts.name == name).unwrap();
+    let facts = ingressd_config::config_map_keys().find(|facts| facts.name == name).unwrap();
     let target = facts.becomes.strip_prefix(words)?.trim_end_matches('`').to_owned();
     Some(target.leak())
 }

@@ -9,7 +9,7 @@ use ingressd_nginx::render::{Renderer, Templates};
 use similar::{ChangeTag, TextDiff};
 
 use super::{DEFAULT_CERTIFICATE, GateOptions, SHOWN, cases, documents, inputs, plan_under, show, snapshot};
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 /// Texts of a folder of templates, by name.
 fn texts(folder: &str) -> BTreeMap<String, String> {

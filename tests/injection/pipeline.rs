@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::blocks;
 use crate::inputs;
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 /// The oldest, the usual and the newest nginx.
 pub const VERSIONS: [Version; 3] = [Version(1, 18, 0), Version(1, 22, 1), Version(1, 31, 4)];

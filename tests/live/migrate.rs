@@ -107,7 +107,7 @@ fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
 
         let (code, text) = migrate(cluster, "settings", &[]);
         assert_eq!(code, 0, "{text}");
-        let read = ingressd::config::Sources::load_text(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let read = ingressd_config::Sources::load_text(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         let map = read.ingress_nginx.config_map.unwrap();
         assert_eq!((&*map.0, &*map.1), (&*namespace, "ingress-nginx-controller"));
         assert_eq!(*read.translate.classes[0].controller, *controller);

@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
-use ingressd::source::cluster::kubeconfig;
+use ingressd_cluster::source::cluster::kubeconfig;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 

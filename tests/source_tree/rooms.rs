@@ -100,16 +100,23 @@ fn rooms_import_what_their_rows_say() {
     complain(&complaints);
 }
 
+/// Within packages: a module, and what stands before it, which may not name it.
+const LATER: &[(&str, &str)] =
+    &[("crates/nginx/src/render", "crates/nginx/src"), ("crates/cluster/src/publish", "crates/cluster/src/source")];
+
 #[test]
-fn what_nginx_can_do_is_judged_before_anything_is_rendered() {
+fn what_comes_first_names_nothing_later() {
     let files = program_files();
-    let files: Vec<_> = files.iter().filter(|file| file.is_within("crates/nginx/src") && !file.is_test()).collect();
-    let (render, before): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| file.is_within("crates/nginx/src/render"));
-    assert!(!render.is_empty() && before.len() > 5);
-    let complaints = before.iter().flat_map(|file| {
-        let names = Names::of(file).into_iter().filter(|name| name.split("::").any(|word| word == "render"));
-        names.map(|name| format!("{} imports {name}: only `render` may know itself", file.path))
-    });
-    complain(&complaints.collect::<Vec<_>>());
+    let mut complaints = Vec::new();
+    for (later, before) in LATER {
+        let name = later.rsplit('/').next().unwrap();
+        let before: Vec<_> =
+            files.iter().filter(|file| file.is_within(before) && !file.is_within(later) && !file.is_test()).collect();
+        assert!(folders(later.rsplit_once('/').unwrap().0).contains(*later) && before.len() > 5);
+        for file in before {
+            let names = Names::of(file).into_iter().filter(|named| named.split("::").any(|word| word == name));
+            complaints.extend(names.map(|named| format!("{} imports {named}: it may not know `{name}`", file.path)));
+        }
+    }
+    complain(&complaints);
 }

@@ -11,10 +11,10 @@ use crate::cli::client::{Bounds, Client};
 use crate::cli::exit::Exit;
 use crate::cli::status::ask;
 use crate::cli::waiting::waiting;
-use crate::config::Settings;
 use crate::daemon::explain::Address;
 use crate::daemon::{Counted, TrafficReport};
-use crate::migrate::compare::{Answer, Method, Ports, Request, Scheme, Side, Silence};
+use ingressd_config::Settings;
+use ingressd_migrate::compare::{Answer, Method, Ports, Request, Scheme, Side, Silence};
 
 /// The user agent, by which a log shows where the request is from.
 const AGENT: &str = concat!("ingressd/", env!("CARGO_PKG_VERSION"), " (explain)");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::sent::{Sent, Took};
-use crate::migrate::compare::{Answer, Answered, Scheme};
+use ingressd_migrate::compare::{Answer, Answered, Scheme};
 use ingressd_model::finding::printable;
 
 /// What nginx answered, and how that compares.
@@ -194,7 +194,7 @@ mod tests {
     use http::header::LOCATION;
 
     use super::*;
-    use crate::migrate::compare::Silence;
+    use ingressd_migrate::compare::Silence;
 
     fn told(answer: Value) -> Value {
         json!({"other_sites": [], "passthrough": null, "route": {"answer": answer, "unless": null}})

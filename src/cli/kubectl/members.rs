@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::cluster::{CLOCKS, Cluster};
 use crate::cli::offline::Processed;
 use crate::cli::{members, page};
-use crate::publish::Life;
-use crate::publish::probe::Kept;
+use ingressd_cluster::publish::Life;
+use ingressd_cluster::publish::probe::Kept;
 use ingressd_model::finding::{Severity, printable};
 
 /// Nodes and Ingresses for programs, and whether all is well. Names of members are a contract.

@@ -11,8 +11,8 @@ use crate::cli::exit::{Ended, Exit};
 use crate::cli::output::{self, Format, Reader};
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, styled};
 use crate::cli::status::ask;
-use crate::config::Settings;
 use crate::daemon::ErrorLine;
+use ingressd_config::Settings;
 use ingressd_model::finding::{count, printable, printable_json};
 
 /// Runs the command for the error log.

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use jiff::fmt::strtime;
 use serde_json::{Map, Value};
 
-use crate::migrate::compare::{Fields, Format};
+use ingressd_migrate::compare::{Fields, Format};
 use ingressd_model::JSON_FIELDS;
 
 /// A request.

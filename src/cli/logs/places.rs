@@ -7,9 +7,9 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use crate::cli::exit::Exit;
-use crate::config::Settings;
-use crate::migrate::compare::Format;
 use ingressd_apply::Survey;
+use ingressd_config::Settings;
+use ingressd_migrate::compare::Format;
 use ingressd_model::USUAL_LINE;
 use ingressd_nginx::access_log::{HostLog, host_log};
 use ingressd_nginx::syntax;

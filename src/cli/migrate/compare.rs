@@ -17,11 +17,11 @@ use crate::cli::exit::{Ended, Exit};
 use crate::cli::output::{self, FormatArguments};
 use crate::cli::page;
 use crate::cli::waiting::waiting;
-use crate::migrate::compare::{
+use ingressd_migrate::compare::{
     AGENT, Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports,
     Request, Rounds, Scheme, Side, Silence, Sites, explain, told,
 };
-use crate::migrate::{Controller, Report};
+use ingressd_migrate::{Controller, Report};
 use ingressd_model::USUAL_LINE;
 use ingressd_model::finding::on_one_line;
 use ingressd_objects::Inventory;

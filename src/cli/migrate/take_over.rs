@@ -16,9 +16,9 @@ use self::looked::ClusterState;
 use super::Origin;
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::settings::SettingsArguments;
-use crate::config::duration;
-use crate::publish::hand_over::{Entry, Record};
-use crate::publish::{Life, Member, Order};
+use ingressd_cluster::publish::hand_over::{Entry, Record};
+use ingressd_cluster::publish::{Life, Member, Order};
+use ingressd_config::duration;
 use ingressd_model::finding::{count, printable};
 
 /// The time between two looks at the statuses.

@@ -4,7 +4,7 @@
 use anstyle::Style;
 
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, styled, wrapped};
-use crate::migrate::{CertificateClash, Ingress, Item, Report, Verdict};
+use ingressd_migrate::{CertificateClash, Ingress, Item, Report, Verdict};
 use ingressd_model::finding::{count, on_one_line};
 
 /// The column of the text, behind the verdict.

@@ -5,8 +5,8 @@ use std::io;
 use serde_json::Value;
 
 use crate::cli::exit::Exit;
-use crate::config::Settings;
 use crate::daemon::control;
+use ingressd_config::Settings;
 
 /// Asks the daemon; errors are printed.
 pub fn ask(settings: &Settings, request: &str) -> Result<(String, Value), Exit> {

@@ -15,7 +15,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::passwords::Passwords;
-use crate::config::PageFiles;
+use ingressd_config::PageFiles;
 use ingressd_model::{Digest, Validity, ValidityPhase};
 
 /// The largest of them in bytes.

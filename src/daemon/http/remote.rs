@@ -18,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::files::{Contents, Found};
 use super::passwords::{Passwords, Verdict, basic};
-use crate::config::PageFiles;
+use ingressd_config::PageFiles;
 use ingressd_model::Digest;
 
 /// The first byte of a connection that speaks TLS: the type of a record with a handshake. No

@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 use crate::daemon::status::Phase;
-use crate::publish::Served;
+use ingressd_cluster::publish::Served;
 
 /// What facts are made of.
 struct World {

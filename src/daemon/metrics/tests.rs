@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::daemon::standing::{Judged, Judgement};
-use crate::publish::{EventResult, Member, Mode, StatusWrite, Writes};
-use crate::source::cluster::{Need, Requests, WatchHealth};
+use ingressd_cluster::publish::{EventResult, Member, Mode, StatusWrite, Writes};
+use ingressd_cluster::source::cluster::{Need, Requests, WatchHealth};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId, Origin};
@@ -126,7 +126,7 @@ fn names_and_units_are_those_that_are_documented() {
 fn everything() -> String {
     let mut text = example();
     let mut others = Registry::with_prefix("ingressd");
-    let member = Member { generation: None, ..Member::serving_at("a", &[]) };
+    let member = Member { identity: "a".into(), serving: true, ..Member::default() };
     let members = vec![Peer { member: Arc::new(member), life: Life::Alive, age: Duration::ZERO }];
     let (mode, addresses) = (Mode::Nodes, None);
     let writes = Writes::Now;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::daemon::metrics::Metrics;
 use crate::daemon::status::Status;
-use crate::publish::{Life, Member, Outlook};
+use ingressd_cluster::publish::{Life, Member, Outlook};
 
 /// How long a stream lasts. The browser opens another one, before this one is ended as too old.
 const LONGEST: Duration = Duration::from_secs(25);

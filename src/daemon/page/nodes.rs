@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::{Asked, age, moment, table, text};
 use crate::daemon::status::Status;
-use crate::publish::{Outlook, Peer};
+use ingressd_cluster::publish::{Outlook, Peer};
 use ingressd_model::finding::count;
 
 /// How many certificates are shown.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::Status;
-use crate::publish::{Life, Outlook, Peer};
+use ingressd_cluster::publish::{Life, Outlook, Peer};
 use ingressd_model::finding::{Severity, count, on_one_line};
 
 /// The longest silence of an API server without changes, in seconds: it sends a bookmark about

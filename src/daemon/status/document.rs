@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::{ReadFrom, Status};
 use crate::daemon::estimate;
 use crate::daemon::standing::{self, Standing};
-use crate::publish::{Outlook, Peer, View, Writes};
-use crate::source::cluster::Scope;
+use ingressd_cluster::publish::{Outlook, Peer, View, Writes};
+use ingressd_cluster::source::cluster::Scope;
 use ingressd_model::finding::{Finding, Shown};
 use ingressd_translate::{Accepted, asked_hosts};
 
@@ -116,7 +116,7 @@ impl Status {
     }
 
     fn watches_json(&self, now: Instant) -> Value {
-        let watch = |watch: &crate::source::cluster::WatchHealth| {
+        let watch = |watch: &ingressd_cluster::source::cluster::WatchHealth| {
             json!({
                 "kind": watch.kind.name(),
                 "namespace": watch.section.as_deref(),

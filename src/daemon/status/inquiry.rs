@@ -10,7 +10,7 @@ use super::expressions::{Taking, taking};
 use super::{ReadFrom, Status, document};
 use crate::daemon::explain::Address;
 use crate::daemon::standing::{self, Standing};
-use crate::source::cluster::Scope;
+use ingressd_cluster::source::cluster::Scope;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Kind, ObjectId, ServerName};
 use ingressd_translate::claim::claims::Claimant;

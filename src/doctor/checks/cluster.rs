@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::some;
 use crate::doctor::facts::{Cluster, Facts, Permission, Source};
 use crate::doctor::report::{Level, Line};
-use crate::source::cluster::DEFAULT_KUBECONFIG;
-use crate::source::cluster::probe::AccessReview;
+use ingressd_cluster::source::cluster::DEFAULT_KUBECONFIG;
+use ingressd_cluster::source::cluster::probe::AccessReview;
 
 /// The difference of clocks in seconds at which certificates and tokens may fail, and at which
 /// they will.

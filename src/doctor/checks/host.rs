@@ -4,9 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::nginx::nginx;
 use super::pods::known;
-use crate::config::AskedOfNode;
 use crate::doctor::facts::{Facts, Folder, Free, Holder, OpenFiles, OpenSocket};
 use crate::doctor::report::Line;
+use ingressd_config::AskedOfNode;
 use ingressd_model::finding::count;
 use ingressd_nginx::Inside;
 

@@ -1,10 +1,10 @@
 //! Checks nginx: version, modules, configuration, processes and the claims of its other sites.
 
 use super::host::without_layer;
-use crate::config::Settings;
 use crate::doctor::facts::{Facts, Nginx, NoNginx};
 use crate::doctor::report::{Level, Line};
 use ingressd_apply::process::Role;
+use ingressd_config::Settings;
 use ingressd_model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
 use ingressd_model::cost;
 use ingressd_model::finding::{Finding, Reason, Severity, count};

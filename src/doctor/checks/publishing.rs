@@ -6,8 +6,8 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Served};
 use crate::doctor::report::Line;
-use crate::publish::lease_name;
-use crate::publish::probe::Kept;
+use ingressd_cluster::publish::lease_name;
+use ingressd_cluster::publish::probe::Kept;
 use ingressd_model::finding::count;
 use ingressd_model::{Validity, ValidityPhase, in_words};
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, timeout_at};
 
-use crate::config::Settings;
 use crate::daemon::{Link, access};
 use crate::doctor::facts::{Cluster, Permission};
 use crate::doctor::table::Need;
-use crate::publish::{self, Announced, Mode};
-use crate::source::cluster::probe::{self, AccessReview};
-use crate::source::cluster::{Clients, DEFAULT_KUBECONFIG};
+use ingressd_cluster::publish::{self, Announced, Mode};
+use ingressd_cluster::source::cluster::probe::{self, AccessReview};
+use ingressd_cluster::source::cluster::{Clients, DEFAULT_KUBECONFIG};
+use ingressd_config::Settings;
 use ingressd_translate::EndpointMode;
 
 /// The number of concurrent access reviews.

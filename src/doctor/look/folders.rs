@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::nginx::log_folders;
-use crate::config::Settings;
 use crate::doctor::facts::{Folder, Free, Nginx, NoNginx};
+use ingressd_config::Settings;
 
 /// The room in each folder; one that is not there yet will be made on the file system of the
 /// folder above it.

@@ -18,8 +18,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::facts::{Facts, NoNginx, Source};
 use super::table::Need;
-use crate::config::Settings;
 use crate::daemon::{Link, control, page_faults};
+use ingressd_config::Settings;
 use ingressd_objects::Snapshot;
 use ingressd_translate::Names;
 

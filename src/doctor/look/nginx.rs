@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use procfs::process::{FDTarget, LimitValue, Process};
 
-use crate::config::Settings;
-use crate::config::Usual as _;
 use crate::doctor::facts::{Nginx, NoNginx, OpenFiles};
 use crate::setup::Layout;
 use ingressd_apply::process::{Role, Table};
 use ingressd_apply::{ApplyError, Host as _, Survey, System, SystemOptions};
+use ingressd_config::Settings;
+use ingressd_config::Usual as _;
 use ingressd_model::Model;
 use ingressd_nginx::{gate, wanted};
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connections::{attempt, spread};
-use crate::config::Settings;
 use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
-use crate::source::cluster::Need;
+use ingressd_cluster::source::cluster::Need;
+use ingressd_config::Settings;
 use ingressd_model::finding::Severity;
 use ingressd_model::{Model, PathMatch, ServerName, Transport};
 use ingressd_objects::{Condition, Snapshot};

@@ -12,7 +12,7 @@ use rtnetlink::{Handle, RouteMessageBuilder};
 
 use super::connections::spread;
 use crate::doctor::facts::{Network, Route};
-use crate::source::cluster::probe::NodeNetworks;
+use ingressd_cluster::source::cluster::probe::NodeNetworks;
 use ingressd_objects::Snapshot;
 
 /// The most networks that are looked up.

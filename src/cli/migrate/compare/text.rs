@@ -3,7 +3,7 @@
 
 use crate::cli::migrate::text::{shortened, word};
 use crate::cli::page::{BAD, FAINT, GOOD, STRONG, styled, wrapped};
-use crate::migrate::compare::{Because, Comparison, Difference, DifferentPart, Part, Request};
+use ingressd_migrate::compare::{Because, Comparison, Difference, DifferentPart, Part, Request};
 use ingressd_model::finding::{count, on_one_line};
 
 /// The column of the text, behind the verdict.

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use super::Arguments;
 use super::looked::{ClusterState, TARGET};
 use crate::cli::exit::Exit;
-use crate::migrate::take_over::comparison;
-use crate::publish::{Life, Member, Writes};
+use ingressd_cluster::publish::{Life, Member, Writes};
+use ingressd_migrate::take_over::comparison;
 use ingressd_model::finding::printable;
 
 /// The weight of a line.
@@ -136,7 +136,9 @@ mod tests {
     use super::*;
 
     fn member() -> Member {
-        Member { writes: Some(Writes::Held), ..Member::serving_at("one_1", &["192.0.2.1"]) }
+        let addresses = vec!["192.0.2.1".parse().unwrap()];
+        let writes = Some(Writes::Held);
+        Member { identity: "one_1".into(), addresses, serving: true, generation: Some(1), writes, ..Member::default() }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::looked::ClusterState;
 use crate::cli::exit::Exit;
-use crate::publish::hand_over::Record;
+use ingressd_cluster::publish::hand_over::Record;
 
 /// Reads the file; `None` when it does not exist.
 pub fn read(path: &Path) -> Result<Option<Record>, Exit> {

@@ -4,8 +4,8 @@
 use super::looked::{self, ClusterState};
 use super::{Arguments, change, list, record_file};
 use crate::cli::exit::{Ended, Exit};
-use crate::publish::Order;
-use crate::publish::hand_over::{Entry, Failure, Record};
+use ingressd_cluster::publish::Order;
+use ingressd_cluster::publish::hand_over::{Entry, Failure, Record};
 use ingressd_model::finding::{count, printable};
 
 /// How often a status is tried while others write it at the same time.

@@ -8,18 +8,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::config::{AskedOfNode, Settings};
 use crate::daemon::PageFault;
 use crate::doctor::facts::{
     Cluster, Confinement, Facts, Folder, Free, Holder, Network, Nginx, NoNginx, Objects, OpenFiles, OpenSocket,
     Permission, Reached, Route, Sample, Served, Source,
 };
-use crate::publish::Member;
-use crate::publish::probe::{Kept, Leases};
 use crate::setup::Layout;
-use crate::source::cluster::probe::{AccessReview, Server};
 use ingressd_apply::process::{Effort, Process, Role, Table};
 use ingressd_apply::{Survey, Tested};
+use ingressd_cluster::publish::Member;
+use ingressd_cluster::publish::probe::{Kept, Leases};
+use ingressd_cluster::source::cluster::probe::{AccessReview, Server};
+use ingressd_config::{AskedOfNode, Settings};
 use ingressd_model::catalogue::{Module, Version};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin, Validity};
@@ -146,7 +146,8 @@ pub fn kept<T>(what: T, ago: i64) -> Kept<T> {
 }
 
 pub fn member() -> Member {
-    Member { generation: Some(7), ..Member::serving_at("one_1", &["192.0.2.1"]) }
+    let addresses = vec!["192.0.2.1".parse().unwrap()];
+    Member { identity: "one_1".into(), addresses, serving: true, generation: Some(7), ..Member::default() }
 }
 
 pub fn nginx(facts: &mut Facts) -> &mut Nginx {

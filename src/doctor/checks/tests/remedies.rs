@@ -40,14 +40,14 @@ fn absent(text: &str) -> impl Iterator<Item = &str> {
         is_page && !repository.join(word.split('#').next().unwrap_or_default()).exists()
     });
     let sections: BTreeSet<_> =
-        crate::config::rows().map(crate::config::Row::section).filter(|name| !name.is_empty()).collect();
+        ingressd_config::rows().map(ingressd_config::Row::section).filter(|name| !name.is_empty()).collect();
     let settings = words().filter(move |word| {
         let is_setting = word.split_once('.').is_some_and(|(section, key)| {
             sections.contains(section) && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
         });
         is_setting
             && !["nginx.conf", "nginx.service"].contains(word)
-            && !crate::config::rows().any(|row| row.key == *word)
+            && !ingressd_config::rows().any(|row| row.key == *word)
     });
     commands.chain(pages).chain(settings)
 }
