@@ -16,9 +16,9 @@ use ingressd_model::{
     UrlPath, expression,
 };
 
-/// The resolved behaviour by the address of the requested one in memory: the routes of an object
-/// share theirs.
-type ResolvedBehaviours = HashMap<usize, Option<Arc<Behaviour>>>;
+/// The resolved behaviour by the addresses in memory of the requested one and of the service that is
+/// asked: the routes of an object share both, and those of several objects perhaps the first.
+type ResolvedBehaviours = HashMap<(usize, usize), Option<Arc<Behaviour>>>;
 
 /// Adds the authentication services that objects or the administrator name to the routes of a
 /// server.
@@ -65,7 +65,7 @@ fn protect(
     if route.action == Action::Closed || is_exempt(&route.path, servers.options) {
         return;
     }
-    let place = Arc::as_ptr(&route.behaviour).addr();
+    let place = (Arc::as_ptr(&route.behaviour).addr(), Arc::as_ptr(requested).addr());
     let behaviour = asked.entry(place).or_insert_with(|| {
         let service = match &requested.service.whereabouts {
             ServiceAddress::SameHost => match target {

@@ -19,8 +19,9 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
     if subjects.is_empty() {
         return;
     }
-    // The behaviours by their address in memory: the routes of an object share theirs.
-    let mut copied = HashMap::<usize, Option<Arc<Behaviour>>>::new();
+    // The behaviours by the addresses in memory of themselves and of the target: the routes of an
+    // object share both, and those of several objects perhaps the first.
+    let mut copied = HashMap::<(usize, usize), Option<Arc<Behaviour>>>::new();
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
         let Some((subject, requested)) = subjects.get(&*route.origin.object) else { continue };
         if route.action.upstream().is_none() {
@@ -33,7 +34,8 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
             servers.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin, note));
             continue;
         }
-        let behaviour = copied.entry(Arc::as_ptr(&route.behaviour).addr()).or_insert_with(|| {
+        let place = (Arc::as_ptr(&route.behaviour).addr(), std::ptr::from_ref(*requested).addr());
+        let behaviour = copied.entry(place).or_insert_with(|| {
             let mode = subject.mode(servers.options);
             match service::resolve(servers, &requested.service, mode, subject.rule.dialect) {
                 Ok(service) => {

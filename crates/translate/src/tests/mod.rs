@@ -12,6 +12,7 @@ mod fallbacks;
 mod host_options;
 mod hosts_and_paths;
 mod keys;
+mod layers;
 pub mod manifests;
 mod modes;
 mod order;
