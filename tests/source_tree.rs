@@ -41,7 +41,7 @@ const NEUTRAL: &[&str] = &[
 ];
 
 /// Who may ask there.
-const MAY_WIRE: &[&str] = &["memory", "lib", "names", "options"];
+const MAY_WIRE: &[&str] = &["memory", "lib", "names", "options", "policies"];
 
 /// Crates that only some rooms and files may name, of those that the manifest of their package
 /// lets them.

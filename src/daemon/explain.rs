@@ -366,9 +366,9 @@ impl InForce {
     /// What the ConfigMap says for annotations.
     fn defaults(&self) -> impl Iterator<Item = Told> {
         self.options.defaults.iter().map(|default| Told {
-            name: format!("{}{}", ANNOTATIONS.prefix, default.key),
-            scope: ANNOTATIONS.find(default.key).map_or(Scope::Route, |row| row.scope),
-            effective: Effective::only(&default.value, WrittenAt::Object(default.origin.clone())),
+            name: format!("{}{}", ANNOTATIONS.prefix, default.row.key),
+            scope: default.row.scope,
+            effective: Effective::only(&default.value, WrittenAt::Object(default.at.clone())),
         })
     }
 }

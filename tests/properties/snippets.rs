@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::{Snapshot, StringMap};
-use ingressd_translate::annotation::{Context, NotedOptions, read};
+use ingressd_translate::annotation::{Context, merge, options as own_options};
 use ingressd_translate::{ANNOTATIONS, INGRESS_NGINX, PREFIX};
 
 use crate::confinement::{self, Allowed};
@@ -105,21 +105,19 @@ pub fn check(data: &[u8]) {
 fn is_taken(kind: &str, text: &str) -> bool {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, SCRIBES, "web"));
     let (snapshot, options) = (&Snapshot::default(), &options(("host", "default-tls"), &Snapshot::default()));
-    let context = Context {
-        object,
-        namespace: SCRIBES,
-        dialect: &INGRESS_NGINX,
-        table: &ANNOTATIONS,
-        snapshot,
-        options: &NotedOptions::new(options),
-    };
+    let context = Context { object, dialect: &INGRESS_NGINX, table: &ANNOTATIONS, snapshot, options };
     let asks = (format!("{PREFIX}auth-url"), "http://auth.test/".to_owned());
-    let reading = read(&context, &StringMap::from_iter([asks, (format!("{PREFIX}{kind}"), text.to_owned())]));
-    for finding in &reading.findings {
+    let annotations = StringMap::from_iter([asks, (format!("{PREFIX}{kind}"), text.to_owned())]);
+    let (own, findings) = own_options(object, &annotations, &ANNOTATIONS, &[]);
+    let reading = merge(&context, &own);
+    for finding in reading.findings.iter().chain(&findings) {
         let shown = finding.to_string();
         assert!(!shown.contains(char::is_control) && finding.note.len() < 2000, "{kind}: {shown:?}");
     }
     let is_refused = reading.refused || reading.closed;
-    assert!(!is_refused || !reading.findings.is_empty(), "{kind}: {text:?} is refused without a word");
+    assert!(
+        !is_refused || !reading.findings.is_empty() || !findings.is_empty(),
+        "{kind}: {text:?} is refused without a word"
+    );
     !is_refused
 }

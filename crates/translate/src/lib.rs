@@ -17,6 +17,7 @@ mod limits;
 mod memory;
 mod names;
 mod options;
+mod policies;
 mod read;
 mod resolve;
 mod secret;
@@ -35,16 +36,17 @@ pub use claim::claims::Claims;
 pub use dialect::{DIALECTS, Dialect, ExpressionScope, INGRESS_NGINX, SPECIFICATION};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
-pub use options::{ClassRule, DefaultValue, EndpointMode, HostOwnership, Hsts, Options, StreamOptions};
+pub use options::{ClassRule, EndpointMode, HostOwnership, Hsts, Layer, OptionEntry, Options, StreamOptions};
+pub use policies::everywhere;
 pub use read::reading::{
-    AppRoot, Canary, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
-    RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
+    AppRoot, Canary, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Policy, Reading,
+    RequestedAuthentication, RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
 };
 pub use select::is_ours;
 pub use snippets::{AllowedSnippets, SnippetKind};
 pub use tables::{
-    ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, everywhere, judge_default, lookup_tables, passwords,
-    snippet_alternatives, snippet_directives, snippet_variables, stream_directives,
+    ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, judge, lookup_tables, passwords, snippet_alternatives,
+    snippet_directives, snippet_variables, stream_directives,
 };
 pub use value::host::written as written_host;
 
@@ -55,9 +57,9 @@ use rayon::prelude::{ParallelIterator as _, ParallelSlice as _, ParallelSliceMut
 
 use self::admit::servable::{self, Servable};
 use self::assemble::left_out;
+use self::attach::aliases;
 use self::attach::canary::Canaries;
 use self::attach::subject::Withheld;
-use self::attach::{Attached, aliases};
 use self::build::built::{Gathered, Surroundings};
 use self::build::passthrough::Passed;
 use self::build::server::Servers;
@@ -68,11 +70,9 @@ use self::claim::tls_entries::Entries;
 use self::claim::{allowed, challenges, stream_claims, tls_idle};
 use self::kept::Kept;
 use self::memory::Memory;
-use self::read::intent::Intent;
 use self::resolve::backend::Backends;
 use self::resolve::endpoint::Slices;
 use self::resolve::resolution::NamedBy;
-use self::select::Selected;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Forwarded, HostName, Model, ObjectId, Passthroughs, ServerName};
 use ingressd_objects::{Snapshot, Version};
@@ -180,17 +180,19 @@ impl Translator {
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         let mut claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
         translation.findings.extend(allowed::unseen(snapshot, options));
-        let everywhere = tables::everywhere(snapshot, options);
+        let everywhere = memory.policies.everywhere(snapshot, options);
         let selected = select::select(snapshot, options, &mut translation.findings);
-        let mut attached: Vec<_> = attach_all(memory.read_all(&selected, snapshot, options), &selected).collect();
+        let intents = memory.read_all(&selected, options);
+        let mut attached = memory.policies.attach(intents, &selected, snapshot, options);
         aliases::expand(&mut attached, &options.limits, &mut translation.findings);
         memory.keep_rules(&mut attached);
         let unserved = select::withheld(snapshot, options);
-        let unserved: Vec<_> = attach_all(memory.read_all(&unserved, snapshot, options), &unserved).collect();
+        let intents = memory.read_all(&unserved, options);
+        let unserved = memory.policies.attach(intents, &unserved, snapshot, options);
         let Servable { subjects, withheld: refused, left_out } =
-            servable::judge(&attached, &everywhere.behaviour, &mut translation);
+            servable::judge(&attached, &everywhere.policy.behaviour, &mut translation);
         // A canary has no claim that could be reserved for it.
-        let withheld = unserved.iter().filter(|object| object.intent.reading.canary.is_none()).map(Withheld::from);
+        let withheld = unserved.iter().filter(|object| object.policy.reading.canary.is_none()).map(Withheld::from);
         let mut withheld: Vec<_> = withheld.chain(refused).collect();
         let mut admission = admit::admit(subjects, &options.limits, snapshot);
         let subjects = std::mem::take(&mut admission.subjects);
@@ -334,11 +336,6 @@ impl Translator {
         }
         translation
     }
-}
-
-/// Attaches these intents to their classes.
-fn attach_all<'a>(intents: Vec<Arc<Intent>>, selected: &[Selected<'a>]) -> impl Iterator<Item = Attached<'a>> {
-    intents.into_iter().zip(selected).map(|(intent, (_, class))| Attached::new(intent, class))
 }
 
 /// The index in a list as an [`ingressd_model::Origin`] stores it; longer lists do not occur in

@@ -1,7 +1,7 @@
 //! The caches of a translator. They must not change any result.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
@@ -10,14 +10,15 @@ use rayon::prelude::{
 use crate::attach::Attached;
 use crate::build::built::BuiltHosts;
 use crate::kept::Kept;
+use crate::policies::Policies;
 use crate::read::ingress;
 use crate::read::intent::Intent;
 use crate::read::rule::Rule;
 use crate::secret::certificate::Certificates;
-use crate::tables::{self, Basis, Change, Table};
-use crate::{ClassRule, Dialect, Names, Options, Reading, SMALLEST_PART, Translation, Work, admit};
-use ingressd_model::{Behaviour, Model, ObjectId};
-use ingressd_objects::references::may_refer;
+use crate::select::Selected;
+use crate::tables::{self, Table};
+use crate::{ClassRule, Dialect, Names, Options, SMALLEST_PART, Translation, Work, admit};
+use ingressd_model::{Model, ObjectId};
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
 
 /// What is kept from one translation to the next.
@@ -28,8 +29,10 @@ pub struct Memory {
     /// Built hosts.
     pub built: BuiltHosts,
     readings: HashMap<Arc<ObjectId>, Remembered>,
-    /// The versions of objects that annotations may refer to. When one changes, annotations that
-    /// may refer to something are read again.
+    /// What counts for objects.
+    pub policies: Policies,
+    /// The versions of objects that options may refer to. When one changes, options that may refer
+    /// to something are merged again.
     referable: Vec<(Arc<ObjectId>, Version)>,
     model: Model,
     /// The last translation.
@@ -44,36 +47,13 @@ pub struct Memory {
 struct Remembered {
     dialect: &'static Dialect,
     table: &'static Table,
-    basis: Basis,
     intent: Arc<Intent>,
-    /// Whether an annotation may name a Secret, on which the reading then depends, or is a
-    /// snippet.
-    refers: bool,
-}
-
-/// What most objects have, because no annotation of theirs says anything about it.
-static NO_READING: LazyLock<Arc<Reading>> = LazyLock::new(Arc::default);
-static NO_BEHAVIOUR: LazyLock<Arc<Behaviour>> = LazyLock::new(Arc::default);
-
-/// The value, or the one that all objects share which have none.
-fn shared<T: PartialEq>(value: T, none: &Arc<T>) -> Arc<T> {
-    if value == **none { Arc::clone(none) } else { Arc::new(value) }
 }
 
 impl Remembered {
-    fn read(ingress: &Stored<Ingress>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
-        let (mut reading, basis) = tables::read(ingress, class, snapshot, options);
-        let mut behaviour = std::mem::take(&mut reading.behaviour);
-        // The list stays in memory as long as the object.
-        behaviour.directives.shrink_to_fit();
-        reading.findings.shrink_to_fit();
-        let (reading, behaviour) = (shared(reading, &NO_READING), shared(behaviour, &NO_BEHAVIOUR));
-        let intent = Arc::new(ingress::read(ingress, class, reading, behaviour));
-        let refers = ingress.object.annotations.iter().any(|(key, _)| {
-            let row = || class.annotations.find(key.strip_prefix(class.annotations.prefix)?);
-            may_refer(key) || (!options.snippets.is_empty() && row().is_some_and(|row| row.snippet.is_some()))
-        });
-        Remembered { dialect: class.dialect, table: class.annotations, basis, intent, refers }
+    fn read(ingress: &Stored<Ingress>, class: &ClassRule, options: &Options) -> Self {
+        let intent = Arc::new(ingress::read(ingress, tables::options(ingress, class, options)));
+        Remembered { dialect: class.dialect, table: class.annotations, intent }
     }
 
     fn is_of(&self, ingress: &Stored<Ingress>, rule: &ClassRule) -> bool {
@@ -97,42 +77,40 @@ impl Memory {
             secrets.chain(maps).chain(snapshot.namespaces.iter().map(|namespace| (&namespace.id, &namespace.version)))
         };
         if !referable().eq(self.referable.iter().map(|(id, version)| (id, version))) {
-            self.readings.retain(|_, known| !known.refers);
+            self.policies.forget_references();
             self.referable = referable().map(|(id, version)| (Arc::clone(id), version.clone())).collect();
         }
         if self.readings.len() > 2 * snapshot.ingresses.len() {
             self.readings.clear();
         }
+        self.policies.shrink(snapshot.ingresses.len());
     }
 
     /// Drops what is different under other settings.
     pub fn follow(&mut self, before: &Options, after: &Options) {
-        let change = Change::between(before, after);
-        self.readings.retain(|_, known| known.basis.outlasts(known.table, &change));
+        if after.keys_of_config_map != before.keys_of_config_map {
+            self.readings.clear();
+        }
         if *after != (Options { now: after.now, ..before.clone() }) {
             self.kept = None;
         }
-        // Hosts do not depend on the time and the claims of other nodes.
+        // Neither policies nor hosts depend on the time and the claims of other nodes.
         let (now, claim_orders) = (after.now, Arc::clone(&after.claim_orders));
         if *after != (Options { now, claim_orders, ..before.clone() }) {
             self.built.forget();
+            self.policies.forget();
         }
     }
 
     /// What these objects ask for, in their order. Objects that are not cached yet are read on all
     /// processors.
-    pub fn read_all(
-        &mut self,
-        ingresses: &[(&Stored<Ingress>, &ClassRule)],
-        snapshot: &Snapshot,
-        options: &Options,
-    ) -> Vec<Arc<Intent>> {
+    pub fn read_all(&mut self, ingresses: &[Selected<'_>], options: &Options) -> Vec<Arc<Intent>> {
         let readings = &self.readings;
         let known =
             |ingress: &Stored<Ingress>, class| readings.get(&ingress.id).filter(|known| known.is_of(ingress, class));
         let read = ingresses.par_iter().map(|(ingress, class)| match known(ingress, class) {
             Some(known) => Ok(Arc::clone(&known.intent)),
-            None => Err(Remembered::read(ingress, class, snapshot, options)),
+            None => Err(Remembered::read(ingress, class, options)),
         });
         let read: Vec<_> = read.collect();
         let anew = read.iter().filter(|read| read.is_err()).count();
@@ -218,16 +196,4 @@ fn share<T: PartialEq + Send + Sync, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>],
             *item = Arc::clone(same);
         }
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_that_say_nothing_are_in_memory_once() {
-        let read = |use_regex| shared(Reading { use_regex, ..Reading::default() }, &NO_READING);
-        assert!(Arc::ptr_eq(&read(false), &read(false)));
-        assert!(read(true).use_regex && !Arc::ptr_eq(&read(true), &read(true)));
-    }
 }

@@ -10,8 +10,10 @@ use crate::tables::{ANNOTATIONS, Scope, Table, Trust};
 use crate::value::USUAL_DOMAIN;
 use crate::{AllowedHosts, AllowedSnippets, Dialect, Limits, SPECIFICATION};
 use ingressd_model::{
-    Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, Origin, StreamPolicy, UrlPath,
+    Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, StreamPolicy, UrlPath,
 };
+
+pub use crate::tables::{Layer, OptionEntry};
 
 /// How endpoints are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,17 +102,6 @@ pub struct Hsts {
     /// `includeSubDomains`.
     pub include_subdomains: bool,
     pub preload: bool,
-}
-
-/// The default value of an annotation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DefaultValue {
-    /// The key without its prefix.
-    pub key: &'static str,
-    /// The value as written.
-    pub value: Arc<str>,
-    /// The place where it was written.
-    pub origin: Origin,
 }
 
 /// The administrator's settings.
@@ -211,8 +202,8 @@ pub struct Options {
     pub allowed_headers: Vec<HeaderName>,
     /// Keys of the ConfigMap of an ingress-nginx that are no annotations, and what each is about.
     pub keys_of_config_map: &'static [(&'static str, Scope)],
-    /// What objects ask for that do not say otherwise.
-    pub defaults: Arc<[DefaultValue]>,
+    /// What the ConfigMap of an ingress-nginx says for all objects.
+    pub defaults: Layer,
     /// What every server says, whatever its host; sorted by name, each at most once.
     pub server_directives: Vec<Directive>,
     /// Lookup tables that snippets use.

@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::annotation::{self, Context, NotedOptions, Row};
+use crate::annotation::{self, Context, Row};
 use crate::ingress_nginx::{errors, external_authentication, mirror, snippet};
 use crate::select::class;
 use crate::value::ServiceAddress;
-use crate::{ClassRule, DefaultValue, Everywhere, INGRESS_NGINX, Options, Reading, SPECIFICATION};
+use crate::{ClassRule, Dialect, INGRESS_NGINX, Options, Reading};
+use ingressd_model::finding::Finding;
 use ingressd_model::{Effective, Kind, ObjectId, WrittenAt};
-use ingressd_objects::{Ingress, Snapshot, Stored, StringMap};
+use ingressd_objects::{Ingress, Snapshot, Stored};
 
-pub use crate::annotation::{Basis, Change, Scope, Table, Trust};
+pub use crate::annotation::{Layer, OptionEntry, Scope, Table, Trust};
 pub use crate::ingress_nginx::password as passwords;
 pub use crate::ingress_nginx::services::claims as claims_on_ports;
 pub use crate::ingress_nginx::snippet::{
@@ -19,12 +20,20 @@ pub use crate::ingress_nginx::snippet::{
 };
 pub use crate::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
-/// Reads the annotations of an object, and returns the settings that the reading depends on.
-pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> (Reading, Basis) {
-    let annotations = &ingress.object.annotations;
-    let (object, namespace) = (&ingress.id, &*ingress.id.namespace);
-    let (dialect, table, options) = (rule.dialect, rule.annotations, &NotedOptions::new(options));
-    annotation::read_with_basis(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
+/// The options that an Ingress of this class says itself, with findings about keys that are none.
+pub fn options(ingress: &Stored<Ingress>, rule: &ClassRule, options: &Options) -> (Layer, Vec<Finding>) {
+    annotation::options(&ingress.id, &ingress.object.annotations, rule.annotations, options.keys_of_config_map)
+}
+
+/// What counts for an object that says these options itself.
+pub fn merge(
+    object: &Arc<ObjectId>,
+    own: &Layer,
+    (dialect, table): (&'static Dialect, &'static Table),
+    snapshot: &Snapshot,
+    options: &Options,
+) -> Reading {
+    annotation::merge(&Context { object, dialect, table, snapshot, options }, own)
 }
 
 /// What counts of each annotation for an Ingress, and what that took the place of; nothing where
@@ -39,33 +48,19 @@ pub fn effective_annotations(
         return Vec::new();
     };
     let Ok(rule) = class::select(stored, snapshot, options) else { return Vec::new() };
-    let annotations = &stored.object.annotations;
-    let (object, namespace, table) = (&stored.id, &*id.namespace, rule.annotations);
-    let (dialect, noted) = (rule.dialect, &NotedOptions::new(options));
-    let context = Context { object, namespace, dialect, table, snapshot, options: noted };
-    let is_canary = annotation::read(&context, annotations).canary.is_some();
+    let (own, _) = self::options(stored, rule, options);
+    let (object, dialect, table) = (&stored.id, rule.dialect, rule.annotations);
+    let context = Context { object, dialect, table, snapshot, options };
+    let is_canary = annotation::merge(&context, &own).canary.is_some();
     let rows = table.rows().filter(|row| row.is_served() || row.is_allowed_somewhere(options));
     let rows = rows.filter(|row| row.counts_on_canary || !is_canary);
     let found = rows.filter_map(|row| {
-        let effective = annotation::effective(&context, annotations, row.key, settings)?;
+        let effective = annotation::effective(&context, &own, row, settings)?;
         // Alone it has no effect.
         let is_idle = effective.counts.at == WrittenAt::BuiltIn && !row.counts_with.is_empty();
         (!is_idle).then_some((table, row, effective))
     });
     found.collect()
-}
-
-/// What the administrator asks for where no object has a say.
-pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
-    let (dialect, table) = match options.classes.first() {
-        Some(rule) => (rule.dialect, rule.annotations),
-        None => (&SPECIFICATION, &ANNOTATIONS),
-    };
-    let (object, options) =
-        (&Arc::new(ObjectId::new(Kind::Settings, "", "default-backend")), &NotedOptions::new(options));
-    let context = Context { object, namespace: "", dialect, table, snapshot, options };
-    let Reading { behaviour, closed, authentication, .. } = annotation::read(&context, &StringMap::default());
-    Everywhere { dialect, behaviour: Arc::new(behaviour), closed, authentication }
 }
 
 /// The alternatives to a snippet, one clause for each of its directives.
@@ -78,10 +73,12 @@ pub fn snippet_directives() -> String {
     snippet::document(&ANNOTATIONS)
 }
 
-/// Checks whether a default of an annotation can be used: the result has its faults, and whether
+/// Checks whether an option of the ConfigMap can be used: the result has its faults, and whether
 /// it protects something.
-pub fn judge_default(default: &DefaultValue, under: &Options) -> Reading {
-    annotation::judge(&ANNOTATIONS, &INGRESS_NGINX, default, under)
+pub fn judge(option: &OptionEntry, under: &Options) -> Reading {
+    let Options { limits, lookup_tables, .. } = under.clone();
+    let options = Options { defaults: [option.clone()].into(), limits, lookup_tables, ..Options::default() };
+    merge(&option.at.object, &Layer::default(), (&INGRESS_NGINX, &ANNOTATIONS), &Snapshot::default(), &options)
 }
 
 /// Extracts the address of a service from a value.
@@ -97,10 +94,9 @@ pub fn services_by_url<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
 ) -> impl Iterator<Item = (ServiceAddress, &'a Arc<str>)> {
-    let everywhere = options.defaults.iter().filter(|default| default.key == external_authentication::KEY);
-    let everywhere = everywhere.filter_map(|default| {
-        Some((external_authentication::address(&default.value)?, &default.origin.object.namespace))
-    });
+    let everywhere = options.defaults.iter().filter(|option| option.row.key == external_authentication::KEY);
+    let everywhere = everywhere
+        .filter_map(|option| Some((external_authentication::address(&option.value)?, &option.at.object.namespace)));
     let of_objects = snapshot.ingresses.iter().flat_map(move |stored| {
         // The annotation is a key of the table in both dialects.
         let all = SERVICES.iter().filter_map(move |(key, address)| address(stored.object.annotations.get(key)?));

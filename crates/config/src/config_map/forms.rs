@@ -7,7 +7,7 @@ use super::keys::Statement;
 use crate::settings::Settings;
 use ingressd_model::{Argument, Origin, Refused, WrittenAt, catalogue};
 use ingressd_translate::value::{boolean, byte_size, integer};
-use ingressd_translate::{ANNOTATIONS, DefaultValue};
+use ingressd_translate::{ANNOTATIONS, OptionEntry};
 
 /// The value unchanged, where the setting has the same form.
 pub fn same(value: &str) -> Result<String, Refused> {
@@ -19,7 +19,7 @@ pub fn inverted(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_off| (!is_off).to_string())
 }
 
-pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, origin: &Origin) {
+pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<OptionEntry>, origin: &Origin) {
     let addresses = &mut settings.translate.listeners.addresses;
     // Without any server no name could be resolved.
     if addresses.iter().any(IpAddr::is_ipv4) {
@@ -29,18 +29,18 @@ pub fn only_ipv4(settings: &mut Settings, _: &mut Vec<DefaultValue>, origin: &Or
     }
 }
 
-pub fn retry_all(_: &mut Settings, defaults: &mut Vec<DefaultValue>, origin: &Origin) {
-    const KEY: &str = "proxy-next-upstream";
+pub fn retry_all(_: &mut Settings, defaults: &mut Vec<OptionEntry>, origin: &Origin) {
     const ALL: &str = "non_idempotent";
-    match defaults.iter_mut().find(|default| default.key == KEY) {
+    let Some(row) = ANNOTATIONS.find("proxy-next-upstream") else { return };
+    match defaults.iter_mut().find(|default| default.row.key == row.key) {
         Some(default) if default.value.split_whitespace().any(|word| word == "off" || word == ALL) => {}
         Some(default) => {
             default.value = format!("{} {ALL}", default.value).into();
-            default.origin = origin.clone();
+            default.at = origin.clone();
         }
         None => {
-            let row = ANNOTATIONS.find(KEY).map_or("", |row| row.default);
-            defaults.push(DefaultValue { key: KEY, value: format!("{row} {ALL}").into(), origin: origin.clone() });
+            let value = format!("{} {ALL}", row.default).into();
+            defaults.push(OptionEntry { row, value, at: origin.clone() });
         }
     }
 }

@@ -16,14 +16,14 @@ use ingressd_model::{Argument, ByteSize, Ciphers, Origin, Refused};
 use ingressd_translate::annotation::Compared;
 use ingressd_translate::value::arguments::{switch, time};
 use ingressd_translate::value::{address_list, boolean, byte_size, integer};
-use ingressd_translate::{ANNOTATIONS, DefaultValue, Scope, SnippetKind, lookup_tables, stream_directives};
+use ingressd_translate::{ANNOTATIONS, OptionEntry, Scope, SnippetKind, lookup_tables, stream_directives};
 
 /// Converts a value to one for the setting, which its form parses; an empty one leaves the setting
 /// unchanged.
 pub(super) type IntoSetting = fn(&str) -> Result<String, Refused>;
 
-/// Changes settings and defaults of annotations because of a key.
-pub(super) type Change = fn(&mut Settings, &mut Vec<DefaultValue>, &Origin);
+/// Changes settings and options for all objects because of a key.
+pub(super) type Change = fn(&mut Settings, &mut Vec<OptionEntry>, &Origin);
 
 /// Reads a value, and puts it where it counts.
 pub(super) type Read = fn(&mut Layer<'_>, &str, &Origin) -> Result<(), Refused>;

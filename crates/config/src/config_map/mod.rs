@@ -28,7 +28,7 @@ use ingressd_model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origi
 use ingressd_objects::{Snapshot, Version};
 use ingressd_translate::annotation::asks;
 use ingressd_translate::value::{address_list, boolean, empty_entry, excerpt, without_empty};
-use ingressd_translate::{ANNOTATIONS, DefaultValue, SnippetKind, judge_default};
+use ingressd_translate::{ANNOTATIONS, OptionEntry, SnippetKind, judge};
 
 /// Settings with a ConfigMap as a layer.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ struct Layer<'a> {
     id: &'a Arc<ObjectId>,
     snapshot: &'a Snapshot,
     settings: Settings,
-    defaults: Vec<DefaultValue>,
+    defaults: Vec<OptionEntry>,
     /// Changes that happen after all keys are read.
     last: Vec<(Change, Origin)>,
     findings: Vec<Finding>,
@@ -203,7 +203,7 @@ impl Layer<'_> {
                     // What is left out may protect something: the last good version is used
                     // instead.
                     return self.default(annotation, value, origin)
-                        && self.defaults.last().is_some_and(|default| default.origin == *origin);
+                        && self.defaults.last().is_some_and(|option| option.at == *origin);
                 }
                 self.find(Reason::UnsupportedKey, origin.clone(), keys::ALLOW);
                 Ok(())
@@ -242,17 +242,17 @@ impl Layer<'_> {
         true
     }
 
-    /// Sets the default of an annotation. A protecting but invalid default is kept, so that it
-    /// closes what it should protect.
+    /// Says an option for all objects. A protecting but invalid one is kept, so that it closes what
+    /// it should protect.
     fn default(&mut self, key: &'static str, value: &str, origin: &Origin) -> bool {
-        let is_list = ANNOTATIONS.find(key).is_some_and(|row| row.form.is_list());
-        let rest = without_empty(value).filter(|_| is_list);
+        let Some(row) = ANNOTATIONS.find(key) else { return true };
+        let rest = without_empty(value).filter(|_| row.form.is_list());
         if let Some(note) = empty_entry(value).filter(|_| rest.is_some()) {
             self.find(Reason::InvalidValue, origin.clone(), note);
         }
         let value = rest.as_deref().unwrap_or(value);
-        let default = DefaultValue { key, value: value.into(), origin: origin.clone() };
-        let reading = judge_default(&default, &self.settings.translate_options());
+        let option = OptionEntry { row, value: value.into(), at: origin.clone() };
+        let reading = judge(&option, &self.settings.translate_options());
         let is_used = |finding: &Finding| matches!(finding.reason, Reason::AboveCeiling | Reason::NearBudget);
         let is_usable = reading.findings.iter().all(is_used);
         let unserved = |finding: Finding| match finding.reason {
@@ -261,9 +261,9 @@ impl Layer<'_> {
         };
         self.findings.extend(reading.findings.into_iter().map(unserved));
         if is_usable || reading.closed {
-            self.defaults.push(default);
+            self.defaults.push(option);
         }
-        // A protecting default stays as it was, if there was one.
+        // What protects stays as it was, if it was there.
         !(reading.closed || reading.refused)
     }
 

@@ -298,7 +298,7 @@ fn what_protects_is_refused_as_a_whole_and_closes_meanwhile() {
     assert_eq!(layered.findings[0].reason, Reason::InvalidSecurityValue);
     let defaults = &layered.settings.translate.defaults;
     assert_eq!(
-        defaults.iter().map(|default| default.key).collect::<Vec<_>>(),
+        defaults.iter().map(|default| default.row.key).collect::<Vec<_>>(),
         ["proxy-body-size", "whitelist-source-range"]
     );
 }
@@ -390,7 +390,7 @@ fn a_default_above_a_ceiling_is_the_ceiling_that_the_settings_say() {
 #[test]
 fn a_list_for_everybody_makes_no_path_a_protected_one() {
     let layered = layered(&[("whitelist-source-range", "10.0.0.0/8")]);
-    let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).behaviour;
+    let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).policy.behaviour;
     let lists = behaviour.access.as_deref().unwrap();
     assert_eq!((lists.deny(), lists.allow()), (&[][..], &*address_list("10.0.0.0/8").unwrap()));
 }
@@ -404,7 +404,7 @@ fn an_empty_entry_of_a_list_is_left_out_and_the_others_count() {
         ("10.0.0.0/8,x", false),
     ] {
         let layered = layered(&[("whitelist-source-range", value)]);
-        let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).behaviour;
+        let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).policy.behaviour;
         let allowed = behaviour.access.as_deref().map(|lists| lists.allow().to_vec()).unwrap_or_default();
         let expected = if counts { address_list("10.0.0.0/8,192.0.2.0/24").unwrap() } else { Vec::new() };
         assert_eq!(allowed, expected, "{value}");
@@ -465,7 +465,7 @@ fn what_several_keys_say_together_has_the_origin_of_the_one_that_decides() {
     }
     let retries = layered(&[("retry-non-idempotent", "true"), ("proxy-next-upstream", "error")]);
     let told = "ConfigMap edge/controller: data[retry-non-idempotent]";
-    assert_eq!(retries.settings.translate.defaults[0].origin.to_string(), told);
+    assert_eq!(retries.settings.translate.defaults[0].at.to_string(), told);
 }
 
 const TRUSTED: &str = "access.trusted-proxies";
@@ -475,7 +475,7 @@ fn the_order_of_keys_does_not_change_what_is_said_of_all_hosts() {
     let retries = |data: &[(&str, &str)]| {
         let all = [&[("retry-non-idempotent", "true")], data].concat();
         let defaults = layered(&all).settings.translate.defaults;
-        defaults.iter().map(|default| format!("{} {}", default.key, default.value)).collect::<Vec<_>>()
+        defaults.iter().map(|default| format!("{} {}", default.row.key, default.value)).collect::<Vec<_>>()
     };
     assert_eq!(retries(&[]), ["proxy-next-upstream error timeout non_idempotent"]);
     let more = [("proxy-next-upstream", "error http_502")];

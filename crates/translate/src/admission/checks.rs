@@ -135,7 +135,7 @@ pub fn alone(table: &'static Table, options: &Options) -> Vec<Check<'static>> {
     }
     // Values that the administrator sets for all objects, or that snippets may set, exist for each
     // object.
-    let is_said = |(key, _): &Companion| options.defaults.iter().any(|default| default.key == *key);
+    let is_said = |(key, _): &Companion| options.defaults.iter().any(|option| option.row.key == *key);
     groups.retain(|companions, _| !companions.iter().any(is_said));
     let snippets = table.rows().any(|row| row.is_allowed_somewhere(options));
     groups.into_iter().filter(|_| !snippets).map(|(companions, rows)| without(table, companions, rows)).collect()

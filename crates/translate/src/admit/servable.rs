@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::close_refused;
-use crate::Translation;
 use crate::attach::Attached;
 use crate::attach::subject::{Subject, Withheld};
-use crate::read::intent::Intent;
+use crate::read::path::PathType;
+use crate::{ExpressionScope, Policy, Translation, position};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{AccessList, Behaviour, Origin};
+use ingressd_model::{AccessList, Behaviour, Field, Origin};
 
 /// Objects by whether they can be served as they are.
 pub struct Servable<'a> {
@@ -26,17 +26,23 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translati
         Servable { subjects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
     let mut refused = Vec::new();
     for object in attached {
-        let intent = &object.intent;
-        let (of, reading) = (&intent.of, &intent.reading);
+        let (intent, reading) = (&object.intent, &object.policy.reading);
+        let of = &intent.of;
+        translation.findings.extend_from_slice(&intent.findings);
         translation.findings.extend_from_slice(&reading.findings);
-        let subject = Subject::of(object, is_protected(intent, everywhere));
-        if reading.refused || !intent.faults.is_empty() {
+        let subject = Subject::of(object, is_protected(&object.policy, everywhere));
+        let without_groups = without_groups(object);
+        if reading.refused || !intent.faults.is_empty() || !without_groups.is_empty() {
+            // The rest can be served while there is no earlier version, unless requests would reach
+            // other routes than intended.
+            let is_fit = intent.has_valid_path && without_groups.is_empty();
             translation.findings.extend_from_slice(&intent.faults);
+            translation.findings.extend(without_groups);
             translation.refused.push((Arc::clone(&of.id), of.version.clone()));
-            if reading.refused || !intent.is_fit {
+            if reading.refused || !is_fit {
                 servable.left_out.push(subject.clone());
                 servable.withheld.extend(reading.canary.is_none().then(|| Withheld::from(&subject)));
-                refused.extend(intent.is_fit.then_some(subject));
+                refused.extend(is_fit.then_some(subject));
                 continue;
             }
         }
@@ -55,8 +61,7 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translati
 
 /// Whether an object protects its routes by something that is its own. Protection in a canary has
 /// no effect: the main object protects the path.
-fn is_protected(intent: &Intent, everywhere: &Behaviour) -> bool {
-    let (reading, behaviour) = (&intent.reading, &intent.behaviour);
+fn is_protected(Policy { reading, behaviour }: &Policy, everywhere: &Behaviour) -> bool {
     let lists = everywhere.access.as_deref();
     let is_everywhere = |access: &AccessList| {
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
@@ -70,4 +75,28 @@ fn is_protected(intent: &Intent, everywhere: &Behaviour) -> bool {
             || behaviour.basic_authentication.is_some()
             || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
             || reading.host.client_rule.is_some())
+}
+
+/// Findings about valid paths that have no groups, although what counts for the object refers to
+/// groups.
+fn without_groups(object: &Attached<'_>) -> Vec<Finding> {
+    let (intent, Policy { reading, behaviour }) = (&object.intent, &object.policy);
+    if !reading.has_captures(behaviour) {
+        return Vec::new();
+    }
+    let has_groups = |kind: PathType| match object.class.dialect.expressions {
+        ExpressionScope::Object => reading.use_regex && kind == PathType::ImplementationSpecific,
+        ExpressionScope::Host => reading.use_regex || reading.rewrite_target.is_some(),
+    };
+    let paths = intent.rules.iter().enumerate();
+    let paths =
+        paths.flat_map(|(rule, said)| said.paths.iter().enumerate().map(move |(path, said)| (rule, path, said)));
+    let without = paths.filter(|(.., path)| path.parts().is_some_and(|(_, kind)| !has_groups(kind)));
+    let note = "an annotation refers to captures such as $1, but this path is not a regular expression; set use-regex \
+        and the type ImplementationSpecific";
+    let finding = |(rule, path, _)| {
+        let origin = Origin::field(&intent.of.id, Field::Path(position(rule), position(path), "path"));
+        Finding::new(Reason::RefusedValue, origin, note)
+    };
+    without.map(finding).collect()
 }

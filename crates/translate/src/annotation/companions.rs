@@ -2,12 +2,13 @@
 //! any of them does.
 
 use super::draft::{Context, Draft, Entry};
+use super::engine::entries;
+use super::layer::OptionEntry;
 use super::row::{Effect, Gives, OnError, Row, asks};
-use super::snippets::{self, ImpliedAnnotation};
+use super::snippets;
 use super::table::Table;
+use ingressd_model::Origin;
 use ingressd_model::finding::{Finding, Reason, Severity};
-use ingressd_model::{Field, Origin};
-use ingressd_objects::StringMap;
 
 /// The key of another annotation, and its required value: a word, [`SOMETHING`] or [`ANYTHING`].
 pub type Companion = (&'static str, &'static str);
@@ -20,16 +21,6 @@ pub const ANYTHING: &str = "*";
 
 /// How long a chain of dependent rows is followed.
 const LONGEST_CHAIN: usize = 3;
-
-/// Rows of which the object has a value, with the annotation.
-pub type Dependents<'a> = Vec<(&'static Row, Entry<'a>)>;
-
-/// The annotations of an object, including those of snippets and the administrator's defaults.
-struct SetKeys<'a> {
-    context: &'a Context<'a>,
-    annotations: &'a StringMap,
-    implied: &'a [ImpliedAnnotation<'a>],
-}
 
 /// The missing annotations in words: `affinity: cookie`, or several with "or" between.
 pub fn words(companions: &[Companion]) -> String {
@@ -64,30 +55,27 @@ pub fn fits(row: &Row, value: &str, wanted: &str) -> bool {
     }
 }
 
-/// Adds a finding for each of these rows that depends on a missing annotation, unless there is a
-/// worse finding about it.
-pub fn tell(
-    dependents: &Dependents<'_>,
-    context: &Context<'_>,
-    annotations: &StringMap,
-    implied: &[ImpliedAnnotation<'_>],
-    draft: &mut Draft,
-) {
-    let said = SetKeys { context, annotations, implied };
-    for (row, entry) in dependents {
-        if asks_for_nothing(row, entry.value) {
+/// Adds a finding for each option of the object that depends on a missing one, unless there is a
+/// worse finding about it. `said` has the layers with what snippets stand for, the lowest first.
+pub fn tell(context: &Context<'_>, own: &[OptionEntry], said: &[Vec<Entry<'_>>], draft: &mut Draft) {
+    let is_written = |entry: &Entry<'_>| own.iter().any(|written| written.row.key == entry.row.key);
+    let implied = said.iter().flatten().filter(|entry| entry.is_own && !is_written(entry)).copied();
+    for entry in implied.chain(entries((true, own))) {
+        let is_written = is_written(&entry);
+        let row = entry.row;
+        let counts = row.is_served() || snippets::is_read(&entry, context);
+        if row.counts_with.is_empty() || !counts || asks_for_nothing(row, entry.value) {
             continue;
         }
-        let Some(missing) = said.missing(row, draft, LONGEST_CHAIN) else { continue };
+        let Some(missing) = missing(row, context.table, said, draft, LONGEST_CHAIN) else { continue };
         let (origin, findings) = (entry.origin(), &mut draft.reading.findings);
-        let written = entry.key.strip_prefix(context.table.prefix).and_then(|name| context.table.find(name));
-        let is_own = written.is_some_and(|written| written.key == row.key);
         // Other findings about a key without effect do not matter.
-        findings
-            .retain(|finding| !is_own || finding.origin != origin || finding.reason != Reason::UnsupportedAnnotation);
+        findings.retain(|finding| {
+            !is_written || finding.origin != origin || finding.reason != Reason::UnsupportedAnnotation
+        });
         let is_worse = |finding: &Finding| finding.origin == origin && finding.reason != Reason::NoEffectAlone;
         if !findings.iter().any(is_worse) {
-            let it = if is_own { "it" } else { row.key };
+            let it = if is_written { "it" } else { row.key };
             findings.push(without_effect(row, origin, format!("{it} has no effect without {}", words(missing))));
         }
     }
@@ -95,16 +83,13 @@ pub fn tell(
 
 /// Adds a finding for each annotation of a canary that counts on its main object alone, unless
 /// there is one about it.
-pub fn tell_of_canary(context: &Context<'_>, annotations: &StringMap, draft: &mut Draft) {
-    for (key, value) in annotations.iter() {
-        let row = key.strip_prefix(context.table.prefix).and_then(|name| context.table.find(name));
-        let entry = Entry { object: context.object, key, value, default: None };
-        let Some(row) = row.filter(|row| !row.counts_on_canary && !value.trim().is_empty()) else { continue };
-        let counts_elsewhere = row.is_served() || snippets::is_read(row, &entry, context);
+pub fn tell_of_canary(context: &Context<'_>, own: &[OptionEntry], draft: &mut Draft) {
+    for entry in entries((true, own)).filter(|entry| !entry.row.counts_on_canary) {
+        let counts_elsewhere = entry.row.is_served() || snippets::is_read(&entry, context);
         let (origin, findings) = (entry.origin(), &mut draft.reading.findings);
         if counts_elsewhere && !findings.iter().any(|finding| finding.origin == origin) {
             let note = "it has no effect on a canary: what the main object says counts; write it there";
-            findings.push(without_effect(row, origin, note.to_owned()));
+            findings.push(without_effect(entry.row, origin, note.to_owned()));
         }
     }
 }
@@ -116,43 +101,38 @@ fn without_effect(row: &Row, origin: Origin, note: String) -> Finding {
     Finding { severity, ..finding }
 }
 
-impl SetKeys<'_> {
-    /// The annotations that the row depends on, when none of them is there.
-    fn missing(&self, row: &'static Row, draft: &Draft, chain: usize) -> Option<&'static [Companion]> {
-        let (missing, mut further) = (row.counts_with, None);
-        if missing.is_empty() || chain == 0 {
-            return None;
-        }
-        for (key, wanted) in missing {
-            let companion = self.context.table.find(key)?;
-            if self.is_there(row, companion, wanted, draft) {
-                match self.missing(companion, draft, chain - 1) {
-                    None => return None,
-                    missing => further = missing,
-                }
+/// The options that the row depends on, when none of them is there.
+fn missing(
+    row: &'static Row,
+    table: &Table,
+    said: &[Vec<Entry<'_>>],
+    draft: &Draft,
+    chain: usize,
+) -> Option<&'static [Companion]> {
+    let (wanted, mut further) = (row.counts_with, None);
+    if wanted.is_empty() || chain == 0 {
+        return None;
+    }
+    for (key, value) in wanted {
+        let companion = table.find(key)?;
+        if is_there(row, companion, value, said, draft) {
+            match missing(companion, table, said, draft, chain - 1) {
+                None => return None,
+                missing => further = missing,
             }
         }
-        further.or(Some(missing))
     }
+    further.or(Some(wanted))
+}
 
-    /// Whether an annotation that others depend on is there. One with an invalid value counts as
-    /// there, because it has a finding of its own.
-    fn is_there(&self, row: &Row, companion: &Row, wanted: &str, draft: &Draft) -> bool {
-        let SetKeys { context, annotations, implied } = self;
-        for key in spellings(companion, context.table) {
-            let own = annotations.get(&key).filter(|value| !value.trim().is_empty());
-            if let Some(value) = own {
-                let field = Field::Annotation(key.into());
-                return fits(companion, value, wanted)
-                    || draft.reading.findings.iter().any(|finding| finding.origin.field == field);
-            }
-        }
-        let of_snippet = implied.iter().find(|implied| implied.row.key == companion.key);
-        let of_snippet = of_snippet.map(|implied| fits(companion, implied.entry().value, wanted));
-        let defaults = context.options.defaults().iter().filter(|_| !row.stands_alone);
-        let mut defaults = defaults.filter(|default| default.key == companion.key);
-        of_snippet.unwrap_or_else(|| defaults.any(|default| fits(companion, &default.value, wanted)))
-    }
+/// Whether an option that others depend on is there. One with an invalid value counts as there,
+/// because it has a finding of its own.
+fn is_there(row: &Row, companion: &Row, wanted: &str, said: &[Vec<Entry<'_>>], draft: &Draft) -> bool {
+    let counts = |entry: &&Entry<'_>| entry.row.key == companion.key && (entry.is_own || !row.stands_alone);
+    let highest = said.iter().rev().find_map(|layer| layer.iter().find(counts));
+    highest.is_some_and(|entry| {
+        fits(companion, entry.value, wanted) || draft.reading.findings.iter().any(|finding| finding.origin == *entry.at)
+    })
 }
 
 /// The key of a row and its other spellings, with the prefix.

@@ -1,37 +1,34 @@
 //! The values that the rows have read so far, before families combine them.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Table;
-use super::basis::NotedOptions;
+use super::row::Row;
 use super::value::{ServiceUrl, excerpt};
-use crate::{Dialect, Reading};
+use crate::{Dialect, Options, Reading};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
     AnswerDuration, Argument, BackendHeaders, Balance, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, FastCgi,
-    Field, FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern,
-    Protocols, RedirectUrl, Refused, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
+    FirewallSetting, HeaderName, HeaderValue, HostName, LogLine, ObjectId, Origin, OriginPattern, Pattern, Protocols,
+    RedirectUrl, Refused, RewriteTarget, SameSite, Template, Text, catalogue::DirectiveRow,
 };
 use ingressd_objects::Snapshot;
 
-/// One annotation of the object that is being read.
+/// One option that counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    pub object: &'a Arc<ObjectId>,
-    /// The key with its prefix.
-    pub key: &'a str,
-    /// The value as written.
+    pub row: &'static Row,
     pub value: &'a str,
-    /// The place of the value, when it is not an annotation of the object.
-    pub default: Option<&'a Origin>,
+    /// The place where it is written.
+    pub at: &'a Origin,
+    /// Whether the object says it, and not the administrator for all objects.
+    pub is_own: bool,
 }
 
 impl Entry<'_> {
     /// The place of the value.
     pub fn origin(&self) -> Origin {
-        let own = || Origin::field(self.object, Field::Annotation(Cow::Owned(self.key.to_owned())));
-        self.default.cloned().unwrap_or_else(own)
+        self.at.clone()
     }
 }
 
@@ -39,14 +36,20 @@ impl Entry<'_> {
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     pub object: &'a Arc<ObjectId>,
-    pub namespace: &'a str,
     /// The dialect of its class.
     pub dialect: &'static Dialect,
     /// The table of keys.
     pub table: &'static Table,
     pub snapshot: &'a Snapshot,
     /// The administrator's settings.
-    pub options: &'a NotedOptions<'a>,
+    pub options: &'a Options,
+}
+
+impl<'a> Context<'a> {
+    /// The namespace of the object.
+    pub fn namespace(&self) -> &'a str {
+        &self.object.namespace
+    }
 }
 
 /// Redirects from http to https.
@@ -143,6 +146,8 @@ pub struct ExternalDraft {
     pub keepalive_requests: Option<(u32, Origin)>,
     /// How long a connection may be idle, in seconds.
     pub keepalive_timeout: Option<(u32, Origin)>,
+    /// Why the routes that use it are closed.
+    pub faults: Vec<Finding>,
 }
 
 /// Mirrored requests.
@@ -409,16 +414,20 @@ impl Draft {
 
     /// The draft of authentication for the author of the value: the object or the administrator.
     pub fn external_of(&mut self, entry: &Entry<'_>) -> &mut ExternalDraft {
-        match entry.default {
-            None => &mut self.external,
-            Some(_) => &mut self.everywhere,
+        match entry.is_own {
+            true => &mut self.external,
+            false => &mut self.everywhere,
         }
     }
 
     /// Closes the routes, with a finding.
     pub fn close(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
+        self.close_for(Finding { severity: Severity::Error, ..Finding::new(reason, origin, note) });
+    }
+
+    /// Closes the routes because of this finding.
+    pub fn close_for(&mut self, finding: Finding) {
         self.reading.closed = true;
-        let finding = Finding { severity: Severity::Error, ..Finding::new(reason, origin, note) };
         self.reading.findings.push(finding);
     }
 }

@@ -1,12 +1,12 @@
 //! The engine: reads the annotations of one object by a table of typed rows. It must not know
 //! paths, hosts or backends.
 
-mod basis;
 mod companions;
 mod document;
 mod draft;
 mod effective;
 mod engine;
+mod layer;
 pub mod mistakes;
 mod outline;
 mod row;
@@ -15,12 +15,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use basis::{Basis, Change, NotedOptions};
 pub use companions::{ANYTHING, Companion, SOMETHING, asks_for_nothing, fits, words};
 pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, ExternalDraft, FastCgiDraft, MirrorDraft, SecretReference};
 pub use effective::effective;
-pub use engine::{judge, read, read_with_basis};
+pub use engine::merge;
+pub use layer::{Layer, OptionEntry, options};
 pub use mistakes::Elsewhere;
 pub use outline::{argument_words, outline};
 pub use row::{

@@ -25,8 +25,8 @@ pub struct Table {
     pub index: Index,
 }
 
-/// Rows by the names under which they are found.
-pub type Index = OnceLock<HashMap<&'static str, &'static Row>>;
+/// Rows by the names under which they are found, with the whole key.
+pub type Index = OnceLock<HashMap<&'static str, (&'static Row, &'static str)>>;
 
 impl Table {
     /// The same keys with another prefix, which ends with `/`. Objects with keys of the present
@@ -54,7 +54,12 @@ impl Table {
 
     /// The row with this key or spelling, without the prefix.
     pub fn find(&self, name: &str) -> Option<&'static Row> {
-        self.index().get(name).copied()
+        self.index().get(name).map(|(row, _)| *row)
+    }
+
+    /// The row with this key or spelling, given with the prefix, and that key.
+    pub fn entry(&self, key: &str) -> Option<(&'static Row, &'static str)> {
+        self.index().get(key.strip_prefix(self.prefix)?).copied()
     }
 
     /// What to do instead of an invented key.
@@ -72,9 +77,12 @@ impl Table {
         self.index().keys().copied()
     }
 
-    fn index(&self) -> &HashMap<&'static str, &'static Row> {
+    fn index(&self) -> &HashMap<&'static str, (&'static Row, &'static str)> {
+        // Tables stay, and there are few; so origins need no text of their own.
+        let key = |name| &*format!("{}{name}", self.prefix).leak();
         let names = |row: &'static Row| std::iter::once(row.key).chain(row.aliases.iter().copied());
-        self.index.get_or_init(|| self.rows().flat_map(|row| names(row).map(move |name| (name, row))).collect())
+        let all = || self.rows().flat_map(|row| names(row).map(move |name| (name, row)));
+        self.index.get_or_init(|| all().map(|(name, row)| (name, (row, key(name)))).collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Properties of the table as a whole, and attacks that must be impossible.
 
-mod basis;
 mod ceilings;
+mod closed;
 mod companions;
 mod defaults;
 mod effective;
@@ -17,11 +17,13 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::tests::objects::{secret, snapshot};
-use super::{Ceiling, Context, Effect, Gives, NotedOptions, OnError, Row, Scope, Trust, outline, read};
+use super::{
+    Ceiling, Context, Effect, Gives, OnError, OptionEntry, Row, Scope, Trust, merge, options as own_options, outline,
+};
 use crate::{ANNOTATIONS, Dialect, INGRESS_NGINX, Limits, Options, PREFIX, Reading, SPECIFICATION};
 use ingressd_model::catalogue::{self, AskedFor};
 use ingressd_model::finding::{Finding, Reason, Severity};
-use ingressd_model::{Argument, ByteSize, Field, HeaderName, Kind, ObjectId};
+use ingressd_model::{Argument, ByteSize, Field, HeaderName, Kind, ObjectId, Origin};
 use ingressd_objects::references::{NAMING, may_refer};
 use ingressd_objects::{Snapshot, StringMap};
 
@@ -30,8 +32,21 @@ const KNOWN: &str = include_str!("known_keys.txt");
 
 fn read_all(annotations: &StringMap, dialect: &'static Dialect, options: &Options) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
-    let (snapshot, options) = (&snapshot(), &NotedOptions::new(options));
-    read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
+    read_of(&Context { object, dialect, table: &ANNOTATIONS, snapshot: &snapshot(), options }, annotations)
+}
+
+/// What counts for an object with these annotations, with all findings about them.
+fn read_of(context: &Context<'_>, annotations: &StringMap) -> Reading {
+    let (own, mut findings) = own_options(context.object, annotations, context.table, &[]);
+    let mut reading = merge(context, &own);
+    findings.append(&mut reading.findings);
+    Reading { findings, ..reading }
+}
+
+/// What the administrator says for all objects.
+fn said_for_all(key: &str, value: &str) -> OptionEntry {
+    let at = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));
+    OptionEntry { row: ANNOTATIONS.find(key).unwrap(), value: value.into(), at }
 }
 
 /// Reads keys without their prefix in the specification dialect, with default settings that allow
@@ -411,9 +426,8 @@ fn password_files_of_colliding_names_differ() {
         let annotations = annotations.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
         let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));
         let options = Options::default();
-        let (dialect, snapshot, options) = (&SPECIFICATION, &snapshot, &NotedOptions::new(&options));
-        let reading =
-            read(&Context { object, namespace, dialect, table: &ANNOTATIONS, snapshot, options }, &annotations);
+        let (dialect, snapshot, options) = (&SPECIFICATION, &snapshot, &options);
+        let reading = read_of(&Context { object, dialect, table: &ANNOTATIONS, snapshot, options }, &annotations);
         reading.password_file.unwrap().id.clone()
     };
     assert_ne!(file("a", "b-c"), file("a-b", "c"));

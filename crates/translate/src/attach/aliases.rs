@@ -13,7 +13,7 @@ use crate::read::intent::{Intent, TlsSpec};
 use crate::read::path::is_challenge;
 use crate::read::rule::Rule;
 use crate::value::host;
-use crate::{HostAliases, Limits};
+use crate::{HostAliases, Limits, Reading};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{ObjectId, Origin, ServerName};
 
@@ -23,6 +23,9 @@ type NamedHosts<'n> = BTreeMap<(&'n str, ServerName), &'n Arc<ObjectId>>;
 /// The objects that decide about the aliases of hosts, by namespace.
 type Decided<'n> = BTreeMap<(&'n str, ServerName), (&'n ObjectId, &'n HostAliases)>;
 
+/// What an object says, and what counts of its options.
+type Said = (Arc<Intent>, Arc<Reading>);
+
 /// A rule for an alias, with the host that it is an alias of and the field that names it.
 type Further = (Rule, ServerName, Origin);
 
@@ -30,15 +33,16 @@ type Further = (Rule, ServerName, Origin);
 /// about a host.
 pub fn expand(objects: &mut [Attached<'_>], limits: &Limits, findings: &mut Vec<Finding>) {
     // Usually there are no aliases, and nothing has to be done.
-    if objects.iter().all(|object| object.intent.reading.host.aliases.is_none()) {
+    if objects.iter().all(|object| object.policy.reading.host.aliases.is_none()) {
         return;
     }
     let mut order: Vec<_> = (0..objects.len()).collect();
     order.sort_by(|one, other| objects[*one].intent.of.oldest_first(&objects[*other].intent.of));
-    let intents: Vec<_> = order.iter().map(|index| Arc::clone(&objects[*index].intent)).collect();
+    let said = |index: &usize| (Arc::clone(&objects[*index].intent), Arc::clone(&objects[*index].policy.reading));
+    let intents: Vec<Said> = order.iter().map(said).collect();
     let (decided, named) = (decided(&intents, findings), named(&intents));
     let mut room = Room { limits, used: BTreeMap::new() };
-    for (index, intent) in order.into_iter().zip(&intents) {
+    for (index, (intent, _)) in order.into_iter().zip(&intents) {
         let further = further_rules(intent, &decided, &named, &mut room, findings);
         let Some((_, _, origin)) = further.first() else { continue };
         let object = &mut objects[index];
@@ -48,10 +52,10 @@ pub fn expand(objects: &mut [Attached<'_>], limits: &Limits, findings: &mut Vec<
     }
 }
 
-fn decided<'n>(oldest_first: &'n [Arc<Intent>], findings: &mut Vec<Finding>) -> Decided<'n> {
+fn decided<'n>(oldest_first: &'n [Said], findings: &mut Vec<Finding>) -> Decided<'n> {
     let mut decided = Decided::new();
-    for intent in oldest_first {
-        let Some(aliases) = &intent.reading.host.aliases else { continue };
+    for (intent, reading) in oldest_first {
+        let Some(aliases) = &reading.host.aliases else { continue };
         let id = &intent.of.id;
         for name in hosts(intent) {
             let (older, counts) = *decided.entry((&*id.namespace, name.clone())).or_insert((&**id, aliases));
@@ -64,10 +68,11 @@ fn decided<'n>(oldest_first: &'n [Arc<Intent>], findings: &mut Vec<Finding>) -> 
     decided
 }
 
-fn named(oldest_first: &[Arc<Intent>]) -> NamedHosts<'_> {
+fn named(oldest_first: &[Said]) -> NamedHosts<'_> {
     let mut named = NamedHosts::new();
     // A canary names no host. Of several objects the one whose name sorts first is told.
-    let mut naming: Vec<_> = oldest_first.iter().filter(|intent| intent.reading.canary.is_none()).collect();
+    let naming = oldest_first.iter().filter(|(_, reading)| reading.canary.is_none());
+    let mut naming: Vec<_> = naming.map(|(intent, _)| intent).collect();
     naming.sort_by(|one, other| one.of.id.cmp(&other.of.id));
     for intent in naming {
         // A solver of cert-manager takes its path only.

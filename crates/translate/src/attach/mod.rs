@@ -1,5 +1,5 @@
-//! Attaches what objects ask for to their class, and a host's aliases to its rules. It must not
-//! know who gets the hosts.
+//! Attaches what objects ask for to their class and to what counts for them, and a host's aliases
+//! to its rules. It must not know who gets the hosts.
 
 pub mod aliases;
 pub mod canary;
@@ -7,9 +7,9 @@ pub mod subject;
 
 use std::sync::Arc;
 
-use crate::ClassRule;
 use crate::read::intent::{Intent, TlsSpec};
 use crate::read::rule::Rule;
+use crate::{ClassRule, Policy};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Field, ObjectId, Origin};
 
@@ -19,6 +19,8 @@ pub struct Attached<'o> {
     pub intent: Arc<Intent>,
     /// The class rule that selects it, with its dialect.
     pub class: &'o ClassRule,
+    /// What counts of the options.
+    pub policy: Policy,
     /// Its rules, and after them those for aliases of its hosts.
     pub rules: Arc<[Rule]>,
     /// Its TLS entries, which also hold for the aliases of the hosts that they list.
@@ -29,9 +31,9 @@ pub struct Attached<'o> {
 
 impl<'o> Attached<'o> {
     /// An object without aliases.
-    pub fn new(intent: Arc<Intent>, class: &'o ClassRule) -> Self {
+    pub fn new(intent: Arc<Intent>, class: &'o ClassRule, policy: Policy) -> Self {
         let (rules, tls) = (Arc::clone(&intent.rules), Arc::clone(&intent.tls));
-        Attached { intent, class, rules, tls, implied_at: None }
+        Attached { intent, class, policy, rules, tls, implied_at: None }
     }
 }
 

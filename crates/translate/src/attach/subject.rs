@@ -39,12 +39,12 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// What is served of an attached object.
     pub fn of(attached: &'a Attached<'a>, is_protected: bool) -> Self {
-        let Attached { intent, class, rules, tls, .. } = attached;
+        let Attached { intent, class, policy, rules, tls, .. } = attached;
         Subject {
             intent,
             rule: class,
-            reading: Arc::clone(&intent.reading),
-            behaviour: Arc::clone(&intent.behaviour),
+            reading: Arc::clone(&policy.reading),
+            behaviour: Arc::clone(&policy.behaviour),
             read: rules,
             tls,
             is_protected,
@@ -185,8 +185,8 @@ impl Withheld<'_> {
 
 impl<'a> From<&'a Attached<'a>> for Withheld<'a> {
     fn from(attached: &'a Attached<'a>) -> Self {
-        let Attached { intent, class, rules, .. } = attached;
-        Withheld { intent, class, rules, reading: Arc::clone(&intent.reading) }
+        let Attached { intent, class, policy, rules, .. } = attached;
+        Withheld { intent, class, rules, reading: Arc::clone(&policy.reading) }
     }
 }
 

@@ -124,8 +124,8 @@ fn moot(
 ) -> Option<Finding> {
     let paths = site.claims.iter().filter(|other| other.subject.id() == subject.id() && other.origin != claim.origin);
     let paths = paths.map(|other| crate::value::excerpt(other.path.as_str()));
-    let said = subject.intent.keys.iter().filter(|key| !OF_PLAIN_HTTP.contains(key));
-    let said = said.map(|key| (*key).to_owned());
+    let said = subject.intent.options.iter().map(|option| option.row).filter(|row| row.is_served());
+    let said = said.map(|row| row.key).filter(|key| !OF_PLAIN_HTTP.contains(key)).map(str::to_owned);
     let all: Vec<_> = said.chain(paths).take(MOST_TOLD).collect();
     let note = format!(
         "TLS of {name} is passed through to the Service of the path /, so these have an effect only for plain http: {}",

@@ -19,7 +19,7 @@ use crate::read::port::PortReference;
 use crate::read::rule::Backend;
 use crate::resolve::backend::{BackendReference, Backends};
 use crate::value::excerpt;
-use crate::{Dialect, EndpointMode, Everywhere, Options};
+use crate::{Dialect, EndpointMode, Everywhere, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Hsts, HttpsRedirect, ObjectId,
@@ -258,10 +258,10 @@ impl<'a> Servers<'a> {
     fn catch_all(&mut self) -> Option<Server> {
         self.options.default_backend.as_ref()?;
         let origin = Origin::object(&settings());
-        let (dialect, behaviour) = (self.everywhere.dialect, Arc::clone(&self.everywhere.behaviour));
-        let action = if self.everywhere.closed { Action::Closed } else { self.daemon_backend(dialect) };
+        let Everywhere { dialect, policy: Policy { reading, behaviour } } = self.everywhere.clone();
+        let action = if reading.closed { Action::Closed } else { self.daemon_backend(dialect) };
         let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
-        if let Some(requested) = &self.everywhere.authentication {
+        if let Some(requested) = &reading.authentication {
             authentication::apply_to(self, &mut fallback, requested);
         }
         let (routes, hsts) = (health(dialect).into_iter().collect(), self.hsts(dialect));

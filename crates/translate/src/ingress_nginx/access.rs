@@ -57,8 +57,8 @@ pub static FAMILY: Family = Family {
 };
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let deny = draft.access.deny.take().unwrap_or_else(|| context.options.denylist().to_vec());
-    let allow = draft.access.allow.take().unwrap_or_else(|| context.options.allowlist().to_vec());
+    let deny = draft.access.deny.take().unwrap_or_else(|| context.options.denylist.clone());
+    let allow = draft.access.allow.take().unwrap_or_else(|| context.options.allowlist.clone());
     if !deny.is_empty() || !allow.is_empty() {
         let list = AccessList::new(Origin::object(context.object), deny, allow);
         draft.reading.behaviour.access = Some(Arc::new(list));

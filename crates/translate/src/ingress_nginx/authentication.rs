@@ -182,8 +182,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
 
 /// The password file; `None` after the routes were closed with a finding.
 fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, map: bool) -> Option<PasswordFile> {
-    let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
-    if namespace != context.namespace && !context.options.cross_namespace() {
+    let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace());
+    if namespace != context.namespace() && !context.options.cross_namespace {
         let note = "the Secret is in another namespace, which the administrator does not allow (`cross-namespace`); the routes answer 503";
         draft.close(Reason::CrossNamespace, wanted.origin, note);
         return None;
@@ -194,8 +194,8 @@ fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, 
         return None;
     };
     let (passwords, faults): Passwords<'_> = match map {
-        true => password::of_map(&secret.object, context.options.passwords()),
-        false => match password::of_file(&secret.object, context.options.passwords()) {
+        true => password::of_map(&secret.object, context.options.limits.password),
+        false => match password::of_file(&secret.object, context.options.limits.password) {
             Some(read) => read,
             None => {
                 let note = format!(
@@ -220,7 +220,7 @@ fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, 
     for fault in faults {
         draft.find(Reason::InvalidSecret, origin.clone(), fault);
     }
-    let most = u64::try_from(context.options.passwords().users).unwrap_or(u64::MAX);
+    let most = u64::try_from(context.options.limits.password.users).unwrap_or(u64::MAX);
     draft.reading.findings.extend(bounds::PASSWORDS.near(passwords.len(), most, || origin.clone()));
     if passwords.is_empty() {
         let note =

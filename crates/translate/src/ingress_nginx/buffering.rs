@@ -202,7 +202,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     };
     let count = count.map_or_else(|| built_in(BUFFERS, number_of_buffers), |(count, _)| count);
     let size = size.map_or(BUFFER_SIZE, |(size, _)| size);
-    let ceiling = context.options.answer_buffers();
+    let ceiling = context.options.limits.answer_buffers.0;
     // A buffer is at most a quarter of all, so that there are at least four.
     let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
     if count > fitting {

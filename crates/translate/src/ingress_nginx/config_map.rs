@@ -29,8 +29,8 @@ pub fn headers<T>(
     read: impl Fn(HeaderName, &str) -> Result<T, Refused>,
 ) -> Result<Vec<T>, Fault> {
     let fault = |reason, note: String| (reason, wanted.origin.clone(), format!("{note}; the routes answer 503"));
-    let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
-    if namespace != context.namespace && !context.options.cross_namespace() {
+    let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace()), &wanted.name);
+    if namespace != context.namespace() && !context.options.cross_namespace {
         let note = "the ConfigMap is in another namespace, which the administrator does not allow (`cross-namespace`)";
         return Err(fault(Reason::CrossNamespace, note.to_owned()));
     }

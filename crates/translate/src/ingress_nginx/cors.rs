@@ -198,7 +198,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     }
     let count = requested.origins.as_ref().map_or(0, Vec::len);
     if let Some(origin) = requested.origins_at {
-        let most = context.options.origins();
+        let most = context.options.limits.object.origins;
         if u64::try_from(count).is_ok_and(|count| count > most) {
             let note = format!(
                 "{count} origins are more than the {most} that limits.object-origins allows; no CORS headers are sent until \

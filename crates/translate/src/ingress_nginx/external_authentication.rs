@@ -427,15 +427,12 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let own = std::mem::take(&mut draft.external);
     let everywhere = std::mem::take(&mut draft.everywhere);
     draft.reading.opts_out = draft.opts_out;
-    let (part, is_everywhere) = match (own.url.is_some(), draft.opts_out) {
-        (true, _) => (own, false),
-        (false, opts_out) => {
-            if opts_out {
-                return;
-            }
-            (everywhere, true)
-        }
+    let (part, is_everywhere) = match own.url {
+        Some(_) => (own, false),
+        None if draft.opts_out => return,
+        None => (everywhere, true),
     };
+    part.faults.iter().for_each(|fault| draft.close_for(fault.clone()));
     let Some((url, origin)) = part.url.clone() else { return };
     let reuse = keepalive::reuse(draft, &part, &url.whereabouts);
     match policy(context, part, &url) {

@@ -130,8 +130,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
 
 /// The parameters in a ConfigMap; if one of them is invalid, none is used.
 fn read(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(ParameterName, Template)>, (Reason, String)> {
-    let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
-    if namespace != context.namespace && !context.options.cross_namespace() {
+    let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace()), &wanted.name);
+    if namespace != context.namespace() && !context.options.cross_namespace {
         let note = "the ConfigMap is in another namespace, which the administrator does not allow (`cross-namespace`)";
         return Err((Reason::CrossNamespace, note.to_owned()));
     }

@@ -62,7 +62,7 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.firewall.core_rules = boolean(entry.value)?;
-                draft.firewall.asks_for_core_rules = draft.firewall.core_rules && entry.default.is_none();
+                draft.firewall.asks_for_core_rules = draft.firewall.core_rules && entry.is_own;
                 Ok(())
             }),
             compared: Compared::Stricter(
@@ -188,6 +188,6 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         core_rules: asked.core_rules,
         transaction: asked.transaction,
         settings: asked.settings,
-        shares_rules: context.options.shares_firewall_rules(),
+        shares_rules: context.options.shares_firewall_rules,
     }));
 }

@@ -248,7 +248,7 @@ fn word(entry: &Entry<'_>, value: &str) -> Result<RewriteTarget, Refused> {
         return Err(Refused::because("nginx would read it as an expression"));
     }
     let word = text_with_groups(value, |one| one.is_ascii_alphanumeric() || "-._~/:,?&=".contains(one))?;
-    match entry.default.is_some() && word.has_captures() {
+    match !entry.is_own && word.has_captures() {
         true => Err(Refused::because("it refers to groups such as $1, and a default for all paths has none")),
         false => Ok(word),
     }
@@ -279,7 +279,7 @@ fn pair(
 /// A header, provided that the administrator allows it.
 fn allowed(context: &Context<'_>, name: HeaderName, value: &str) -> Result<AnswerHeader, Refused> {
     let is_listed = |own: &HeaderName| own.as_str().eq_ignore_ascii_case(name.as_str());
-    if !context.options.allowed_headers().iter().any(is_listed) {
+    if !context.options.allowed_headers.iter().any(is_listed) {
         return Err(Refused::because("the administrator's headers.allowed does not list this header"));
     }
     AnswerHeader::new(name, HeaderText::new(value)?)

@@ -81,10 +81,10 @@ pub static FAMILY: Family = Family {
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let options = context.options;
-    let forced = draft.https.forced.unwrap_or_else(|| options.force_ssl_redirect());
-    if forced || draft.https.redirect.unwrap_or_else(|| options.ssl_redirect()) {
+    let forced = draft.https.forced.unwrap_or(options.force_ssl_redirect);
+    if forced || draft.https.redirect.unwrap_or(options.ssl_redirect) {
         draft.reading.behaviour.https_redirect = Some(HttpsRedirect {
-            status: options.redirect_status(),
+            status: options.redirect_status,
             strip_trailing_slash: context.dialect.strips_trailing_slash && !draft.https.keep_trailing_slash,
             forced,
         });

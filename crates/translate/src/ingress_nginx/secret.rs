@@ -20,8 +20,8 @@ pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {
 
 /// The Secret; `None` after the routes were closed with a finding.
 pub fn find<'a>(draft: &mut Draft, context: &Context<'a>, wanted: &SecretReference) -> Option<&'a Stored<Secret>> {
-    let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
-    if namespace != context.namespace && !context.options.cross_namespace() {
+    let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace());
+    if namespace != context.namespace() && !context.options.cross_namespace {
         let note = "the Secret is in another namespace, which the administrator does not allow (`cross-namespace`); the routes answer 503";
         draft.close(Reason::CrossNamespace, wanted.origin.clone(), note);
         return None;

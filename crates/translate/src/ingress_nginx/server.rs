@@ -155,7 +155,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
 
 fn passthrough(draft: &mut Draft, context: &Context<'_>) {
     let Some(origin) = &draft.reading.passthrough else { return };
-    if !context.options.passthrough() {
+    if !context.options.passthrough {
         draft.reading.refused = true;
         let note = "the administrator has not allowed TLS passthrough (`tls.passthrough`); remove this key to have \
             nginx terminate TLS of the host";

@@ -1,5 +1,5 @@
-//! Reads an Ingress: its rules, its TLS entries, and with its annotations what is wrong with its
-//! paths. It must not know other objects that have the same hosts.
+//! Reads an Ingress: its rules, its TLS entries and its options, and what is wrong with its paths.
+//! It must not know other objects that have the same hosts, or what counts of the options.
 
 use std::sync::Arc;
 
@@ -8,23 +8,20 @@ use super::path::{self, PathType};
 use super::rule::{Rule, RulePath};
 use crate::read::port::PortReference;
 use crate::value::host;
-use crate::{ClassRule, Dialect, ExpressionScope, Reading, position};
+use crate::{Layer, position};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Behaviour, Field, Origin, ServerName};
+use ingressd_model::{Field, Origin, ServerName};
 use ingressd_objects::{Ingress, IngressBackend, IngressPath, IngressRule, Stored};
 
 /// Annotations by which an object asks cert-manager for its certificates.
 const ASKS: [&str; 3] = ["cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme"];
 
-/// What an Ingress of this class asks for, whose annotations were read.
-pub fn read(stored: &Stored<Ingress>, class: &ClassRule, reading: Arc<Reading>, behaviour: Arc<Behaviour>) -> Intent {
+/// What an Ingress asks for that says these options, with findings about them.
+pub fn read(stored: &Stored<Ingress>, (options, findings): (Layer, Vec<Finding>)) -> Intent {
     let object = &*stored.object;
     let rules: Arc<[Rule]> = object.rules.iter().map(rule).collect();
-    let (faults, is_fit) = faults(stored, class, (&reading, &behaviour), &rules);
+    let (faults, has_valid_path) = faults(stored, &rules);
     let asks = |key: &&str| object.annotations.get(key).is_some_and(|value| !value.is_empty() && value != "false");
-    let table = class.annotations;
-    let row = |key: &str| table.find(key.strip_prefix(table.prefix)?).filter(|row| row.is_served());
-    let keys = object.annotations.iter().filter(|_| reading.passthrough.is_some());
     Intent {
         of: Source::of(stored, object.uid.as_deref(), object.created),
         rest: object.default_backend.as_deref().map(reference),
@@ -37,12 +34,11 @@ pub fn read(stored: &Stored<Ingress>, class: &ClassRule, reading: Arc<Reading>, 
             })
             .collect(),
         asks_for_certificates: ASKS.iter().any(asks),
-        keys: keys.filter_map(|(key, _)| row(key)).map(|row| row.key).collect(),
+        options,
+        findings: findings.into(),
         rules,
-        reading,
-        behaviour,
         faults,
-        is_fit,
+        has_valid_path,
     }
 }
 
@@ -74,49 +70,27 @@ fn reference(backend: &IngressBackend) -> Reference {
     Reference { service: backend.service.clone(), port }
 }
 
-/// The findings about the paths, and whether the rest of this version can be served while there is
-/// no earlier one: that is so unless requests would reach other routes than intended.
-fn faults(
-    stored: &Stored<Ingress>,
-    class: &ClassRule,
-    (reading, behaviour): (&Reading, &Behaviour),
-    rules: &[Rule],
-) -> (Box<[Finding]>, bool) {
-    let has_captures = reading.has_captures(behaviour);
+/// The findings about the paths, and whether any of them is valid.
+fn faults(stored: &Stored<Ingress>, rules: &[Rule]) -> (Box<[Finding]>, bool) {
     let written = stored.object.rules.iter().zip(rules).enumerate();
     let paths = written.flat_map(|(number, (written, rule))| {
         let paths = written.paths.iter().zip(rule.paths.iter()).enumerate();
         paths.map(move |(index, (written, path))| (number, index, written, path))
     });
-    let mut has_good = false;
+    let mut has_valid = false;
     let faults = paths.filter_map(|(rule, number, written, read)| {
-        let fault = match (&read.path, read.kind) {
-            (Err(refused), _) => Some(("path", Reason::InvalidPath, format!("it is refused: {refused}"))),
+        let (part, note) = match (&read.path, read.kind) {
+            (Err(refused), _) => ("path", format!("it is refused: {refused}")),
             (Ok(_), None) => {
-                let note = format!("{:?} is not one of Exact, Prefix, ImplementationSpecific", written.path_type);
-                Some(("pathType", Reason::InvalidPath, note))
+                ("pathType", format!("{:?} is not one of Exact, Prefix, ImplementationSpecific", written.path_type))
             }
-            (Ok(_), Some(kind)) => (has_captures && !has_groups(class.dialect, reading, kind)).then(|| {
-                let note = "an annotation refers to captures such as $1, but this path is not a regular expression; \
-                    set use-regex and the type ImplementationSpecific";
-                ("path", Reason::RefusedValue, note.to_owned())
-            }),
+            (Ok(_), Some(_)) => {
+                has_valid = true;
+                return None;
+            }
         };
-        has_good |= fault.is_none();
-        fault.map(|(part, reason, note)| {
-            let field = Field::Path(position(rule), position(number), part);
-            Finding::new(reason, Origin::field(&stored.id, field), note)
-        })
+        let field = Field::Path(position(rule), position(number), part);
+        Some(Finding::new(Reason::InvalidPath, Origin::field(&stored.id, field), note))
     });
-    let faults: Box<[_]> = faults.collect();
-    let is_fit = has_good && faults.iter().all(|fault| fault.reason == Reason::InvalidPath);
-    (faults, is_fit)
-}
-
-/// Whether paths of this type have groups that texts may refer to.
-fn has_groups(dialect: &Dialect, reading: &Reading, kind: PathType) -> bool {
-    match dialect.expressions {
-        ExpressionScope::Object => reading.use_regex && kind == PathType::ImplementationSpecific,
-        ExpressionScope::Host => reading.use_regex || reading.rewrite_target.is_some(),
-    }
+    (faults.collect(), has_valid)
 }

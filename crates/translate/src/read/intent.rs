@@ -7,10 +7,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::rule::Rule;
-use crate::Reading;
+use crate::Layer;
 use crate::read::port::PortReference;
+use ingressd_model::ObjectId;
 use ingressd_model::finding::Finding;
-use ingressd_model::{Behaviour, ObjectId};
 use ingressd_objects::{Stored, Version};
 
 /// Which version of which object says something.
@@ -35,19 +35,16 @@ pub struct Intent {
     pub rest: Option<Reference>,
     /// The entries of `spec.tls`.
     pub tls: Arc<[TlsSpec]>,
-    /// The options that it sets.
-    pub reading: Arc<Reading>,
-    /// The behaviour of all its paths.
-    pub behaviour: Arc<Behaviour>,
+    /// The options that it says itself, as written.
+    pub options: Layer,
+    /// What is wrong with keys that are no options.
+    pub findings: Box<[Finding]>,
     /// What is wrong with its paths.
     pub faults: Box<[Finding]>,
-    /// Whether the rest of this version can be served in spite of the faults, while there is no
-    /// earlier one.
-    pub is_fit: bool,
+    /// Whether any of its paths is valid.
+    pub has_valid_path: bool,
     /// Whether it asks cert-manager for its certificates.
     pub asks_for_certificates: bool,
-    /// The keys of its annotations that have an effect; only of objects with TLS passthrough.
-    pub keys: Box<[&'static str]>,
 }
 
 /// A reference to a port of a Service.

@@ -1,4 +1,4 @@
-//! The typed annotations of one Ingress. It must not know paths, hosts or backends.
+//! What counts for one object, as typed values. It must not know paths, hosts or backends.
 
 use std::sync::Arc;
 
@@ -186,15 +186,20 @@ impl Reading {
     }
 }
 
-/// The administrator's settings for routes that no object defines.
-#[derive(Debug)]
+/// What counts where no object has a say.
+#[derive(Debug, Clone)]
 pub struct Everywhere {
     pub dialect: &'static Dialect,
+    pub policy: Policy,
+}
+
+/// What counts for an object.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// Its options, but for the behaviour.
+    pub reading: Arc<Reading>,
+    /// The behaviour of all its routes.
     pub behaviour: Arc<Behaviour>,
-    /// Whether a value that protects everything is invalid.
-    pub closed: bool,
-    /// The external authentication service.
-    pub authentication: Option<Arc<RequestedAuthentication>>,
 }
 
 /// The requests that go to the backends of a canary; all others go to those of the main object.

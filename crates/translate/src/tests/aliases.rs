@@ -8,7 +8,7 @@ use crate::attach::Attached;
 use crate::attach::aliases::expand;
 use crate::read::ingress as reader;
 use crate::value::host::{server_name, written};
-use crate::{AllowedHosts, Claims, HostAliases, HostOptions, Options, Reading, Translation, Translator};
+use crate::{AllowedHosts, Claims, HostAliases, HostOptions, Options, Policy, Reading, Translation, Translator};
 use ingressd_model::{Action, Origin, PathMatch, Server, ServerName};
 use ingressd_objects::{Ingress, Stored};
 
@@ -419,7 +419,8 @@ fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
             let aliases = HostAliases { names: names.collect(), weight: 0, origin: Origin::object(&stored.id) };
             let host = HostOptions { aliases: Some(aliases), ..HostOptions::default() };
             let reading = Arc::new(Reading { host, ..Reading::default() });
-            Attached::new(Arc::new(reader::read(stored, &class, reading, Arc::default())), &class)
+            let intent = Arc::new(reader::read(stored, Default::default()));
+            Attached::new(intent, &class, Policy { reading, behaviour: Arc::default() })
         };
         let mut attached: Vec<_> = snapshot.ingresses.iter().map(attached).collect();
         let mut findings = Vec::new();

@@ -6,7 +6,7 @@ mod canaries;
 mod certificates;
 mod changes;
 mod client_certificates;
-mod cluster;
+pub mod cluster;
 pub mod dialects;
 mod fallbacks;
 mod host_options;

@@ -4,7 +4,7 @@
 use super::cluster::{Cluster, of};
 use super::{findings, options, routes, shared};
 use crate::value::host;
-use crate::{DefaultValue, Options, Translation};
+use crate::{ANNOTATIONS, OptionEntry, Options, Translation};
 use ingressd_model::{Field, Kind, ObjectId, Origin};
 
 const HOST: &str = "a.example";
@@ -290,9 +290,9 @@ fn a_path_of_another_namespace_lets_nobody_in_and_keeps_nobody_out() {
     assert_eq!(asked(&cluster.now(&[&service, &guest]), "team-a"), ["Closed"]);
 
     // The administrator has it asked, and means whoever owns the host.
-    let origin = Origin { object: ObjectId::new(Kind::ConfigMap, "admin", "settings").into(), field: Field::Object };
+    let at = Origin { object: ObjectId::new(Kind::ConfigMap, "admin", "settings").into(), field: Field::Object };
     let value = "https://$host/oauth2/auth".into();
-    let default = DefaultValue { key: "auth-url", value, origin };
+    let default = OptionEntry { row: ANNOTATIONS.find("auth-url").unwrap(), value, at };
     let everywhere = || Options { defaults: [default.clone()].into(), ..shared() };
     let shop = of("default", "web", "nginx", HOST, "", &["Prefix /app"]);
     let open = "enable-global-auth: 'false'";

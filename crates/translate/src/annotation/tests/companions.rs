@@ -1,8 +1,8 @@
 //! Findings about keys that have no effect because another one is missing.
 
 use super::*;
+use crate::SnippetKind;
 use crate::annotation::{asks_for_nothing, words};
-use crate::{DefaultValue, SnippetKind};
 
 /// Annotations that need others in their examples, and have an effect without them.
 const COUNT_ALONE: [&str; 4] = ["auth-tls-match-cn", "auth-tls-verify-client", "auth-type", "temporal-redirect"];
@@ -90,12 +90,7 @@ fn a_key_that_is_off_or_broken_or_has_no_effect_itself() {
 
 #[test]
 fn what_the_administrator_says_counts_beside_it_where_it_does() {
-    let default = |key: &'static str, value: &str| DefaultValue {
-        key,
-        value: value.into(),
-        origin: ingressd_model::Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "default", "settings"))),
-    };
-    let options = |key, value| Options { defaults: [default(key, value)].into(), ..Options::default() };
+    let options = |key, value| Options { defaults: [said_for_all(key, value)].into(), ..Options::default() };
     let multiplier = [("limit-burst-multiplier", "3")];
     assert_eq!(notes(&multiplier, &options("limit-rps", "5")), []);
     assert_eq!(notes(&multiplier, &options("limit-rps", "0")), [without("limit-rps or limit-rpm")]);

@@ -1,10 +1,7 @@
 //! Default values for objects without an annotation.
 
-use std::sync::Arc;
-
-use super::read_all;
-use crate::{DefaultValue, INGRESS_NGINX, Options, PREFIX};
-use ingressd_model::{Kind, ObjectId, Origin};
+use super::{read_all, said_for_all};
+use crate::{INGRESS_NGINX, Options, PREFIX};
 
 #[test]
 fn an_empty_key_hides_neither_its_other_spelling_nor_a_default() {
@@ -13,12 +10,7 @@ fn an_empty_key_hides_neither_its_other_spelling_nor_a_default() {
         let reading = read_all(&annotations.collect(), &INGRESS_NGINX, options);
         reading.behaviour.access.as_ref().map(|access| access.allow().len())
     };
-    let object = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
-    let default = DefaultValue {
-        key: "whitelist-source-range",
-        value: "10.0.0.0/8, 192.0.2.0/24".into(),
-        origin: Origin::object(&object),
-    };
+    let default = said_for_all("whitelist-source-range", "10.0.0.0/8, 192.0.2.0/24");
     let under = Options { defaults: [default].into(), ..Options::default() };
     let (key, other) = ("allowlist-source-range", "whitelist-source-range");
     for (annotations, plain, defaulted) in [

@@ -1,9 +1,8 @@
 //! The effective value of a key, and the values that it overrides.
 
 use super::*;
-use crate::DefaultValue;
-use crate::annotation::{NotedOptions, effective};
-use ingressd_model::{Effective, Origin, Written, WrittenAt};
+use crate::annotation::effective;
+use ingressd_model::{Effective, Written, WrittenAt};
 
 /// What counts of some settings.
 fn setting(key: &str) -> Option<Effective> {
@@ -19,10 +18,9 @@ fn setting(key: &str) -> Option<Effective> {
 /// The effective value with its place, after the values that it overrides.
 fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, key: &str) -> Vec<String> {
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
-    let controller = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
     let default = default.map(|(key, value)| {
-        let origin = Origin::field(&controller, ingressd_model::Field::Data(key.into()));
-        DefaultValue { key, value: value.into(), origin }
+        let said = said_for_all(key, value);
+        OptionEntry { at: Origin::field(&said.at.object, Field::Data(key.into())), ..said }
     });
     let options = Options {
         defaults: default.into_iter().collect(),
@@ -31,9 +29,10 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
     };
     let (object, snapshot) = (&Arc::new(ObjectId::new(Kind::Ingress, "default", "shop")), &snapshot());
     let dialect = &SPECIFICATION;
-    let options = &NotedOptions::new(&options);
-    let context = Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options };
-    let Some(effective) = effective(&context, &annotations, key, &setting) else { return Vec::new() };
+    let context = Context { object, dialect, table: &ANNOTATIONS, snapshot, options: &options };
+    let (own, _) = own_options(object, &annotations, &ANNOTATIONS, &[]);
+    let effective = ANNOTATIONS.find(key).and_then(|row| effective(&context, &own, row, &setting));
+    let Some(effective) = effective else { return Vec::new() };
     let all = effective.overridden.iter().chain([&effective.counts]);
     all.map(|written| format!("{} {}", written.value, written.at)).collect()
 }

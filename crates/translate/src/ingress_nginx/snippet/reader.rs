@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
     fn new(entry: &'a Entry<'a>, context: &'a Context<'a>, is_of_host: bool) -> Self {
         // Nobody can choose a text whose variables are those of another object.
         let mark = Digest::of_all([&entry.origin().to_string(), "\n", entry.value]).hexadecimal(MARK);
-        let tables = context.options.lookup_tables().iter();
+        let tables = context.options.lookup_tables.iter();
         let sizes = tables.map(|table| (table.variable.clone(), table.longest)).collect();
         Reader {
             context,
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         let Some((row, Effect::Directive(directive, parse))) = row.map(|row| (row, row.effect)) else {
             return Err(Refused::because("it concerns single routes; write it into configuration-snippet"));
         };
-        let cut = row.ceiling.instead_of(value, self.context.options.limits());
+        let cut = row.ceiling.instead_of(value, &self.context.options.limits);
         let arguments = parse(cut.as_ref().map_or(value, |(instead, _)| instead))?;
         if self.snippet.settings.iter().any(|other| other.row == directive) {
             return Err(Refused::because("it is there twice"));

@@ -35,15 +35,15 @@ type Address = (Arc<str>, u16);
 
 /// Reads the servers of a snippet.
 pub fn read(draft: &mut Draft, entry: &Entry<'_>, context: &Context<'_>) -> Result<Vec<Implied>, Refused> {
-    if entry.default.is_some() {
+    if !entry.is_own {
         return Err(Refused::because("it opens ports for one object; write it there"));
     }
-    let (policy, origin, most) = (context.options.stream_policy(), entry.origin(), context.options.limits().timeout);
-    let (namespace, domain) = (context.namespace, context.options.cluster_domain());
+    let (policy, origin, most) = (&context.options.streams.policy, entry.origin(), context.options.limits.timeout);
+    let (namespace, domain) = (context.namespace(), &*context.options.cluster_domain);
     let reader = Reader { namespace, domain, policy, origin, most, above: Cell::default() };
     let streams = reader.read(entry.value)?;
-    let labels = context.snapshot.namespace(context.namespace).map(|stored| &stored.object.labels);
-    let allows = |port: &Port| context.options.allows_port(context.namespace, labels, port.number);
+    let labels = context.snapshot.namespace(context.namespace()).map(|stored| &stored.object.labels);
+    let allows = |port: &Port| context.options.allows_port(context.namespace(), labels, port.number);
     let wrong = streams.iter().map(|stream| &stream.wanted).filter(|port| !allows(port));
     let wrong: Vec<_> = wrong.map(ToString::to_string).collect();
     if !wrong.is_empty() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::directives::{self, ALLOWED, Read};
 use super::refused;
 use super::tests::names::marks;
-use crate::annotation::{Context, Effect, NotedOptions, read as read_annotations};
+use crate::annotation::{Context, Effect, merge, options as own_options};
 use crate::{ANNOTATIONS, AllowedSnippets, INGRESS_NGINX, Options, Reading, SnippetKind};
 use ingressd_model::catalogue::{self, Context as Block};
 use ingressd_model::cost::Cost;
@@ -31,10 +31,10 @@ fn options() -> Options {
 
 fn reading(namespace: &str, options: &Options, annotations: &[(&str, &str)]) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "web"));
-    let (snapshot, table, options) = (&Snapshot::default(), &ANNOTATIONS, &NotedOptions::new(options));
-    let context = Context { object, namespace, dialect: &INGRESS_NGINX, table, snapshot, options };
+    let (snapshot, table) = (&Snapshot::default(), &ANNOTATIONS);
+    let context = Context { object, dialect: &INGRESS_NGINX, table, snapshot, options };
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), *value)).collect();
-    read_annotations(&context, &annotations)
+    merge(&context, &own_options(object, &annotations, table, &[]).0)
 }
 
 fn lines(snippet: &Snippet) -> Vec<String> {
