@@ -8,6 +8,8 @@
 
 #[path = "golden/catalogue.rs"]
 mod catalogue;
+#[path = "golden/changes.rs"]
+mod changes;
 #[path = "golden/cost.rs"]
 mod cost;
 #[path = "golden/drawn.rs"]
@@ -116,13 +118,14 @@ fn plan_under(
 ) -> (Plan, Translation, Vec<Finding>) {
     let translation = Translator::new(options).translate(snapshot, &names(), &Default::default());
     let capabilities = Capabilities::profile(version);
-    let (plan, gated) = nginx::gate(translation.model.clone(), &capabilities, &OtherSites::default(), gate);
+    let Translation { model, tables, .. } = &translation;
+    let (plan, gated) = nginx::gate(model, tables, &capabilities, &OtherSites::default(), gate);
     (plan, translation, gated)
 }
 
 fn produce_under(options: Options, gate: &GateOptions, snapshot: &Snapshot, version: Version) -> Product {
     let (plan, translation, gated) = plan_under(options, gate, snapshot, version);
-    let files = Renderer::default().render(&plan);
+    let files = Renderer::default().render(&plan).together();
     let findings = snapshot.findings.iter().chain(&translation.findings).chain(&gated).cloned().collect();
     Product { translation, findings, files }
 }

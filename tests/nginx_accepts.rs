@@ -2,7 +2,6 @@
 //! no daemon.
 
 use std::fs;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -19,12 +18,11 @@ use ingressd_model::{
     Listener, LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName,
     Passthrough, Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
     RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
-    SessionCookie, Share, Split, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template,
-    TemplatePart, Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UpstreamIdentity,
-    UrlPath, Variable,
+    SessionCookie, Share, Split, Stream, StreamPolicy, Tables, TargetPart, Template, TemplatePart, Test, Text,
+    TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UpstreamIdentity, UrlPath, Variable,
 };
-use ingressd_nginx::render::{FileSet, Renderer};
-use ingressd_nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
+use ingressd_nginx::render::{FileSet, Renderer, Work};
+use ingressd_nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, Plan, gate, syntax};
 
 fn answer_header((name, value): (&str, &str)) -> AnswerHeader {
     let (name, value) = (HeaderName::new(name).expect("a name"), HeaderText::new(value).expect("a value"));
@@ -43,8 +41,8 @@ fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
     UpstreamIdentity { protocol, ..UpstreamIdentity::usual("shop", service, "80") }.into()
 }
 
-fn upstream(service: &str, protocol: Protocol, endpoints: Vec<Endpoint>) -> Arc<Upstream> {
-    Arc::new(Upstream { id: upstream_id(service, protocol), origin: origin(), endpoints, uid: None })
+fn upstream(service: &str, protocol: Protocol) -> Arc<Upstream> {
+    Arc::new(Upstream { id: upstream_id(service, protocol), origin: origin(), uid: None, sharers: 1 })
 }
 
 fn proxy(service: &str, protocol: Protocol) -> Action {
@@ -295,8 +293,6 @@ fn model() -> Model {
             ..Server::usual(ServerName::Expression(expression), fallback)
         },
     ];
-    let address = |text: &str| Endpoint { address: text.parse::<SocketAddr>().expect("an address"), weight: 1 };
-    let two = vec![address("10.244.0.1:8080"), address("[fd00::1]:8080")];
     let listeners = HostListeners {
         addresses: vec!["127.0.0.1".parse().expect("an address")],
         http_port: 18080,
@@ -311,12 +307,12 @@ fn model() -> Model {
         zones: [(origin().object.namespace.clone(), ByteSize(80 << 10))].into(),
         servers: servers.into_iter().map(Arc::new).collect(),
         upstreams: vec![
-            upstream("grpc", Protocol::Grpc, two.clone()),
-            upstream("grpc", Protocol::Grpcs, two.clone()),
-            upstream("web", Protocol::Http, two.clone()),
-            upstream("web", Protocol::Https, two.clone()),
-            upstream("web", Protocol::AutoHttp, two.clone()),
-            upstream("web", Protocol::FastCgi, two),
+            upstream("grpc", Protocol::Grpc),
+            upstream("grpc", Protocol::Grpcs),
+            upstream("web", Protocol::Http),
+            upstream("web", Protocol::Https),
+            upstream("web", Protocol::AutoHttp),
+            upstream("web", Protocol::FastCgi),
         ],
         certificates: vec![certificate(CertificateId::SelfSigned), certificate(own)],
         password_files: vec![Arc::new(PasswordFile {
@@ -330,9 +326,9 @@ fn model() -> Model {
             only_addresses: false,
             append: true,
         },
-        streams: streams().map(|(stream, _)| Arc::new(stream)).collect(),
+        streams: streams().map(|(stream, ..)| Arc::new(stream)).collect(),
         passthroughs: Passthroughs::default(),
-        stream_upstreams: streams().map(|(_, upstream)| Arc::new(upstream)).collect(),
+        stream_upstreams: streams().map(|(_, upstream, _)| Arc::new(upstream)).collect(),
     }
 }
 
@@ -342,19 +338,30 @@ fn told(model: Model, proxy_protocol: bool) -> Model {
     Model { listeners, ..model }
 }
 
+/// Two endpoints of each upstream of hosts, and those of services.
+fn tables() -> Arc<Tables> {
+    let endpoint = |text: &str| Endpoint { address: text.parse().expect("an address"), weight: 2 };
+    let two: Arc<[Endpoint]> = ["10.244.0.1:8080", "[fd00::1]:8080"].map(endpoint).into();
+    let of_hosts = model().upstreams.into_iter().map(|upstream| (upstream.id.clone(), Arc::clone(&two)));
+    let of_streams = streams().map(|(_, upstream, endpoints)| (upstream.id, endpoints.into()));
+    Arc::new(Tables { endpoints: of_hosts.chain(of_streams).collect() })
+}
+
 /// A service with everything for TCP, and one without endpoints for UDP.
-fn streams() -> impl Iterator<Item = (Stream, StreamUpstream)> {
+fn streams() -> impl Iterator<Item = (Stream, Upstream, Vec<Endpoint>)> {
     [(Transport::Tcp, true), (Transport::Udp, false)].into_iter().map(|(transport, is_rich)| {
         let port = Port { transport, number: 18054 };
-        let upstream = StreamUpstreamId { namespace: "shop".into(), service: "dns".into(), port, mode: "nodeport" };
+        let protocol = if is_rich { Protocol::Tcp } else { Protocol::Udp };
+        let usual = UpstreamIdentity::usual("shop", "dns", "18054");
+        let upstream = UpstreamId::from(UpstreamIdentity { mode: "nodeport", protocol, ..usual });
         let endpoint = |text: &str| Endpoint { address: text.parse().expect("an address"), weight: 2 };
         let endpoints = ["10.244.0.1:53", "[fd00::1]:53"].into_iter().filter(|_| is_rich).map(endpoint).collect();
         let header_timeout = Duration::from_secs(if is_rich { 5 } else { 30 });
         let policy = StreamPolicy { next_upstream: is_rich, responses: 0, header_timeout, ..StreamPolicy::usual() };
         let addresses = ["127.0.0.1".parse().expect("an address")].into();
         let listener = Listener { addresses, port, serves: Serves::Stream, proxy_protocol: is_rich };
-        let group = StreamUpstream { id: upstream.clone(), origin: origin(), endpoints, sharers: 1 };
-        (Stream { listener, origin: origin(), upstream, sends_proxy_protocol: is_rich, policy }, group)
+        let group = Upstream { id: upstream.clone(), origin: origin(), uid: None, sharers: 1 };
+        (Stream { listener, origin: origin(), upstream, sends_proxy_protocol: is_rich, policy }, group, endpoints)
     })
 }
 
@@ -389,8 +396,8 @@ fn installed() -> Capabilities {
 }
 
 fn render(model: Model, current: &Path) -> (FileSet, Vec<Finding>) {
-    let (plan, findings) = gate(model, &installed(), &OtherSites::default(), &options(current));
-    (Renderer::default().render(&plan), findings)
+    let (plan, findings) = gate(&model.into(), &tables(), &installed(), &OtherSites::default(), &options(current));
+    (Renderer::default().render(&plan).together(), findings)
 }
 
 /// What `nginx -t` says about the files, in a folder of their own.
@@ -435,9 +442,10 @@ fn nginx_accepts_a_model_that_uses_everything() {
 #[test]
 fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     let root = tempfile::tempdir().expect("a folder");
-    let (plan, findings) = gate(told(model(), true), &installed(), &OtherSites::default(), &options(root.path()));
+    let (plan, findings) =
+        gate(&told(model(), true).into(), &tables(), &installed(), &OtherSites::default(), &options(root.path()));
     assert_eq!(surprising(findings), []);
-    let files = Renderer::default().render(&plan);
+    let files = Renderer::default().render(&plan).together();
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
         let text = file.content.text();
         let count = |words: &str| text.lines().filter(|line| line.contains(words)).count();
@@ -475,9 +483,9 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
         model.passthroughs.hosts = names.map(passed).collect();
         model.listeners = model.listeners.into_iter().map(Listener::passing).collect();
         let model = told(model, proxy_protocol);
-        let (plan, findings) = gate(model, &installed(), &other_sites, &options(root.path()));
+        let (plan, findings) = gate(&model.into(), &tables(), &installed(), &other_sites, &options(root.path()));
         assert_eq!(surprising(findings), []);
-        let files = Renderer::default().render(&plan);
+        let files = Renderer::default().render(&plan).together();
         let stream = files.files["stream/passthrough-10247.conf"].content.text();
         assert_eq!(stream.contains("map_hash_max_size"), other_sites.stream_directives.is_empty());
         assert_eq!(stream.contains("\"shop.example.com\" $ingressd_inside;"), is_wild && !proxy_protocol, "{stream}");
@@ -514,16 +522,19 @@ fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
 #[test]
 fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     let root = Path::new("/nowhere");
-    let (plan, _) = gate(model(), &installed(), &OtherSites::default(), &options(root));
+    let (plan, _) = gate(&model().into(), &tables(), &installed(), &OtherSites::default(), &options(root));
     let mut renderer = Renderer::default();
-    let first = renderer.render(&plan);
-    let again = renderer.render(&plan);
+    let rendered = renderer.render(&plan);
+    let same = renderer.render(&plan);
+    assert!(Arc::ptr_eq(&rendered.of_model, &same.of_model) && same.work == Work::default());
+    let (first, equal) = (rendered.together(), Plan { model: Arc::new(Model::clone(&plan.model)), ..plan.clone() });
+    let again = renderer.render(&equal).together();
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
     // Servers but the catch-all server, from which reserved wildcards were taken, upstreams,
     // certificates, the password file, and services with their endpoints.
     assert_eq!(kept, 4 + 6 + 2 + 1 + 2 + 2);
-    assert_eq!(Renderer::default().render(&plan), first);
+    assert_eq!(Renderer::default().render(&plan).together(), first);
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use ingressd_model::catalogue::Version;
 use ingressd_nginx::render::{FileSet, Renderer};
-use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
+use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
 use ingressd_objects::directory::Changes;
 use ingressd_objects::{Directory, Snapshot};
-use ingressd_translate::{Claims, Names, Options, Translator};
+use ingressd_translate::{Claims, Names, Options, Translation, Translator};
 
 use crate::common::applications::Application;
 use crate::common::report::Figure;
@@ -26,6 +26,7 @@ struct Rooms {
     translator: Translator,
     /// Those of the last translation, as the daemon has them.
     claims: Arc<Claims>,
+    gate: Gate,
     renderer: Renderer,
 }
 
@@ -41,7 +42,12 @@ struct Times {
 impl Rooms {
     fn new() -> Self {
         let options = Options { now: jiff::Timestamp::now().as_second(), ..Options::default() };
-        Rooms { translator: Translator::new(options), claims: Arc::default(), renderer: Renderer::default() }
+        Rooms {
+            translator: Translator::new(options),
+            claims: Arc::default(),
+            gate: Gate::default(),
+            renderer: Renderer::default(),
+        }
     }
 
     fn run(&mut self, snapshot: &Snapshot) -> (Times, FileSet) {
@@ -53,10 +59,11 @@ impl Rooms {
         self.claims = Arc::clone(&translation.claims);
         assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
         let start = Instant::now();
-        let (plan, _) = gate(translation.model, &capabilities, &OtherSites::default(), &GateOptions::usual());
+        let Translation { model, tables, .. } = &translation;
+        let gated = self.gate.pass(model, tables, &capabilities, &OtherSites::default(), &GateOptions::usual());
         let gate = start.elapsed();
         let start = Instant::now();
-        let files = self.renderer.render(&plan);
+        let files = self.renderer.render(&gated.plan).together();
         (Times { read: Duration::ZERO, translate, gate, render: start.elapsed() }, files)
     }
 }

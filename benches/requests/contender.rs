@@ -164,7 +164,7 @@ fn render(
     assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
     // This is the version of Debian 12.
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    let (plan, _) = gate(translation.model, &capabilities, &OtherSites::default(), options);
-    let files = Renderer::default().render(&plan).files;
+    let (plan, _) = gate(&translation.model, &translation.tables, &capabilities, &OtherSites::default(), options);
+    let files = Renderer::default().render(&plan).together().files;
     files.iter().map(|(path, file)| (path.to_string(), file.content.bytes())).collect()
 }

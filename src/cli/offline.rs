@@ -17,7 +17,7 @@ use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use ingressd_objects::Snapshot;
 use ingressd_objects::directory::{Changes, Directory};
-use ingressd_translate::{ClassRule, Names, Options, Translator, Wanted};
+use ingressd_translate::{ClassRule, Names, Options, Translation, Translator, Wanted};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
 pub(super) const ASSUMED: Version = Version(1, 22, 1);
@@ -101,7 +101,8 @@ impl Processed {
             let service = self.snapshot.service(&id.namespace, &id.service);
             service.is_some_and(|service| service.object.external_name.is_some())
         };
-        let ids = self.plan.model.without_endpoints().map(|upstream| &upstream.id);
+        let Plan { model, tables, .. } = &self.plan;
+        let ids = tables.without_endpoints(model).map(|upstream| &upstream.id);
         ids.filter(|_| self.knows_endpoints).filter(|id| self.unasked.is_empty() || !is_named(id)).cloned().collect()
     }
 
@@ -111,10 +112,9 @@ impl Processed {
             settings: Arc::clone(&self.settings),
             options: self.options.clone(),
             snapshot: Snapshot::clone(&self.served),
-            upstreams: self.plan.model.upstreams.clone(),
-            servers: self.plan.model.servers.clone(),
+            model: Arc::clone(&self.plan.model),
+            tables: Arc::clone(&self.plan.tables),
             without_endpoints: self.without_endpoints(),
-            passthroughs: self.plan.model.passthroughs.hosts.clone(),
             sites_beside: self.plan.sites_beside.clone(),
         }
     }
@@ -251,8 +251,8 @@ pub(super) fn process(
     }
     let ours = translation.ours(&snapshot);
     let gate_options = GateOptions { traffic: traffic_found(&settings), ..layered.settings.gate_options() };
-    let (plan, gated) = gate(translation.model, &host.capabilities, &host.other_sites, &gate_options);
-    let mut findings = translation.findings;
+    let Translation { model, tables, mut findings, .. } = translation;
+    let (plan, gated) = gate(&model, &tables, &host.capabilities, &host.other_sites, &gate_options);
     findings.extend(layered.findings);
     // A fault of an object is reported once, in the words of an API server.
     let known: Vec<_> = snapshot.findings.iter().map(|known| (known.reason, known.origin.clone())).collect();

@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     if let Some(unknown) = processed.unknown() {
         complain!("note: {unknown}; without addresses its upstream answers 503");
     }
-    let files = Renderer::of(&processed.instance, &processed.templates).render(&processed.plan);
+    let files = Renderer::of(&processed.instance, &processed.templates).render(&processed.plan).together();
     let Some(folder) = &arguments.output else {
         return output::show_foreign(text(&files), Exit::Success);
     };

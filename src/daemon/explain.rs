@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 use ingressd_config::{Settings, rows};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
-    Action, Directive, Effective, Endpoint, Field, Kind, ObjectId, Origin, Passthrough, Route, Server, ServerName,
-    StrictPaths, Upstream, UpstreamId, Written, WrittenAt,
+    Action, Directive, Effective, Endpoint, Field, Kind, Model, ObjectId, Origin, Passthrough, Route, Server,
+    ServerName, StrictPaths, Tables, UpstreamId, Written, WrittenAt,
 };
 use ingressd_nginx::render::{has_own_tls, to_https};
 use ingressd_nginx::{Listen, SiteTaking, SitesBeside};
@@ -49,14 +49,12 @@ pub struct InForce {
     pub options: ingressd_translate::Options,
     /// The objects, where a last good version counts that one.
     pub snapshot: Snapshot,
-    /// One for each host.
-    pub servers: Vec<Arc<Server>>,
-    /// The upstreams of their routes, sorted; empty where an earlier run left what is in force.
-    pub upstreams: Vec<Arc<Upstream>>,
-    /// Those of them that have no endpoints.
+    /// What traffic does.
+    pub model: Arc<Model>,
+    /// The endpoints of its upstreams; empty where an earlier run left what is in force.
+    pub tables: Arc<Tables>,
+    /// The upstreams that have no endpoints.
     pub without_endpoints: Vec<UpstreamId>,
-    /// The hosts whose TLS nginx does not read.
-    pub passthroughs: Vec<Passthrough>,
     /// The other sites of this nginx on the same sockets.
     pub sites_beside: SitesBeside,
 }
@@ -112,12 +110,12 @@ impl Told {
 impl InForce {
     /// What is answered to a request, and why. Names of members are a contract.
     pub fn explain(&self, address: &Address, findings: &[Finding], file: &dyn Fn(&Origin) -> Option<String>) -> Value {
-        let taken = address.server(&self.servers);
+        let taken = address.server(self.servers());
         // Where no Ingress takes unknown hosts, the server that does so is in no model.
         let unknown = Server::of_unknown_hosts().filter(|_| taken.is_none());
         let Some(server) = taken.map(|taken| taken.server).or(unknown.as_ref()) else { return Value::Null };
         let name = taken.map_or(&ServerName::CatchAll, |taken| taken.name);
-        let passed = self.passthroughs.iter().find(|passed| passed.name == *name);
+        let passed = self.model.passthroughs.hosts.iter().find(|passed| passed.name == *name);
         let sites_beside = self.sites_beside.taking(address.host(), name);
         let is_elsewhere = |listen: &&Listen| {
             let takes = |site: &SiteTaking| !site.is_unclear && site.sockets.contains(&listen.address);
@@ -330,8 +328,12 @@ impl InForce {
 
     /// The endpoints of an upstream; `None` where they are not known.
     pub fn endpoints(&self, id: &UpstreamId) -> Option<&[Endpoint]> {
-        let index = self.upstreams.binary_search_by(|upstream| upstream.id.cmp(id)).ok()?;
-        Some(&self.upstreams[index].endpoints)
+        self.tables.endpoints.get(id).map(|endpoints| &**endpoints)
+    }
+
+    /// One server for each host.
+    pub fn servers(&self) -> &[Arc<Server>] {
+        &self.model.servers
     }
 
     /// What happens to requests, in words that complete "it".
@@ -426,7 +428,7 @@ fn taking_site(site: &SiteTaking) -> Value {
 /// What happens to connections whose TLS is not read.
 fn passes(passed: &Passthrough) -> String {
     match &passed.upstream {
-        Some(id) => format!("goes to Service {}/{}, port {}", id.namespace, id.service, id.port.number),
+        Some(id) => format!("goes to Service {}/{}, port {}", id.namespace, id.service, id.port),
         None => "is closed at once, because its Service or the port of it is not there".to_owned(),
     }
 }

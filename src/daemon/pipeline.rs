@@ -27,9 +27,9 @@ use ingressd_config::{Layered, Settings};
 use ingressd_model::catalogue;
 use ingressd_model::cost::by_namespace;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{HostName, Instance, Kind, Model, ObjectId, Port, Transport};
+use ingressd_model::{HostName, Instance, Kind, Model, ObjectId, Port, Tables, Transport};
 use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
-use ingressd_nginx::{GateOptions, Plan, gate};
+use ingressd_nginx::{Gate, GateOptions, Gated, Plan};
 use ingressd_objects::{Snapshot, Version};
 use ingressd_translate::{self, Claims, Names, Namespaces, Translation, Translator};
 
@@ -60,6 +60,7 @@ pub enum Error {
 pub struct Pipeline {
     options: ingressd_translate::Options,
     translator: Translator,
+    gate: Gate,
     gate_options: GateOptions,
     /// Why hosts do not share servers although the settings allow it: nginx's complaint about a
     /// shared one.
@@ -182,6 +183,7 @@ impl Pipeline {
         Ok(Pipeline {
             translator,
             options,
+            gate: Gate::default(),
             gate_options: GateOptions { traffic, ..settings.gate_options() },
             sharing_refused: None,
             names: Arc::default(),
@@ -222,16 +224,17 @@ impl Pipeline {
     /// on disk; `None` when it served others.
     pub fn recall(&mut self, kept: &Snapshot) -> Option<Arc<InForce>> {
         let contents = Arc::clone(self.changes.earlier()?);
-        let Translation { model, accepted, .. } = self.translate(kept);
+        let Translation { model, tables, accepted, .. } = self.translate(kept);
         let is_same = |served: &ServedObject| {
             standing::find(&accepted, &served.id).is_some_and(|found| found.version.0 == served.version)
         };
         if !contents.objects.iter().all(is_same) {
             return None;
         }
-        let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
+        let plan = self.pass(&model, &tables).plan;
         // Addresses of pods are not kept, so it is not known which Services have none.
-        Some(Arc::new(InForce { upstreams: Vec::new(), without_endpoints: Vec::new(), ..self.in_force(kept, plan) }))
+        let (tables, without_endpoints) = Default::default();
+        Some(Arc::new(InForce { tables, without_endpoints, ..self.in_force(kept, plan) }))
     }
 
     fn in_force(&self, snapshot: &Snapshot, plan: Plan) -> InForce {
@@ -239,12 +242,17 @@ impl Pipeline {
             settings: Arc::clone(&self.settings_in_force),
             options: self.options.clone(),
             snapshot: snapshot.clone(),
-            without_endpoints: plan.model.without_endpoints().map(|upstream| upstream.id.clone()).collect(),
-            upstreams: plan.model.upstreams,
-            servers: plan.model.servers,
-            passthroughs: plan.model.passthroughs.hosts,
+            without_endpoints: plan.tables.without_endpoints(&plan.model).map(|one| one.id.clone()).collect(),
+            model: plan.model,
+            tables: plan.tables,
             sites_beside: plan.sites_beside,
         }
+    }
+
+    /// What this nginx can do of a model and its tables.
+    fn pass(&mut self, model: &Arc<Model>, tables: &Arc<Tables>) -> Gated {
+        let Survey { capabilities, other_sites, .. } = &self.survey;
+        self.gate.pass(model, tables, capabilities, other_sites, &self.gate_options)
     }
 
     /// How many findings of one object are reported.
@@ -467,17 +475,18 @@ impl Stages for Pipeline {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let Translation { model, mut findings, mut accepted, mut refused, claims, due, names, work: _ } =
-            self.translate(snapshot);
+        let translation = self.translate(snapshot);
+        let Translation { model, tables, mut findings, mut accepted, mut refused, claims, due, names, work: _ } =
+            translation;
         let certificates = certificates(&model);
-        let costs = by_namespace(&model);
+        let costs = by_namespace(&model, &tables);
         self.ports = self.ports_of(&model);
         self.survey.other_sites.occupied = self.occupied();
         self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
         self.gate_options.recounts = self.applier.recounts();
-        let (mut plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
-        count_served(&mut accepted, &plan.model);
-        let mut files = self.renderer.render(&plan);
+        let Gated { mut plan, findings: of_gate, .. } = self.pass(&model, &tables);
+        count_served(&mut accepted, &plan);
+        let mut files = self.renderer.render(&plan).together();
         // Only where nginx reloads anyway: to count anew is no reason for a reload, which would
         // end further workers.
         if (counts_connections(&plan.model) || plan.decisions.requests_of_namespace > 0)
@@ -486,7 +495,7 @@ impl Stages for Pipeline {
         {
             let decisions = Arc::make_mut(&mut plan.decisions);
             decisions.recounts = decisions.recounts.wrapping_add(1);
-            files = self.renderer.render(&plan);
+            files = self.renderer.render(&plan).together();
         }
         for origin in files.unwritten() {
             let note = "it cannot be written for nginx and answers 503; this is a bug of ingressd, please report it";
@@ -569,13 +578,13 @@ impl Stages for Pipeline {
     }
 
     fn try_out(&mut self, snapshot: &Snapshot, has_templates: bool) -> Option<Vec<Complaint>> {
-        let model = self.translate(snapshot).model;
-        let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
+        let Translation { model, tables, .. } = self.translate(snapshot);
+        let plan = self.pass(&model, &tables).plan;
         let files = match has_templates {
             true => self.renderer.render(&plan),
             false => Renderer::of(&self.settings.instance, &Templates::default()).render(&plan),
         };
-        match self.applier.try_out(&files) {
+        match self.applier.try_out(&files.together()) {
             Ok(complaints) => complaints,
             Err(error) => {
                 tracing::warn!("ingressd cannot find out what is to blame for a refused configuration: {error}");

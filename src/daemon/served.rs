@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ingressd_apply::ServedObject;
 use ingressd_model::{CertificateId, Model, ObjectId, Route, Server};
+use ingressd_nginx::Plan;
 use ingressd_translate::Accepted;
 
 /// The record of an object.
@@ -19,9 +20,9 @@ pub fn served_object(accepted: &Accepted) -> ServedObject {
 /// Adjusts the number of served routes: routes that the gate left out are not served, and an
 /// object without any route is not served either. Whether a route has a backend that answers is
 /// known of the whole model only.
-pub fn count_served(accepted: &mut [Accepted], model: &Model) {
-    let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
-    let unanswered = model.unanswered_by_object();
+pub fn count_served(accepted: &mut [Accepted], plan: &Plan) {
+    let served = Server::routes_by_object(plan.model.servers.iter().map(Arc::as_ref));
+    let unanswered = plan.model.unanswered_by_object(&plan.tables);
     for accepted in accepted {
         let count = served.get(&*accepted.id).copied().unwrap_or_default();
         accepted.served = count.open + accepted.parts;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use ingressd_model::{
     Action, Behaviour, Branch, Choice, Endpoint, Field, HeaderName, HeaderValue, HostListeners, HostName, Kind, Model,
-    ObjectId, Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Test, Upstream, UpstreamId, UrlPath,
+    ObjectId, Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Tables, Test, Upstream, UpstreamId,
+    UrlPath,
 };
 use ingressd_nginx::render::{File, FileSet, Owners, Part, Renderer};
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
@@ -40,21 +41,18 @@ fn branches() -> Vec<Branch> {
     rows.into_iter().map(|(test, choice)| Branch { test, choice }).collect()
 }
 
-fn model(port: u16, web: SocketAddr, other: SocketAddr) -> Model {
+fn model(port: u16) -> Model {
     let split = Split { origin: origin(), branches: branches(), session: None, shares: Vec::new() };
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
     let action = Action::Proxy { upstream: upstream("web"), split: Some(Arc::new(split)) };
     let fallback = Route { origin: origin(), path, action, behaviour: Arc::new(Behaviour::default()), errors: None };
     let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
-    let group = |service, address| {
-        let endpoints = vec![Endpoint { address, weight: 1 }];
-        Arc::new(Upstream { id: upstream(service), origin: origin(), endpoints, uid: None })
-    };
+    let group = |service| Arc::new(Upstream { id: upstream(service), origin: origin(), uid: None, sharers: 1 });
     let addresses = vec![IpAddr::from([127, 0, 0, 1])];
     Model {
         listeners: HostListeners { addresses, http_port: port, https_port: 0, proxy_protocol: false }.all(),
         servers: vec![Arc::new(server)],
-        upstreams: vec![group("other", other), group("web", web)],
+        upstreams: vec![group("other"), group("web")],
         ..Model::default()
     }
 }
@@ -87,9 +85,12 @@ fn the_first_condition_that_a_request_meets_decides_what_is_done_with_it() {
     let [address, web, other] = [free_port(), free_port(), free_port()];
     let options = GateOptions { status: nginx.status, current: nginx.path("ingressd/current"), ..GateOptions::usual() };
     let capabilities = Capabilities::profile(ingressd_model::catalogue::Version(1, 22, 1));
-    let (plan, findings) = gate(model(address.port(), web, other), &capabilities, &OtherSites::default(), &options);
+    let row = |(name, address)| (upstream(name), [Endpoint { address, weight: 1 }].into());
+    let tables = Tables { endpoints: [("web", web), ("other", other)].map(row).into() };
+    let model = model(address.port()).into();
+    let (plan, findings) = gate(&model, &tables.into(), &capabilities, &OtherSites::default(), &options);
     assert_eq!(findings, []);
-    let mut files = Renderer::default().render(&plan);
+    let mut files = Renderer::default().render(&plan).together();
     backend(&mut files, "web", web);
     backend(&mut files, "other", other);
     assert_confirmed(&nginx.applier().apply(&files), 1);

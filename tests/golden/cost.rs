@@ -7,7 +7,7 @@ use ingressd_model::catalogue::Version;
 use ingressd_model::cost::{self, Cost};
 use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
-use ingressd_translate::{NamespaceLimits, Translator};
+use ingressd_translate::{NamespaceLimits, Translation, Translator};
 
 use crate::{DEFAULT_CERTIFICATE, documents, inputs, judge, names, snapshot};
 use ingressd_config::Usual as _;
@@ -303,13 +303,14 @@ fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     let each = if sort.name == "canaries" { 2 } else { 1 };
     assert_eq!(translation.accepted.len(), each * objects, "{}: {:?}", sort.name, translation.findings.first());
     let mut sum = Cost::default();
-    cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);
+    cost::by_namespace(&translation.model, &translation.tables).into_iter().for_each(|(_, cost)| sum += cost);
     // What hosts share is cheaper than what is estimated.
     let requests_of_namespace = if sort.name == COUNTED { 100 } else { 0 };
     let options = GateOptions { shared_servers: false, requests_of_namespace, ..GateOptions::usual() };
     let other_sites = OtherSites { worker_connections: Some(2048), ..OtherSites::default() };
-    let (plan, _) = nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options);
-    (Renderer::default().render(&plan), sum)
+    let (Translation { model, tables, .. }, capabilities) = (translation, Capabilities::profile(Version(1, 22, 1)));
+    let (plan, _) = nginx::gate(&model, &tables, &capabilities, &other_sites, &options);
+    (Renderer::default().render(&plan).together(), sum)
 }
 
 fn written(files: &FileSet) -> u64 {
@@ -408,8 +409,9 @@ fn many_plain_locations_come_in_the_order_in_which_nginx_sorts_them() {
     let options = inputs::options(DEFAULT_CERTIFICATE, &snapshot);
     let translation = Translator::new(options).translate(&snapshot, &names(), &Default::default());
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    let (plan, _) = nginx::gate(translation.model, &capabilities, &OtherSites::default(), &GateOptions::usual());
-    let files = Renderer::default().render(&plan);
+    let Translation { model, tables, .. } = translation;
+    let (plan, _) = nginx::gate(&model, &tables, &capabilities, &OtherSites::default(), &GateOptions::usual());
+    let files = Renderer::default().render(&plan).together();
     let text = files.files["http/server-exact-many.example.com.conf"].content.text();
     let places = text.lines().filter_map(|line| line.trim().strip_prefix("location "));
     let places = places

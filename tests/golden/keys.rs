@@ -140,11 +140,13 @@ fn outcome(settings: &Settings, snapshot: &Snapshot, module: Option<Module>) -> 
     let translation = Translator::new(options).translate(snapshot, &names(), &Default::default());
     let mut capabilities = Capabilities::profile(SHOWN);
     capabilities.modules.extend(module);
-    let (plan, gated) = nginx::gate(translation.model.clone(), &capabilities, &OtherSites::default(), &gate);
+    let (plan, gated) =
+        nginx::gate(&translation.model, &translation.tables, &capabilities, &OtherSites::default(), &gate);
     let all = layered.findings.into_iter().chain(translation.findings).chain(gated);
     let of_map = |finding: &Finding| &*finding.origin.object.name == "controller";
     let is_refused = layered.refused.is_some();
-    Outcome { files: Renderer::default().render(&plan), findings: all.filter(of_map).collect(), is_refused }
+    let files = Renderer::default().render(&plan).together();
+    Outcome { files, findings: all.filter(of_map).collect(), is_refused }
 }
 
 fn of_keys(data: &[(&str, &str)], module: Option<Module>) -> Outcome {

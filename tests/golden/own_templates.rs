@@ -39,8 +39,8 @@ fn templates_of_slots_alone_lose_nothing_but_the_skeleton() {
         // Names of shared servers are digests of their text.
         let gate = GateOptions { shared_servers: false, ..GateOptions::usual() };
         let (plan, ..) = plan_under(options, &gate, &snapshot, SHOWN);
-        let usual = show(&Renderer::default().render(&plan));
-        let other = show(&Renderer::of(&Instance::default(), &own).render(&plan));
+        let usual = show(&Renderer::default().render(&plan).together());
+        let other = show(&Renderer::of(&Instance::default(), &own).render(&plan).together());
         for change in TextDiff::from_lines(&usual, &other).iter_all_changes() {
             let line = change.value().trim().to_owned();
             match change.tag() {

@@ -10,7 +10,7 @@ use ingressd_nginx::render::{File, FilePath, FileSet, Renderer};
 use ingressd_nginx::syntax::{self, Directive};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
 use ingressd_objects::Snapshot;
-use ingressd_translate::{NameAnswer, Names, Options, Translator, Wanted};
+use ingressd_translate::{NameAnswer, Names, Options, Translation, Translator, Wanted};
 use serde_json::Value;
 
 use crate::blocks;
@@ -60,18 +60,18 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
         let capabilities = Capabilities::profile(*version);
         let gate = |shared_servers| {
             let options = GateOptions { shared_servers, ..GateOptions::usual() };
-            nginx::gate(translation.model.clone(), &capabilities, &OtherSites::default(), &options)
+            nginx::gate(&translation.model, &translation.tables, &capabilities, &OtherSites::default(), &options)
         };
         // Each host has a server of its own, so that they can be told apart.
         let (plan, gated) = gate(false);
         let findings = translation.findings.iter().chain(&gated).cloned().collect();
-        let files = Renderer::default().render(&plan);
+        let files = Renderer::default().render(&plan).together();
         let read = |(path, file): (&FilePath, &Arc<File>)| {
             let text = String::from_utf8(file.content.bytes()).unwrap();
             is_configuration(path).then(|| (Arc::clone(path), shape(&parse(&text))))
         };
         let trees = files.files.iter().filter_map(read).collect();
-        blocks::check(&files, &Renderer::default().render(&gate(true).0));
+        blocks::check(&files, &Renderer::default().render(&gate(true).0).together());
         Outcome { findings, files, trees }
     };
     versions.iter().map(one).collect()
@@ -88,6 +88,7 @@ fn names(snapshot: &Snapshot, options: &Options) -> Names {
 pub struct Remembering {
     options: Options,
     translator: Translator,
+    gate: nginx::Gate,
     renderer: Renderer,
 }
 
@@ -97,6 +98,7 @@ impl Remembering {
         Remembering {
             options: options.clone(),
             translator: Translator::new(options.clone()),
+            gate: nginx::Gate::default(),
             renderer: Renderer::default(),
         }
     }
@@ -107,7 +109,9 @@ impl Remembering {
         let translation = self.translator.translate(snapshot, &names, &Default::default());
         let capabilities = Capabilities::profile(VERSIONS[1]);
         let options = GateOptions::usual();
-        self.renderer.render(&nginx::gate(translation.model, &capabilities, &OtherSites::default(), &options).0)
+        let Translation { model, tables, .. } = &translation;
+        let gated = self.gate.pass(model, tables, &capabilities, &OtherSites::default(), &options);
+        self.renderer.render(&gated.plan).together()
     }
 }
 

@@ -38,6 +38,7 @@ mod server;
 mod snippet;
 mod split;
 mod stream;
+mod tables;
 mod template;
 mod upstream;
 mod validity;
@@ -82,7 +83,8 @@ pub use snippet::{
     SnippetPart, SnippetStatement, SnippetText,
 };
 pub use split::{Branch, Choice, Share, Split, Test, Tested};
-pub use stream::{Stream, StreamPolicy, StreamUpstream, StreamUpstreamId};
+pub use stream::{Stream, StreamPolicy};
+pub use tables::Tables;
 pub use template::{Template, TemplatePart};
 pub use upstream::{ConnectionReuse, Endpoint, Upstream, UpstreamId, UpstreamIdentity};
 pub use validity::{Validity, ValidityPhase, in_words};
@@ -100,15 +102,15 @@ use std::sync::Arc;
 /// The complete configuration of traffic: the product of `translate` and the input of the nginx
 /// gate.
 ///
-/// All lists are sorted by their key, so that equal input gives equal bytes. Values that change
-/// rarely (servers), often (endpoints) and sometimes (certificates) are separate.
+/// All lists are sorted by their key, so that equal input gives equal bytes. What changes often
+/// stands beside it, in [`Tables`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Model {
     /// The listeners for hosts.
     pub listeners: Vec<Listener>,
     /// One server for each host, sorted by name; the catch-all server, if any, comes first.
     pub servers: Vec<Arc<Server>>,
-    /// Upstreams, sorted by identity.
+    /// The upstreams of hosts, sorted by identity.
     pub upstreams: Vec<Arc<Upstream>>,
     /// Certificates with their keys, sorted by identity.
     pub certificates: Vec<Arc<Certificate>>,
@@ -132,7 +134,7 @@ pub struct Model {
     /// Hosts with TLS passthrough.
     pub passthroughs: Passthroughs,
     /// The upstreams of both, sorted by identity.
-    pub stream_upstreams: Vec<Arc<StreamUpstream>>,
+    pub stream_upstreams: Vec<Arc<Upstream>>,
 }
 
 impl Model {
@@ -141,15 +143,10 @@ impl Model {
         self.listeners.iter().any(|listener| listener.serves.has_tls())
     }
 
-    /// The upstreams of routes that answer 503, because nothing was found that could answer.
-    pub fn without_endpoints(&self) -> impl Iterator<Item = &Arc<Upstream>> {
-        self.upstreams.iter().filter(|upstream| upstream.endpoints.is_empty())
-    }
-
     /// How many routes of each object answer 503 without a fault that closes them: their Service,
     /// its port or its endpoints are missing, and no other backend stands in.
-    pub fn unanswered_by_object(&self) -> HashMap<&ObjectId, u32> {
-        let empty: HashSet<_> = self.without_endpoints().map(|upstream| &upstream.id).collect();
+    pub fn unanswered_by_object(&self, tables: &Tables) -> HashMap<&ObjectId, u32> {
+        let empty: HashSet<_> = tables.without_endpoints(self).map(|upstream| &upstream.id).collect();
         let mut unanswered = HashMap::new();
         for route in self.servers.iter().flat_map(|server| server.all_routes()) {
             let lacks = match &route.action {

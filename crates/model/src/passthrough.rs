@@ -1,6 +1,6 @@
 //! Hosts with TLS passthrough: their connections go to the endpoints without TLS being terminated.
 
-use super::{Origin, ServerName, StreamPolicy, StreamUpstreamId};
+use super::{Origin, ServerName, StreamPolicy, UpstreamId};
 
 /// A host with TLS passthrough.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Passthrough {
     /// The path that asks for passthrough.
     pub origin: Origin,
     /// The upstream; with `None` each connection is closed at once.
-    pub upstream: Option<StreamUpstreamId>,
+    pub upstream: Option<UpstreamId>,
 }
 
 impl Passthrough {

@@ -47,6 +47,10 @@ pub enum Protocol {
     AutoHttp,
     /// FastCGI.
     FastCgi,
+    /// Connections as they come, of a TCP service or a host with TLS passthrough.
+    Tcp,
+    /// Datagrams of a UDP service.
+    Udp,
 }
 
 impl Protocol {
@@ -56,14 +60,20 @@ impl Protocol {
             Protocol::Http | Protocol::Https | Protocol::AutoHttp => Module::Proxy,
             Protocol::Grpc | Protocol::Grpcs => Module::Grpc,
             Protocol::FastCgi => Module::FastCgi,
+            Protocol::Tcp | Protocol::Udp => Module::Stream,
         }
+    }
+
+    /// Whether it is that of a TCP or UDP service, which nginx serves apart from hosts.
+    pub const fn is_of_stream(self) -> bool {
+        matches!(self, Protocol::Tcp | Protocol::Udp)
     }
 
     /// Whether endpoints are contacted by TLS, at least for some requests.
     pub const fn has_tls(self) -> bool {
         match self {
             Protocol::Https | Protocol::Grpcs | Protocol::AutoHttp => true,
-            Protocol::Http | Protocol::Grpc | Protocol::FastCgi => false,
+            Protocol::Http | Protocol::Grpc | Protocol::FastCgi | Protocol::Tcp | Protocol::Udp => false,
         }
     }
 }

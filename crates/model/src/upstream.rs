@@ -1,4 +1,5 @@
-//! Upstreams: groups of endpoints.
+//! Upstreams: what is asked in the name of a Service port. Which endpoints there are is in the
+//! tables.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -6,7 +7,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{BackendTls, Balance, HeaderName, Origin, Protocol};
+use super::{BackendTls, Balance, HeaderName, Origin, Protocol, Transport};
 
 /// The identity of an upstream, shared by all that refer to it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +66,11 @@ impl UpstreamIdentity {
         UpstreamIdentity { namespace, service, port, mode, protocol, balance: None, tls: None, reuse: None }
     }
 
+    /// Whether connections or datagrams go to it.
+    pub const fn transport(&self) -> Transport {
+        if matches!(self.protocol, Protocol::Udp) { Transport::Udp } else { Transport::Tcp }
+    }
+
     /// The cookie that names an endpoint, where one does.
     pub fn naming_cookie(&self) -> Option<&HeaderName> {
         match self.balance.as_deref() {
@@ -114,17 +120,36 @@ pub struct Endpoint {
     pub weight: u32,
 }
 
-/// A Service port with its endpoints.
+/// A port of a Service whose endpoints get requests or connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     /// Its identity.
     pub id: UpstreamId,
     /// The Service.
     pub origin: Origin,
-    /// The addresses of its endpoints, sorted, without duplicates. Without any, its routes answer
-    /// 503.
-    pub endpoints: Vec<Endpoint>,
     /// The UID of the Service, where clients get names of its endpoints: nobody outside the
     /// cluster knows it, so that a name does not tell the address.
     pub uid: Option<Arc<str>>,
+    /// How many upstreams of TCP and UDP services share the connections that one may have.
+    pub sharers: u32,
+}
+
+impl Upstream {
+    /// How many connections or sessions a worker may have to it, when they may take this many of
+    /// the worker's connections: each takes one to the client and one to the endpoint.
+    pub const fn connections(&self, share: u32) -> u32 {
+        at_least_one(share / 2 / at_least_one(self.sharers))
+    }
+
+    /// How many a worker may have to each of so many endpoints. nginx counts by endpoint, and goes
+    /// on to the next one when one has enough, so the sum is what counts.
+    pub fn connections_of_endpoint(&self, share: u32, endpoints: usize) -> u32 {
+        let endpoints = u32::try_from(endpoints).unwrap_or(u32::MAX);
+        self.connections(share).div_ceil(endpoints.max(1))
+    }
+}
+
+/// nginx takes 0 for no ceiling.
+const fn at_least_one(number: u32) -> u32 {
+    if number == 0 { 1 } else { number }
 }

@@ -27,7 +27,7 @@ pub use everywhere::{
     Everywhere, HeaderTest, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Uncompressed,
 };
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
-pub use gate::{gate, wanted};
+pub use gate::{Gate, Gated, gate, wanted};
 pub use geoip::{Geo, GeoFile, GeoOptions};
 pub use host_lines::{HostBlock, HostLine};
 pub use ingressd_model::language::{lexer, syntax};

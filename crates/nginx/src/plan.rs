@@ -12,10 +12,10 @@ use super::geoip::{Geo, GeoOptions};
 use super::sites_beside::SitesBeside;
 use super::stream_log::StreamLog;
 use ingressd_model::catalogue::DirectiveRow;
-use ingressd_model::{CertificateId, Cidr, Model, Protocols};
+use ingressd_model::{CertificateId, Cidr, Model, Protocols, Tables};
 
 /// The administrator's settings for nginx.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateOptions {
     /// The port that clients use for https, for redirects; 443 is left out of URLs.
     pub public_https_port: u16,
@@ -277,7 +277,9 @@ pub struct Decisions {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The model, without what this nginx cannot do.
-    pub model: Model,
+    pub model: Arc<Model>,
+    /// What changes often beside it, as much as this nginx can have of it.
+    pub tables: Arc<Tables>,
     pub decisions: Arc<Decisions>,
     /// The other sites beside which it is served; nothing that is written depends on them.
     pub sites_beside: SitesBeside,

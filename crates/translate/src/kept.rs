@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::resolve::dependency::Dependency;
+use crate::build::built::Outside;
 use crate::{Claims, Names, Options, Translation};
 use ingressd_objects::{List, Snapshot};
 
@@ -16,8 +16,8 @@ pub struct Kept {
     /// The settings, with the ports of TCP and UDP services.
     pub options: Arc<Options>,
     /// What endpoints matter for outside of hosts.
-    pub dependencies: Vec<Dependency>,
-    /// The result, in which no endpoints were left out for their number.
+    pub outside: Outside,
+    /// The result, without the tables and what is found about these.
     pub translation: Translation,
 }
 
@@ -26,7 +26,7 @@ impl Kept {
     pub fn of(
         (snapshot, names, claims): (&Snapshot, &Names, &Arc<Claims>),
         options: Arc<Options>,
-        dependencies: Vec<Dependency>,
+        outside: Outside,
         translation: &Translation,
     ) -> Option<Self> {
         Arc::ptr_eq(claims, &translation.claims).then(|| Kept {
@@ -34,7 +34,7 @@ impl Kept {
             names: names.clone(),
             claims: Arc::clone(claims),
             options,
-            dependencies,
+            outside,
             translation: translation.clone(),
         })
     }

@@ -20,6 +20,7 @@ mod options;
 mod policies;
 mod read;
 mod resolve;
+mod rows;
 mod secret;
 mod select;
 mod snippets;
@@ -60,8 +61,7 @@ use self::assemble::left_out;
 use self::attach::aliases;
 use self::attach::canary::Canaries;
 use self::attach::subject::Withheld;
-use self::build::built::{Gathered, Surroundings};
-use self::build::passthrough::Passed;
+use self::build::built::{Gathered, Outside, Surroundings};
 use self::build::server::Servers;
 use self::build::tls::{self, Tls};
 use self::build::{client_certificates, streams};
@@ -70,11 +70,11 @@ use self::claim::tls_entries::Entries;
 use self::claim::{allowed, challenges, stream_claims, tls_idle};
 use self::kept::Kept;
 use self::memory::Memory;
-use self::resolve::backend::Backends;
+use self::resolve::backend::{Backends, Found};
 use self::resolve::endpoint::Slices;
 use self::resolve::resolution::NamedBy;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Forwarded, HostName, Model, ObjectId, Passthroughs, ServerName};
+use ingressd_model::{Forwarded, HostName, Model, ObjectId, Passthroughs, ServerName, Tables, Upstream};
 use ingressd_objects::{Snapshot, Version};
 
 /// The fewest hosts that are worth another thread.
@@ -86,7 +86,10 @@ const FEW_HOSTS: usize = 16;
 /// The result of a translation.
 #[derive(Debug, Clone, Default)]
 pub struct Translation {
-    pub model: Model,
+    /// What traffic should do; the same in memory as in the last translation where it is equal.
+    pub model: Arc<Model>,
+    /// What changes often, beside it.
+    pub tables: Arc<Tables>,
     /// The findings about objects, sorted.
     pub findings: Vec<Finding>,
     /// The objects of our classes, sorted by name.
@@ -117,7 +120,7 @@ pub struct Work {
     pub claimed: usize,
     /// Hosts that were built.
     pub built: usize,
-    /// Upstreams that got other endpoints beside hosts that stay as they are.
+    /// Rows of the tables that are new or different.
     pub rows: usize,
 }
 
@@ -166,9 +169,11 @@ impl Translator {
         let Some(kept) = self.memory.kept.take().filter(|kept| kept.is_of(snapshot, names, claims, now)) else {
             return self.translate_all(snapshot, names, claims, false);
         };
-        let Some(translation) = self.memory.follow_endpoints(&kept, snapshot, names) else {
+        if !self.memory.follow_endpoints(&kept, snapshot, names) {
             return self.translate_all(snapshot, names, claims, true);
-        };
+        }
+        let translation = Translation { work: Work::default(), ..kept.translation.clone() };
+        let translation = self.memory.complete(translation, &kept.options);
         self.memory.kept = Some(kept);
         translation
     }
@@ -233,36 +238,40 @@ impl Translator {
             taken: BTreeSet::new(),
             idle: BTreeSet::new(),
             tls: Tls::new(snapshot, options, &memory.certificates),
-            passed: Passed::default(),
+            passed: Vec::new(),
             findings: Vec::new(),
             refused: Vec::new(),
         };
-        let mut dependencies = Vec::new();
+        let (mut outside, mut found) = (Outside::default(), Found::new());
         if !left_out.is_empty() {
             let (told, of_left_out) = left_out::findings(nothing_built(), &left_out);
             findings.extend(told);
-            dependencies.extend(of_left_out);
+            outside = of_left_out;
         }
         let mut servers = nothing_built();
         let mut hosts = Vec::with_capacity(sites.len() + 1);
         if site::find(&sites, &ServerName::CatchAll).is_none() {
             let built = servers.build_catch_all();
-            dependencies.extend_from_slice(&built.dependencies);
+            outside.dependencies.extend_from_slice(&built.dependencies);
+            outside.resolutions.extend_from_slice(&built.resolutions);
             hosts.push(Arc::new(built));
         }
         let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules, names };
         if !begun {
             memory.built.begin(snapshot, options);
-            memory.built.refresh(snapshot, names, options);
+            memory.rows.learn(memory.built.refresh(snapshot, names, options, &Outside::default()));
         }
         hosts.extend(memory.built.build(&sites, surroundings, |sites| {
             // References that several parts resolve have the same result in each.
             let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
             let parts = parts.map(|part| {
                 let mut servers = nothing_built();
-                part.iter().map(|(name, site)| servers.build(name, site)).collect::<Vec<_>>()
+                let built: Vec<_> = part.iter().map(|(name, site)| servers.build(name, site)).collect();
+                (built, servers.backends.found)
             });
-            parts.collect::<Vec<_>>().into_iter().flatten().collect()
+            let (built, of_parts): (Vec<_>, Vec<_>) = parts.unzip();
+            of_parts.into_iter().for_each(|of_part| found.extend(of_part));
+            built.into_iter().flatten().collect()
         }));
         let Gathered { mut built, mut upstreams, mut certificates, passed, taken, idle, due } =
             Gathered::of(&hosts, ends, &mut translation, &mut findings);
@@ -270,19 +279,20 @@ impl Translator {
         site::reserve(&mut built, &translation.claims);
         offers.tell(&taken, &mut findings);
         let Servers { mut backends, mut tls, .. } = servers;
-        let (streams, stream_upstreams) =
-            streams::build(&ports.claims, passed.upstreams, &mut backends, options, &mut findings);
+        let streams = streams::build(&ports.claims, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
-        dependencies.append(&mut backends.dependencies);
+        upstreams.append(&mut backends.used);
+        found.append(&mut backends.found);
+        outside.extend(Outside::of(backends));
+        memory.rows.learn(found);
         findings.extend(admit::near_names(&translation.names, &options.limits));
         // Several objects may have asked for the same; which of them was resolved first does not
         // matter.
         upstreams.par_sort_by(|one, other| one.id.cmp(&other.id).then_with(|| one.origin.cmp(&other.origin)));
         upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
-        memory.built.renew(&mut upstreams);
-        let told = findings.len();
-        admit::bound_endpoints(&mut upstreams, &built, &options.limits, &mut findings);
-        let is_within_limits = findings.len() == told;
+        let is_of_stream = |upstream: &Arc<Upstream>| upstream.id.protocol.is_of_stream();
+        let (mut stream_upstreams, upstreams): (Vec<_>, Vec<_>) = upstreams.into_iter().partition(is_of_stream);
+        streams::share_connections(&ports.claims, &streams, &mut stream_upstreams);
         let of_backends =
             subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
         of_backends.for_each(|certificate| tls.use_as_well(certificate));
@@ -302,8 +312,8 @@ impl Translator {
         translation.refused.append(&mut tls.refused);
         translation.refused.sort();
         translation.refused.dedup();
-        translation.model = Model {
-            listeners: assemble::listeners(options, &passed.hosts),
+        translation.model = memory.share(Model {
+            listeners: assemble::listeners(options, &passed),
             servers: built,
             upstreams,
             certificates: certificates.into_values().collect(),
@@ -319,22 +329,19 @@ impl Translator {
             lookup_tables: Arc::clone(&options.lookup_tables),
             zones: admission.zones,
             streams: streams.into_iter().map(Arc::new).collect(),
-            passthroughs: Passthroughs { hosts: passed.hosts, policy: options.streams.policy.clone() },
-            stream_upstreams: stream_upstreams.into_iter().map(Arc::new).collect(),
-        };
-        memory.share(&mut translation.model);
+            passthroughs: Passthroughs { hosts: passed, policy: options.streams.policy.clone() },
+            stream_upstreams,
+        });
         translation.work = Work {
             read: memory.take_read(),
             attached: attached.len(),
             claimed: sites.len(),
             built: memory.built.anew,
-            rows: memory.built.rows,
+            rows: 0,
         };
-        if is_within_limits {
-            let given = (snapshot, names, given_claims);
-            memory.kept = Kept::of(given, Arc::new(options.clone()), dependencies, &translation);
-        }
-        translation
+        let given = (snapshot, names, given_claims);
+        memory.kept = Kept::of(given, Arc::new(options.clone()), outside, &translation);
+        memory.complete(translation, options)
     }
 }
 

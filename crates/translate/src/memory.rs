@@ -14,6 +14,7 @@ use crate::policies::Policies;
 use crate::read::ingress;
 use crate::read::intent::Intent;
 use crate::read::rule::Rule;
+use crate::rows::Rows;
 use crate::secret::certificate::Certificates;
 use crate::select::Selected;
 use crate::tables::{self, Table};
@@ -34,7 +35,9 @@ pub struct Memory {
     /// The versions of objects that options may refer to. When one changes, options that may refer
     /// to something are merged again.
     referable: Vec<(Arc<ObjectId>, Version)>,
-    model: Model,
+    model: Arc<Model>,
+    /// The endpoints of its upstreams.
+    pub rows: Rows,
     /// The last translation.
     pub kept: Option<Kept>,
     /// How many objects were read since this was last asked.
@@ -131,28 +134,24 @@ impl Memory {
         std::mem::take(&mut self.read)
     }
 
-    /// The last translation with the endpoints of this snapshot, where nothing else has changed;
-    /// `None` where hosts have to be built for that.
-    pub fn follow_endpoints(&mut self, kept: &Kept, snapshot: &Snapshot, names: &Names) -> Option<Translation> {
-        let options = &*kept.options;
-        self.built.begin(snapshot, options);
-        self.built.refresh(snapshot, names, options);
-        if self.built.is_stale || self.built.has_moved(&kept.dependencies) {
-            return None;
+    /// Takes over the endpoints of this snapshot, where nothing else has changed since the last
+    /// translation. Returns whether that was enough; otherwise hosts have to be built.
+    pub fn follow_endpoints(&mut self, kept: &Kept, snapshot: &Snapshot, names: &Names) -> bool {
+        self.built.begin(snapshot, &kept.options);
+        self.rows.learn(self.built.refresh(snapshot, names, &kept.options, &kept.outside));
+        !self.built.is_stale
+    }
+
+    /// Adds the tables to a translation that has its model.
+    pub fn complete(&mut self, mut translation: Translation, options: &Options) -> Translation {
+        let (tables, told, rows) = self.rows.tables(&translation.model, &options.limits);
+        (translation.tables, translation.work.rows) = (tables, rows);
+        if !told.is_empty() {
+            translation.findings.extend(told);
+            translation.findings.sort();
+            translation.findings.dedup();
         }
-        let mut translation = kept.translation.clone();
-        let Translation { model, findings, .. } = &mut translation;
-        let told = findings.len();
-        self.built.renew(&mut model.upstreams);
-        admit::bound_endpoints(&mut model.upstreams, &model.servers, &options.limits, findings);
-        // Findings about many endpoints are not those of the last translation.
-        if findings.len() != told {
-            return None;
-        }
-        share(&mut model.upstreams, &self.model.upstreams, |upstream| &upstream.id);
-        self.model.upstreams.clone_from(&model.upstreams);
-        translation.work = Work { rows: self.built.rows, ..Work::default() };
-        Some(translation)
+        translation
     }
 
     /// Replaces rules with aliases by equal ones of the last translation, so that later steps can
@@ -169,16 +168,20 @@ impl Memory {
     }
 
     /// Replaces parts of the model by equal ones of the last model, so that later steps can
-    /// compare them by pointer.
-    pub fn share(&mut self, model: &mut Model) {
-        share(&mut model.servers, &self.model.servers, |server| &server.name);
-        share(&mut model.upstreams, &self.model.upstreams, |upstream| &upstream.id);
-        share(&mut model.certificates, &self.model.certificates, |certificate| &certificate.id);
-        share(&mut model.password_files, &self.model.password_files, |file| &file.id);
-        share(&mut model.authorities, &self.model.authorities, |authority| &authority.id);
-        share(&mut model.streams, &self.model.streams, |stream| &stream.listener.port);
-        share(&mut model.stream_upstreams, &self.model.stream_upstreams, |upstream| &upstream.id);
-        self.model = model.clone();
+    /// compare them by pointer; a model that is equal as a whole is the last one.
+    pub fn share(&mut self, mut model: Model) -> Arc<Model> {
+        let last = &*self.model;
+        share(&mut model.servers, &last.servers, |server| &server.name);
+        share(&mut model.upstreams, &last.upstreams, |upstream| &upstream.id);
+        share(&mut model.certificates, &last.certificates, |certificate| &certificate.id);
+        share(&mut model.password_files, &last.password_files, |file| &file.id);
+        share(&mut model.authorities, &last.authorities, |authority| &authority.id);
+        share(&mut model.streams, &last.streams, |stream| &stream.listener.port);
+        share(&mut model.stream_upstreams, &last.stream_upstreams, |upstream| &upstream.id);
+        if model != *last {
+            self.model = Arc::new(model);
+        }
+        Arc::clone(&self.model)
     }
 }
 

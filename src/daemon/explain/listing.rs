@@ -31,7 +31,7 @@ pub struct ListedHost {
 impl InForce {
     /// The routes that objects have, in order.
     pub fn listed(&self) -> impl Iterator<Item = Listed<'_>> {
-        self.servers.iter().flat_map(|server| routes(server).map(|route| self.listing(server, route)))
+        self.servers().iter().flat_map(|server| routes(server).map(|route| self.listing(server, route)))
     }
 
     fn listing<'f>(&self, server: &Server, route: &'f Route) -> Listed<'f> {
@@ -56,7 +56,7 @@ impl InForce {
 
     /// The hosts, with what is not about single routes.
     pub fn listed_hosts(&self) -> impl Iterator<Item = ListedHost> {
-        let hosts = self.servers.iter().map(|server| {
+        let hosts = self.servers().iter().map(|server| {
             let tls = match &server.tls {
                 TlsTermination::Own(CertificateId::Secret(secret)) => Some(format!("its certificate is in {secret}")),
                 TlsTermination::Own(CertificateId::SelfSigned) => Some("it has a certificate of its own".to_owned()),
@@ -65,7 +65,7 @@ impl InForce {
             };
             ListedHost { host: written_host(&server.name), does: tls.into_iter().collect() }
         });
-        let passed = self.passthroughs.iter().map(|passed| {
+        let passed = self.model.passthroughs.hosts.iter().map(|passed| {
             let does = format!("on its TLS socket {}, by {}", passes(passed), passed.origin);
             ListedHost { host: written_host(&passed.name), does: vec![does] }
         });

@@ -144,7 +144,7 @@ impl Usage {
 
 fn certificates(registry: &mut Registry, controller: &Controller, status: &Status) {
     let ends: BTreeMap<_, _> = status.certificates.iter().map(|(id, end)| (id, *end)).collect();
-    let servers = status.in_force.iter().flat_map(|in_force| &in_force.servers);
+    let servers = status.in_force.iter().flat_map(|in_force| in_force.servers());
     let mut hosts: Vec<_> = servers
         .filter_map(|server| match &server.tls {
             TlsTermination::Own(CertificateId::Secret(id)) => Some((*ends.get(id)?, written_host(&server.name), id)),

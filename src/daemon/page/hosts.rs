@@ -40,7 +40,7 @@ pub fn section(asked: &Asked, status: &Status) -> Markup {
 }
 
 fn served(asked: &Asked, in_force: &InForce) -> Markup {
-    let found: Vec<_> = in_force.servers.iter().filter(|server| is_wanted(asked, server)).collect();
+    let found: Vec<_> = in_force.servers().iter().filter(|server| is_wanted(asked, server)).collect();
     let pages = found.len().div_ceil(PER_PAGE);
     let page = asked.page(pages);
     let shown = found.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE);
@@ -49,7 +49,7 @@ fn served(asked: &Asked, in_force: &InForce) -> Markup {
     html! {
         p {
             (count(found.len(), "host", "hosts"))
-            @if !asked.wants_all() { " of " (in_force.servers.len()) " with " q { (text(asked.search())) } }
+            @if !asked.wants_all() { " of " (in_force.servers().len()) " with " q { (text(asked.search())) } }
         }
         @if !rows.is_empty() { (table(&["Host", "Path", "Ingress", "A request", "Endpoints"], &rows)) }
         @if pages > 1 {

@@ -43,7 +43,7 @@ struct Found {
 impl Table {
     pub fn of(in_force: Arc<InForce>) -> Self {
         let (mut exact, mut wildcards, mut expressions, mut rest) = (HashMap::new(), HashMap::new(), Vec::new(), None);
-        for (number, server) in in_force.servers.iter().enumerate() {
+        for (number, server) in in_force.servers().iter().enumerate() {
             match &server.name {
                 ServerName::Exact(host) => drop(exact.insert(host.as_str().into(), number)),
                 ServerName::Wildcard(host) => drop(wildcards.insert(host.as_str().into(), number)),
@@ -51,7 +51,7 @@ impl Table {
                 ServerName::CatchAll => rest = Some(number),
             }
         }
-        expressions.sort_by_key(|number| in_force.servers[*number].order);
+        expressions.sort_by_key(|number| in_force.servers()[*number].order);
         Table { in_force, exact, wildcards, expressions, rest, found: Mutex::default() }
     }
 
@@ -72,7 +72,7 @@ impl Table {
     }
 
     fn server(&self, host: &str) -> Option<&Server> {
-        let servers = &self.in_force.servers;
+        let servers = self.in_force.servers();
         let parent = host.split_once('.').map_or("", |(_, parent)| parent);
         let number = self.exact.get(host).or_else(|| self.wildcards.get(parent));
         let number = match number.copied() {
@@ -84,7 +84,7 @@ impl Table {
 
     /// The first host that is an expression which takes this one; `None` where that is not known.
     fn by_expression(&self, host: &str) -> Option<Option<usize>> {
-        let matches = |number: &&usize| match &self.in_force.servers[**number].name {
+        let matches = |number: &&usize| match &self.in_force.servers()[**number].name {
             ServerName::Expression(source) => matches_host(source.as_str(), host) == Some(true),
             _ => false,
         };

@@ -57,7 +57,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     if needed(Need::Generation) {
         facts.certificates = generation::certificates(&settings.apply.root.join("current"));
     }
-    let mut model = None;
+    let mut translation = None;
     let layer = settings.ingress_nginx.config_map.as_ref();
     let reads = needed(Need::Objects) || (needed(Need::Layer) && layer.is_some());
     if needed(Need::Cluster) || reads {
@@ -79,7 +79,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
             facts.objects = Some(match read {
                 Ok(snapshot) => {
                     let (objects, translated) = objects::look(settings, &snapshot).await;
-                    model = Some(translated);
+                    translation = Some(translated);
                     Ok(objects)
                 }
                 Err(why) => Err(why),
@@ -87,9 +87,8 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         }
     }
     if needed(Need::Nginx) {
-        let nothing = || objects::translate(&facts.settings, &Snapshot::default(), None, &Names::default()).model;
-        let model = model.unwrap_or_else(nothing);
-        facts.nginx = nginx::look(&facts.settings, model);
+        let nothing = || objects::translate(&facts.settings, &Snapshot::default(), None, &Names::default());
+        facts.nginx = nginx::look(&facts.settings, translation.unwrap_or_else(nothing));
         facts.folders = folders::look(&facts.settings, &facts.nginx);
     }
     facts

@@ -8,13 +8,12 @@ use crate::doctor::facts::{Nginx, NoNginx, OpenFiles};
 use crate::setup::Layout;
 use ingressd_apply::process::{Role, Table};
 use ingressd_apply::{ApplyError, Host as _, Survey, System, SystemOptions};
-use ingressd_config::Settings;
-use ingressd_config::Usual as _;
-use ingressd_model::Model;
+use ingressd_config::{Settings, Usual as _};
 use ingressd_nginx::{gate, wanted};
+use ingressd_translate::Translation;
 
-/// Gathers facts about the nginx of the settings, given the model that it would get.
-pub fn look(settings: &Settings, model: Model) -> Result<Nginx, NoNginx> {
+/// Gathers facts about the nginx of the settings, given the translation that it would get.
+pub fn look(settings: &Settings, Translation { model, tables, .. }: Translation) -> Result<Nginx, NoNginx> {
     let nginx = &settings.nginx;
     let mut system = System::new(SystemOptions {
         binary: nginx.binary.clone(),
@@ -57,7 +56,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, NoNginx> {
     let worker_files = master.as_ref().ok().and_then(worker_files);
     let master_files = master.as_ref().ok().and_then(master_files);
     let wanted = wanted(&model, &settings.gate);
-    let (_, findings) = gate(model, &survey.capabilities, &survey.other_sites, &settings.gate_options());
+    let (_, findings) = gate(&model, &tables, &survey.capabilities, &survey.other_sites, &settings.gate_options());
     Ok(Nginx { survey, layout, tested, master, worker_files, master_files, wanted, findings })
 }
 

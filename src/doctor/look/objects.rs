@@ -77,8 +77,9 @@ fn translation(settings: &Settings, snapshot: &Snapshot) -> (Translation, Names)
     (translate(settings, snapshot, None, &names), names)
 }
 
-/// The demand of the objects, with tried samples of addresses, and the daemon's model.
-pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) {
+/// The demand of the objects, with tried samples of addresses, and the daemon's
+/// translation.
+pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Translation) {
     let (translation, names) = translation(settings, snapshot);
     let count = |severity| translation.findings.iter().filter(|finding| finding.severity == severity).count();
     let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
@@ -97,8 +98,7 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
     };
     let auto = Some(EndpointMode::Auto).filter(|auto| settings.translate.modes().contains(auto));
     for mode in MODES.into_iter().chain(auto) {
-        let model = translate(settings, snapshot, Some(mode), &names).model;
-        let mut known = addresses(&model, mode);
+        let mut known = addresses(&translate(settings, snapshot, Some(mode), &names), mode);
         if known.is_empty() && mode == EndpointMode::Pod {
             known = any_pods(snapshot);
         }
@@ -106,7 +106,7 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
         let tried = attempt(spread(&known, SAMPLE)).await;
         objects.samples.push(Sample { mode, known: known.len(), tried });
     }
-    (objects, translation.model)
+    (objects, translation)
 }
 
 /// The wildcard hosts whose namespace has them only because it asked first.
@@ -128,10 +128,11 @@ fn loose(model: &Model) -> Vec<String> {
 
 /// The addresses of endpoints that were found in this mode; a Service may select another mode for
 /// itself.
-fn addresses(model: &Model, mode: EndpointMode) -> BTreeSet<SocketAddr> {
+fn addresses(translation: &Translation, mode: EndpointMode) -> BTreeSet<SocketAddr> {
     let name = if mode == EndpointMode::Pod { "" } else { word(mode) };
-    let upstreams = model.upstreams.iter().filter(|upstream| upstream.id.mode == name);
-    upstreams.flat_map(|upstream| &upstream.endpoints).map(|endpoint| endpoint.address).collect()
+    let rows = translation.tables.endpoints.iter();
+    let rows = rows.filter(|(id, _)| id.mode == name && !id.protocol.is_of_stream());
+    rows.flat_map(|(_, endpoints)| endpoints.iter()).map(|endpoint| endpoint.address).collect()
 }
 
 /// Ready pods of any Service, when no Ingress refers to one yet. Other endpoints, such as those of

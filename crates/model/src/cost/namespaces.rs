@@ -10,31 +10,31 @@ use super::{
 use crate::catalogue::Module;
 use crate::{
     Action, Behaviour, Certificate, CertificateId, ClientCertificates, CorsPart, ListMark, Model, PathMatch,
-    RewritePattern, Route, Server, ServerName, SessionCookie, Split, TlsTermination, UpstreamId, Variables,
+    RewritePattern, Route, Server, ServerName, SessionCookie, Split, Tables, TlsTermination, UpstreamId, Variables,
 };
 
 /// The cost of each namespace, sorted by name. The cost of what belongs to no namespace, such as
 /// the settings, has an empty name. What several namespaces share is counted for the first.
-pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
+pub fn by_namespace(model: &Model, tables: &Tables) -> Vec<(Arc<str>, Cost)> {
     let mut costs = Costs::default();
     let certificates: BTreeMap<&CertificateId, &Certificate> =
         model.certificates.iter().map(|certificate| (&certificate.id, &**certificate)).collect();
     for server in &model.servers {
         costs.add_server(server, &certificates);
     }
-    for upstream in &model.upstreams {
+    for (upstream, endpoints) in tables.rows(&model.upstreams) {
         let namespace = &upstream.id.namespace;
-        let files = u64::from(upstream.endpoints.is_empty());
+        let files = u64::from(endpoints.is_empty());
         costs.add(namespace, Cost { files, ..NOTHING });
-        costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
+        costs.add(namespace, Cost::of_upstream(endpoints.len()));
         if let Some(balance) = &upstream.id.balance {
             costs.named.entry(Arc::clone(namespace)).or_default().of_balance(balance);
-            let weights = upstream.endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
+            let weights = endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
             costs.add(namespace, HASHED * weights.sum::<u64>());
         }
         if upstream.id.naming_cookie().is_some() {
             costs.add(namespace, NAMED);
-            costs.add(namespace, NAMED_ENDPOINT * bytes(upstream.endpoints.len()));
+            costs.add(namespace, NAMED_ENDPOINT * bytes(endpoints.len()));
         }
     }
     for stream in &model.streams {
@@ -43,8 +43,8 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for passthrough in &model.passthroughs.hosts {
         costs.add(&passthrough.origin.object.namespace, PASSTHROUGH);
     }
-    for upstream in &model.stream_upstreams {
-        costs.add(&upstream.id.namespace, Cost::of_upstream(upstream.endpoints.len()));
+    for (upstream, endpoints) in tables.rows(&model.stream_upstreams) {
+        costs.add(&upstream.id.namespace, Cost::of_upstream(endpoints.len()));
     }
     for certificate in &model.certificates {
         let namespace = &certificate.origin.object.namespace;

@@ -73,7 +73,7 @@ mod tests {
             (0..count).map(move |number| {
                 let id = UpstreamIdentity::usual(namespace, &format!("web-{number}"), "80").into();
                 let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, "web")));
-                Arc::new(Upstream { id, origin, endpoints: Vec::new(), uid: None })
+                Arc::new(Upstream { id, origin, uid: None, sharers: 1 })
             })
         };
         let of = |count, requests| {

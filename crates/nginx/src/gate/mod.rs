@@ -4,6 +4,7 @@
 mod apart;
 mod crowds;
 mod inherited;
+mod memory;
 mod names;
 mod passthrough;
 mod routes;
@@ -13,12 +14,13 @@ mod streams;
 mod taken;
 
 pub use apart::wanted;
+pub use memory::{Gate, Gated};
 
 use std::sync::Arc;
 
 use ingressd_model::catalogue::{self, Module, Version};
 use ingressd_model::finding::{Finding, Reason, Severity};
-use ingressd_model::{Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
+use ingressd_model::{Field, Kind, LogLine, Model, ObjectId, Origin, Tables, TlsTermination};
 
 use super::access_log::{self, AccessLog};
 use super::everywhere::Everywhere;
@@ -33,10 +35,22 @@ const KEEPS_CONNECTIONS: Version = Version(1, 29, 7);
 /// The modules without which nothing can be served.
 const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
 
-/// Fits a model to what this nginx can do. A route whose protection nginx cannot provide is
-/// closed.
+/// Fits a model and its tables to what this nginx can do. A route whose protection nginx cannot
+/// provide is closed.
 pub fn gate(
-    model: Model,
+    model: &Arc<Model>,
+    tables: &Arc<Tables>,
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+) -> (Plan, Vec<Finding>) {
+    let Gated { plan, findings, .. } = Gate::default().pass(model, tables, capabilities, other_sites, options);
+    (plan, findings)
+}
+
+/// Decides about a model.
+fn decide(
+    model: &Model,
     capabilities: &Capabilities,
     other_sites: &OtherSites,
     options: &GateOptions,
@@ -46,7 +60,7 @@ pub fn gate(
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
         return (Plan::default(), findings);
     }
-    let mut model = model;
+    let mut model = model.clone();
     model.default_certificate.take_if(|id| !model.certificates.iter().any(|certificate| certificate.id == *id));
     let mut sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
@@ -166,7 +180,7 @@ pub fn gate(
     };
     findings.sort();
     findings.dedup();
-    (Plan { model, decisions: decisions.into(), sites_beside }, findings)
+    (Plan { model: model.into(), decisions: decisions.into(), sites_beside, ..Plan::default() }, findings)
 }
 
 /// The rule files that servers load, and why routes cannot have the firewall.

@@ -8,8 +8,8 @@ use super::*;
 use crate::{ConnectedBy, Inside, StreamListen};
 use ingressd_model::catalogue::Version;
 use ingressd_model::{
-    Action, HostName, Listener, Passthrough, PathMatch, Route, Server, ServerName, StreamUpstream, StreamUpstreamId,
-    Transport, UrlPath,
+    Action, HostName, Listener, Passthrough, PathMatch, Protocol, Route, Server, ServerName, Transport, Upstream,
+    UpstreamId, UpstreamIdentity, UrlPath,
 };
 
 /// The hosts `a.example`, whose TLS is passed through, and `b.example`.
@@ -25,9 +25,9 @@ fn both() -> Model {
     };
     let mut model = model();
     model.servers = ["a.example", "b.example"].map(server).to_vec();
-    let port = ingressd_model::Port { transport: Transport::Tcp, number: 443 };
-    let id = StreamUpstreamId { namespace: "default".into(), service: "tls".into(), port, mode: "" };
-    let upstream = StreamUpstream { id: id.clone(), origin: origin("tls"), endpoints: Vec::new(), sharers: 1 };
+    let usual = UpstreamIdentity::usual("default", "tls", "443");
+    let id = UpstreamId::from(UpstreamIdentity { protocol: Protocol::Tcp, ..usual });
+    let upstream = Upstream { id: id.clone(), origin: origin("tls"), uid: None, sharers: 1 };
     model.stream_upstreams = vec![Arc::new(upstream)];
     let passed = Passthrough { name: name("a.example"), origin: origin("a.example"), upstream: Some(id) };
     model.passthroughs.hosts = vec![passed];
@@ -71,7 +71,7 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
             let mut model = model;
             model.forwarded.trusted.clone_from(&trusted);
             model.listeners = passing(proxy_protocol);
-            gate(model, &all, &OtherSites::default(), &GateOptions::default())
+            gate(&model.into(), &Arc::default(), &all, &OtherSites::default(), &GateOptions::default())
         };
         let (plan, findings) = with(both());
         assert_eq!((tls(&plan), findings), (expected.to_owned(), Vec::new()));
@@ -95,7 +95,7 @@ fn what_is_on_its_way_is_waited_for_when_the_last_host_is_gone() {
     let all = Capabilities::profile(Version(1, 22, 1));
     let options = GateOptions { has_passthrough: true, ..GateOptions::default() };
     let listens = |model: Model, capabilities: &Capabilities| {
-        let (plan, findings) = gate(model, capabilities, &OtherSites::default(), &options);
+        let (plan, findings) = gate(&model.into(), &Arc::default(), capabilities, &OtherSites::default(), &options);
         assert!(plan.decisions.preread.is_none() && findings.is_empty(), "{findings:?}");
         tls(&plan)
     };
@@ -154,7 +154,8 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         let object = Arc::new(ObjectId::new(Kind::Ingress, "default", "beside"));
         let origin = Origin { object, field: Field::Path(0, 0, "") };
         server.routes.push(Route { origin, ..server.fallback.clone() });
-        let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
+        let (plan, findings) =
+            gate(&model.into(), &Arc::default(), &capabilities, &other_sites, &GateOptions::default());
         let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("passed through")).collect();
         match words.is_empty() {
             true => {
@@ -189,8 +190,13 @@ fn an_address_of_a_foreign_stream_block_is_left_to_it() {
     ];
     for (other, expected, told) in rows {
         let other_sites = OtherSites { stream_listens: vec![other.clone()], ..OtherSites::default() };
-        let (plan, findings) =
-            gate(model(), &Capabilities::profile(Version(1, 22, 1)), &other_sites, &GateOptions::default());
+        let (plan, findings) = gate(
+            &model().into(),
+            &Arc::default(),
+            &Capabilities::profile(Version(1, 22, 1)),
+            &other_sites,
+            &GateOptions::default(),
+        );
         assert_eq!(tls(&plan), expected, "{other:?}");
         let conflicts = findings.iter().filter(|finding| finding.note.contains("stream.conf:2"));
         assert_eq!(conflicts.count(), told, "{findings:?}");

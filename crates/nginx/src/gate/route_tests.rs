@@ -6,8 +6,8 @@ use crate::{RuleFiles, SiteName};
 use ingressd_model::catalogue::{CLIENT_MAX_BODY_SIZE, DirectiveRow, PROXY_READ_TIMEOUT, SSL_CIPHERS, Version};
 use ingressd_model::{
     AccessList, Action, AuthenticationPolicy, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive,
-    Endpoint, ExternalAuthentication, Firewall, HeaderName, HostListeners, HostName, LimitRate, PasswordFileId,
-    PathMatch, Protocol, Route, Server, ServerName, Template, Text, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
+    ExternalAuthentication, Firewall, HeaderName, HostListeners, HostName, LimitRate, PasswordFileId, PathMatch,
+    Protocol, Route, Server, ServerName, Template, Text, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
 };
 
 /// A directive that protects and that no nginx knows.
@@ -27,8 +27,7 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
     let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour), errors: None };
     let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let upstreams = [Protocol::Http, Protocol::Grpc].map(|protocol| {
-        let endpoints = vec![Endpoint { address: ([10, 244, 0, 1], 80).into(), weight: 1 }];
-        Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), endpoints, uid: None })
+        Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), uid: None, sharers: 1 })
     });
     let listeners = HostListeners { https_port: 0, ..usual::listeners() }.all();
     Model { listeners, servers: vec![Arc::new(server)], upstreams: upstreams.into(), ..Model::default() }
@@ -107,8 +106,13 @@ fn what_cannot_be_served_or_protected_is_closed() {
     for (number, (action, behaviour, lacking, open, reason)) in rows.into_iter().enumerate() {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         lacking.inspect(|module| _ = capabilities.modules.remove(module));
-        let (plan, findings) =
-            gate(model(action, behaviour), &capabilities, &OtherSites::default(), &GateOptions::default());
+        let (plan, findings) = gate(
+            &model(action, behaviour).into(),
+            &Arc::default(),
+            &capabilities,
+            &OtherSites::default(),
+            &GateOptions::default(),
+        );
         let fallback = &plan.model.servers[0].fallback;
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
         assert_eq!(found, Vec::from_iter(reason), "row {number}: {findings:?}");
@@ -148,7 +152,7 @@ fn a_route_without_its_firewall_or_its_rules_is_closed() {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         capabilities.modules.extend(has_module.then_some(Module::ModSecurity));
         let model = model(proxy("web", Protocol::Http), firewall(core));
-        let (plan, findings) = gate(model, &capabilities, &other_sites, &options);
+        let (plan, findings) = gate(&model.into(), &Arc::default(), &capabilities, &other_sites, &options);
         let is_closed = plan.model.servers[0].fallback.action == Action::Closed;
         assert_eq!(is_closed, !expected.is_empty(), "{other_sites:?}");
         assert_eq!(findings.len(), usize::from(is_closed), "{findings:?}");
@@ -164,7 +168,7 @@ fn rules_are_shared_unless_a_site_has_its_own() {
     for (place, told) in [(None, 0), (Some("site:7"), 1)] {
         let other_sites = OtherSites { firewall_rules: place.map(str::to_owned), ..OtherSites::default() };
         let model = model(proxy("web", Protocol::Http), Behaviour::default());
-        let (plan, findings) = gate(model, &capabilities, &other_sites, &options);
+        let (plan, findings) = gate(&model.into(), &Arc::default(), &capabilities, &other_sites, &options);
         assert_eq!((plan.decisions.firewall.shared, findings.len()), (told == 0, told), "{findings:?}");
     }
 }
@@ -186,8 +190,13 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         capabilities.modules.remove(&lacking);
         let action = Action::Proxy { upstream: upstream("web", Protocol::Http), split };
-        let (plan, findings) =
-            gate(model(action, Behaviour::default()), &capabilities, &OtherSites::default(), &GateOptions::default());
+        let (plan, findings) = gate(
+            &model(action, Behaviour::default()).into(),
+            &Arc::default(),
+            &capabilities,
+            &OtherSites::default(),
+            &GateOptions::default(),
+        );
         let split =
             plan.model.servers[0].fallback.action.split().map(|split| (split.branches.len(), split.shares.len()));
         (split, findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), plan.decisions.upstream_hash)
@@ -209,19 +218,21 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
         let web = UpstreamIdentity::usual("default", "web", "80");
         let balanced: UpstreamId = UpstreamIdentity { balance: Some(Arc::new(balance)), ..web }.into();
         let mut model = model(Action::Proxy { upstream: balanced.clone(), split: None }, Behaviour::default());
-        model.upstreams = vec![Arc::new(Upstream { id: balanced, origin: host(), endpoints: Vec::new(), uid: None })];
-        let (_, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
+        model.upstreams = vec![Arc::new(Upstream { id: balanced, origin: host(), uid: None, sharers: 1 })];
+        let (_, findings) =
+            gate(&model.into(), &Arc::default(), &capabilities, &OtherSites::default(), &GateOptions::default());
         assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing, "{lacking:?}");
     }
     let by_key = Balance::Key(key());
     let web = UpstreamIdentity::usual("default", "web", "80");
     let keyed: UpstreamId = UpstreamIdentity { balance: Some(Arc::new(by_key)), ..web }.into();
     let mut model = model(Action::Proxy { upstream: keyed.clone(), split: None }, Behaviour::default());
-    model.upstreams.push(Arc::new(Upstream { id: keyed, origin: host(), endpoints: Vec::new(), uid: None }));
+    model.upstreams.push(Arc::new(Upstream { id: keyed, origin: host(), uid: None, sharers: 1 }));
     model.upstreams.sort_by(|one, other| one.id.cmp(&other.id));
     let mut capabilities = Capabilities::profile(Version(1, 22, 1));
     capabilities.modules.remove(&Module::UpstreamHash);
-    let (plan, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
+    let (plan, findings) =
+        gate(&model.into(), &Arc::default(), &capabilities, &OtherSites::default(), &GateOptions::default());
     assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing);
     assert!(!plan.decisions.upstream_hash && plan.model.servers[0].fallback.action.upstream().is_some());
 }
@@ -233,7 +244,8 @@ fn directives_of_a_host_are_left_out_where_nginx_does_not_know_them() {
         let directives = vec![Directive { row, arguments: Vec::new(), origin: host() }];
         model.servers = vec![Arc::new(Server { directives, ..Server::clone(&model.servers[0]) })];
         let capabilities = Capabilities::profile(Version(1, 22, 1));
-        let (plan, findings) = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default());
+        let (plan, findings) =
+            gate(&model.into(), &Arc::default(), &capabilities, &OtherSites::default(), &GateOptions::default());
         let server = &plan.model.servers[0];
         (server.directives.len(), server.fallback.action == Action::Closed, findings.first().map(|found| found.reason))
     };
@@ -253,7 +265,8 @@ fn a_name_that_another_site_has_stays_with_it() {
         let site = SiteName { place: "site:1".to_owned(), name: name.to_owned(), sockets, before_ours: false };
         let other_sites = OtherSites { server_names: vec![site], ..OtherSites::default() };
         let model = model(proxy("web", Protocol::Http), Behaviour::default());
-        let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
+        let (plan, findings) =
+            gate(&model.into(), &Arc::default(), &capabilities, &other_sites, &GateOptions::default());
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
         assert_eq!(found, Vec::from_iter(taken.then_some(Reason::HostConflict)), "{name} on port {port}");
         assert_eq!(plan.model.servers.is_empty(), taken, "{name} on port {port}");
@@ -265,7 +278,7 @@ fn every_server_names_its_certificate_when_the_host_names_one_for_all_sites() {
     for (directive, expected) in [("gzip", false), ("ssl_certificate", true)] {
         let other_sites = OtherSites { http_directives: [directive.to_owned()].into(), ..OtherSites::default() };
         let capabilities = Capabilities::profile(Version(1, 22, 1));
-        let (plan, _) = gate(Model::default(), &capabilities, &other_sites, &GateOptions::default());
+        let (plan, _) = gate(&Arc::default(), &Arc::default(), &capabilities, &other_sites, &GateOptions::default());
         assert_eq!(plan.decisions.explicit_certificates, expected, "{directive}");
     }
 }
@@ -277,6 +290,6 @@ fn a_certificate_that_is_not_there_is_replaced_by_the_default() {
     server.tls = TlsTermination::Own(CertificateId::SelfSigned);
     lost.servers = vec![Arc::new(server)];
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    let (plan, _) = gate(lost, &capabilities, &OtherSites::default(), &GateOptions::default());
+    let (plan, _) = gate(&lost.into(), &Arc::default(), &capabilities, &OtherSites::default(), &GateOptions::default());
     assert_eq!(plan.model.servers[0].tls, TlsTermination::DefaultDeclared);
 }

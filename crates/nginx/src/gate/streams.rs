@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use crate::{Capabilities, GateOptions, OtherSites};
+use crate::{Capabilities, GateOptions, OtherSites, Plan};
 use ingressd_model::catalogue::Module;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Directive, Kind, Listener, Model, ObjectId, StreamUpstream, Transport};
+use ingressd_model::{Directive, Kind, Listener, Model, ObjectId, Tables, Transport};
 
 use super::host;
 use super::routes::left_out;
@@ -45,7 +45,6 @@ pub fn fit(
         holder.is_none()
     });
     findings.extend(too_many(model, other_sites));
-    bound_endpoints(model, share(other_sites, options), findings);
     let is_known = |directive: &Directive| capabilities.knows(directive.row);
     for stream in &mut model.streams {
         let all = &stream.policy.directives;
@@ -143,21 +142,23 @@ pub fn share(other_sites: &OtherSites, options: &GateOptions) -> u32 {
 
 /// Leaves out endpoints where a service has more of them than it may have connections: each
 /// endpoint that is written gets one at least.
-fn bound_endpoints(model: &mut Model, share: u32, findings: &mut Vec<Finding>) {
-    for upstream in &mut model.stream_upstreams {
-        let most = usize::try_from(upstream.connections(share)).unwrap_or(usize::MAX);
-        if upstream.endpoints.len() <= most {
+pub fn bound_endpoints(plan: &Plan, tables: &Arc<Tables>) -> (Arc<Tables>, Vec<Finding>) {
+    let (mut bounded, mut findings) = (Arc::clone(tables), Vec::new());
+    for (upstream, endpoints) in tables.rows(&plan.model.stream_upstreams) {
+        let most = upstream.connections(plan.decisions.stream_connections);
+        let Some(used) = usize::try_from(most).ok().and_then(|most| endpoints.get(..most)) else { continue };
+        if used.len() == endpoints.len() {
             continue;
         }
-        let StreamUpstream { origin, endpoints, .. } = Arc::make_mut(upstream);
         let words = format!(
             "{} endpoints are more than the {most} connections that a worker may have to one TCP or UDP service, so \
              the first {most} are used; raise worker_connections in nginx.conf, or limits.stream-connections",
             endpoints.len()
         );
-        findings.push(Finding::new(Reason::TooManyEndpoints, origin.clone(), words));
-        endpoints.truncate(most);
+        findings.push(Finding::new(Reason::TooManyEndpoints, upstream.origin.clone(), words));
+        Arc::make_mut(&mut bounded).endpoints.insert(upstream.id.clone(), used.into());
     }
+    (bounded, findings)
 }
 
 /// Who uses the port on one of our addresses.
@@ -199,9 +200,11 @@ pub fn overlap(own: IpAddr, other: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SiteListen, StreamListen};
+    use crate::{Decisions, SiteListen, StreamListen};
     use ingressd_model::catalogue::Version;
-    use ingressd_model::{Cidr, Endpoint, Origin, Port, Serves, Stream, StreamPolicy, StreamUpstreamId};
+    use ingressd_model::{
+        Cidr, Endpoint, Origin, Port, Protocol, Serves, Stream, StreamPolicy, Upstream, UpstreamId, UpstreamIdentity,
+    };
 
     /// A model with TCP and UDP services on the port 53 and a TCP service on the port 5432.
     fn model(addresses: &[&str]) -> Model {
@@ -210,9 +213,10 @@ mod tests {
         for (transport, number) in [(Transport::Tcp, 53), (Transport::Tcp, 5432), (Transport::Udp, 53)] {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "services")));
             let port = Port { transport, number };
-            let upstream = StreamUpstreamId { namespace: "a".into(), service: "b".into(), port, mode: "" };
-            let group =
-                StreamUpstream { id: upstream.clone(), origin: origin.clone(), endpoints: Vec::new(), sharers: 1 };
+            let protocol = if transport == Transport::Tcp { Protocol::Tcp } else { Protocol::Udp };
+            let usual = UpstreamIdentity::usual("a", "b", &number.to_string());
+            let upstream = UpstreamId::from(UpstreamIdentity { protocol, ..usual });
+            let group = Upstream { id: upstream.clone(), origin: origin.clone(), uid: None, sharers: 1 };
             let (addresses, policy) = (Arc::clone(&addresses), StreamPolicy::empty());
             let listener = Listener { addresses, port, serves: Serves::Stream, proxy_protocol: number == 5432 };
             model.streams.push(Arc::new(Stream { listener, origin, upstream, sends_proxy_protocol: false, policy }));
@@ -307,17 +311,18 @@ mod tests {
     #[test]
     fn a_service_has_no_more_endpoints_than_it_may_have_connections() {
         let fitted = |connections, endpoints: u8| {
-            let mut model = model(&["0.0.0.0"]);
+            let model = model(&["0.0.0.0"]);
             let all = (0..endpoints).map(|last| format!("10.244.0.{last}:80").parse().unwrap());
             let all = all.map(|address| Endpoint { address, weight: 1 });
-            Arc::make_mut(&mut model.stream_upstreams[0]).endpoints = all.collect();
+            let upstream = Arc::clone(&model.stream_upstreams[0]);
+            let tables = Tables { endpoints: [(upstream.id.clone(), all.collect())].into() };
             let other_sites = OtherSites { worker_connections: connections, ..OtherSites::default() };
             let options = GateOptions { stream_percent: 25, ..GateOptions::default() };
-            let mut findings = Vec::new();
-            fit(&mut model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options, &mut findings);
-            let share = share(&other_sites, &options);
-            let upstream = &model.stream_upstreams[0];
-            (upstream.endpoints.len(), upstream.connections_of_endpoint(share), findings)
+            let decisions = Decisions { stream_connections: share(&other_sites, &options), ..Decisions::default() };
+            let plan = Plan { model: model.into(), decisions: decisions.into(), ..Plan::default() };
+            let (bounded, findings) = bound_endpoints(&plan, &tables.into());
+            let left = bounded.endpoints(&upstream.id).len();
+            (left, upstream.connections_of_endpoint(plan.decisions.stream_connections, left), findings)
         };
         // A quarter of 512, and two for each connection.
         assert_eq!(fitted(None, 60), (60, 2, Vec::new()));

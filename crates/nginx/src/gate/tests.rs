@@ -55,7 +55,7 @@ fn connections_that_cannot_last_are_told() {
     let upstream = |number: u32| {
         let part = number.to_string();
         let id = UpstreamId::usual(&part, &part, &part);
-        Arc::new(Upstream { id, origin: host(), endpoints: Vec::new(), uid: None })
+        Arc::new(Upstream { id, origin: host(), uid: None, sharers: 1 })
     };
     for (upstreams, connections, keepalive, told) in
         [(384, Some(768), 32, false), (385, Some(768), 32, true), (385, Some(768), 0, false), (385, None, 32, false)]
@@ -63,7 +63,8 @@ fn connections_that_cannot_last_are_told() {
         let model = Model { upstreams: (0..upstreams).map(upstream).collect(), ..model() };
         let other_sites = OtherSites { worker_connections: connections, ..OtherSites::default() };
         let options = GateOptions { upstream_keepalive: keepalive, ..GateOptions::default() };
-        let findings = gate(model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options).1;
+        let findings =
+            gate(&model.into(), &Arc::default(), &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options).1;
         let notes: Vec<_> = findings.iter().map(|finding| finding.note.to_string()).collect();
         assert_eq!(notes.iter().any(|note| note.contains("worker_connections to at least 1540")), told, "{notes:?}");
     }
@@ -125,7 +126,13 @@ fn sockets_live_beside_those_of_other_sites() {
     for (version, others, expected, http2, reasons) in table {
         let listens = others.iter().map(|(address, flags)| listen(address, flags)).collect();
         let other_sites = OtherSites { listens, ..OtherSites::default() };
-        let (plan, findings) = gate(model(), &Capabilities::profile(*version), &other_sites, &GateOptions::default());
+        let (plan, findings) = gate(
+            &model().into(),
+            &Arc::default(),
+            &Capabilities::profile(*version),
+            &other_sites,
+            &GateOptions::default(),
+        );
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
         assert_eq!(
             (sockets(&plan).as_str(), plan.decisions.http2, &*found),
@@ -139,7 +146,7 @@ fn sockets_live_beside_those_of_other_sites() {
 fn without_a_default_certificate_or_the_module_there_is_no_tls() {
     let capabilities = Capabilities::profile(Version(1, 22, 1));
     let bare = |model: Model, capabilities: &Capabilities| {
-        sockets(&gate(model, capabilities, &OtherSites::default(), &GateOptions::default()).0)
+        sockets(&gate(&model.into(), &Arc::default(), capabilities, &OtherSites::default(), &GateOptions::default()).0)
     };
     let mut lacking = capabilities.clone();
     lacking.modules.remove(&Module::Ssl);
@@ -157,7 +164,8 @@ fn without_an_indispensable_module_nothing_is_served_out_loud() {
     ] {
         let mut lacking = Capabilities::profile(Version(1, 22, 1));
         lacking.modules.remove(&module);
-        let (plan, findings) = gate(model(), &lacking, &OtherSites::default(), &GateOptions::default());
+        let (plan, findings) =
+            gate(&model().into(), &Arc::default(), &lacking, &OtherSites::default(), &GateOptions::default());
         let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
         let words = format!("nginx has no {name}, so nothing can be served; install an nginx with it");
         assert_eq!((plan, notes), (Plan::default(), vec![(Reason::MissingCapability, &*words)]), "{name}");
@@ -189,7 +197,8 @@ fn the_proxy_protocol_is_spoken_on_whole_sockets() {
         let other_sites = OtherSites { listens, ..OtherSites::default() };
         let model = Model { listeners: listeners(*proxy_protocol), ..model() };
         let capabilities = Capabilities::profile(Version(1, 22, 1));
-        let (plan, findings) = gate(model, &capabilities, &other_sites, &GateOptions::default());
+        let (plan, findings) =
+            gate(&model.into(), &Arc::default(), &capabilities, &other_sites, &GateOptions::default());
         assert!(plan.decisions.listens.iter().all(|listen| listen.proxy_protocol == *proxy_protocol));
         assert_eq!(plan.decisions.listens.len(), 4, "{others:?}");
         let conflicts = findings.iter().filter(|finding| finding.reason == Reason::HostConflict);
@@ -207,8 +216,9 @@ fn a_load_balancer_that_is_trusted_by_the_proxy_protocol_is_not_trusted_by_heade
     let forwarded = ingressd_model::Forwarded { trusted: trusted.clone(), ..Default::default() };
     let gated = |capabilities: &Capabilities, proxy_protocol| {
         let model = Model { listeners: listeners(proxy_protocol), forwarded: forwarded.clone(), ..model() };
-        let (plan, findings) = gate(model, capabilities, &OtherSites::default(), &GateOptions::default());
-        (plan.model.forwarded.trusted, plan.decisions.proxies.clone(), findings.len())
+        let (plan, findings) =
+            gate(&model.into(), &Arc::default(), capabilities, &OtherSites::default(), &GateOptions::default());
+        (plan.model.forwarded.trusted.clone(), plan.decisions.proxies.clone(), findings.len())
     };
     let capabilities = Capabilities::profile(Version(1, 22, 1));
     assert_eq!(gated(&capabilities, false), (trusted.clone(), Vec::new(), 0));

@@ -41,22 +41,23 @@ struct Block {
 type SharedServers = (String, Vec<Arc<Server>>);
 
 impl Blocks {
-    /// Adds the blocks of servers that are alike, and returns the other servers in order.
+    /// Adds the blocks of servers that are alike, and returns the other servers in order. `anew`
+    /// counts the blocks that were made.
     pub fn render(
         &mut self,
         servers: Vec<Arc<Server>>,
         facts: &Facts<'_>,
-        empty: &HashSet<&UpstreamId>,
         engine: &Engine,
         files: &mut Vec<(FilePath, Arc<File>)>,
+        anew: &mut usize,
     ) -> Vec<Arc<Server>> {
         if servers.len() < FEWEST || !facts.decisions.shared_servers {
             *self = Blocks::default();
             return servers;
         }
         let digests = Digests::default();
-        let wanted =
-            wanted(self.likenesses.recall(&servers, |server| lower::likeness(server, facts, engine, &digests)));
+        let likeness = |server: &Server| lower::likeness(server, facts, engine, &digests);
+        let wanted = wanted(self.likenesses.recall(&servers, likeness, &mut 0));
         let mut before = std::mem::take(&mut self.made);
         let make = |(path, (variables, servers)): (FilePath, SharedServers)| {
             let references: Vec<_> = servers.iter().map(|server| &**server).collect();
@@ -66,6 +67,7 @@ impl Blocks {
         let (kept, new): (Vec<_>, Vec<_>) = wanted
             .into_iter()
             .partition(|(path, (_, servers))| before.get(path).is_some_and(|block| same(&block.servers, servers)));
+        *anew += new.len();
         self.made = new.into_par_iter().map(make).collect();
         self.made.extend(kept.into_iter().filter_map(|(path, _)| before.remove_entry(&path)));
         let shared: HashSet<_> = self
@@ -80,6 +82,11 @@ impl Blocks {
             .iter()
             .filter_map(|(path, block)| Some((FilePath::clone(path), Arc::clone(block.file.as_ref()?))));
         files.extend(made);
+        servers.into_iter().filter(|server| !shared.contains(&place(server))).collect()
+    }
+
+    /// Adds the tables of hosts of the last blocks that have an upstream without endpoints.
+    pub fn render_tables(&self, empty: &HashSet<&UpstreamId>, engine: &Engine, files: &mut Vec<(FilePath, Arc<File>)>) {
         let written = self.made.values().filter(|block| block.file.is_some() && !empty.is_empty());
         let written: Vec<_> = written.collect();
         let of_block = |block: &&Block| {
@@ -87,7 +94,6 @@ impl Blocks {
             lower::empty_hosts(&servers, &block.variables, empty, engine)
         };
         files.par_extend(written.par_iter().flat_map_iter(of_block));
-        servers.into_iter().filter(|server| !shared.contains(&place(server))).collect()
     }
 }
 

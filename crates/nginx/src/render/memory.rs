@@ -24,14 +24,15 @@ impl<S, V> Default for Memory<S, V> {
 
 impl<S: Send + Sync, V: Send> Memory<S, V> {
     /// Returns the value of each source: from the cache for a known source, otherwise made anew.
-    /// All other entries are dropped.
+    /// All other entries are dropped. `anew` counts what was made.
     pub fn recall<'m, 's>(
         &'m mut self,
         sources: &'s [Arc<S>],
         make: impl Fn(&S) -> V + Sync,
+        anew: &mut usize,
     ) -> impl Iterator<Item = (&'s Arc<S>, &'m V)> {
-        let place = |source: &Arc<S>| Arc::as_ptr(source).addr();
         let unknown: Vec<_> = sources.iter().filter(|source| !self.0.contains_key(&place(source))).collect();
+        *anew += unknown.len();
         let made = unknown.into_par_iter().map(|source| (place(source), (Arc::clone(source), make(source))));
         self.0.extend(made.collect::<Vec<_>>());
         if self.0.len() > sources.len() {
@@ -51,10 +52,57 @@ impl<S: Send + Sync> Files<S> {
         path: impl Fn(&S) -> FilePath + Sync,
         make: impl Fn(&S) -> File + Sync,
         files: &mut Vec<(FilePath, Arc<File>)>,
+        anew: &mut usize,
     ) {
-        let remembered = self.recall(sources, |source| (path(source), Arc::new(make(source))));
+        let remembered = self.recall(sources, |source| (path(source), Arc::new(make(source))), anew);
         files.extend(remembered.map(|(_, file)| file.clone()));
     }
+}
+
+/// A cache of the file of each row of a table: made again when what the row is of or what it says
+/// differs.
+#[derive(Debug)]
+pub struct Rows<S, R: ?Sized>(HashMap<usize, Row<S, R>>);
+
+/// What a row is of, what it says, and its file.
+type Row<S, R> = (Arc<S>, Arc<R>, (FilePath, Arc<File>));
+
+impl<S, R: ?Sized> Default for Rows<S, R> {
+    fn default() -> Self {
+        Rows(HashMap::new())
+    }
+}
+
+impl<S: Send + Sync, R: PartialEq + Send + Sync + ?Sized> Rows<S, R> {
+    /// Adds the file of each row. `anew` counts those that were made.
+    pub fn render(
+        &mut self,
+        rows: &[(&Arc<S>, Arc<R>)],
+        path: impl Fn(&S) -> FilePath + Sync,
+        make: impl Fn(&S, &R) -> File + Sync,
+        files: &mut Vec<(FilePath, Arc<File>)>,
+        anew: &mut usize,
+    ) {
+        let is_known = |(source, row): &(&Arc<S>, Arc<R>)| {
+            self.0.get(&place(source)).is_some_and(|(_, known, _)| Arc::ptr_eq(known, row) || **known == **row)
+        };
+        let unknown: Vec<_> = rows.iter().filter(|row| !is_known(row)).collect();
+        *anew += unknown.len();
+        let made = unknown.into_par_iter().map(|(source, row)| {
+            let file = (path(source), Arc::new(make(source, row)));
+            (place(source), (Arc::clone(source), Arc::clone(row), file))
+        });
+        self.0.extend(made.collect::<Vec<_>>());
+        if self.0.len() > rows.len() {
+            let wanted: HashSet<_> = rows.iter().map(|(source, _)| place(source)).collect();
+            self.0.retain(|_, (source, ..)| wanted.contains(&place(source)));
+        }
+        files.extend(rows.iter().filter_map(|(source, _)| Some(self.0.get(&place(source))?.2.clone())));
+    }
+}
+
+fn place<S>(source: &Arc<S>) -> usize {
+    Arc::as_ptr(source).addr()
 }
 
 #[cfg(test)]
@@ -74,7 +122,7 @@ mod tests {
                 File::plain([Part::Bytes(source.as_bytes().into())], Owners::default(), [])
             };
             let mut files = Vec::new();
-            memory.render(sources, |source| format!("http/{source}").into(), make, &mut files);
+            memory.render(sources, |source| format!("http/{source}").into(), make, &mut files, &mut 0);
             let paths: Vec<_> = files.iter().map(|(path, _)| path.to_string()).collect();
             (paths.join(" "), made.load(Ordering::Relaxed), memory.0.len())
         };

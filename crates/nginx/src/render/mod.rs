@@ -12,6 +12,7 @@ mod lint;
 mod lower;
 mod memory;
 mod names;
+mod rendered;
 mod ring;
 mod shape;
 mod templates;
@@ -25,8 +26,10 @@ pub use engine::TemplateError;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
 pub use lower::{Place, has_own_tls, places, to_https, traffic_log};
 pub use names::{passthrough_file, recounts, stream_port};
+pub use rendered::{Rendered, Work};
 pub use templates::Templates;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::{Decisions, Plan};
@@ -34,11 +37,11 @@ use blocks::Blocks;
 use crowds::Crowds;
 use engine::Engine;
 use ingressd_model::{
-    AccessList, Authority, Certificate, CertificateId, Directive, Forwarded, Instance, PasswordFile, Server,
-    ServerName, Stream, StreamUpstream, TlsTermination, Upstream,
+    AccessList, Authority, Certificate, CertificateId, Directive, Endpoint, Forwarded, Instance, PasswordFile, Server,
+    ServerName, Stream, TlsTermination, Upstream, UpstreamId,
 };
 use lower::Facts;
-use memory::Files;
+use memory::{Files, Rows};
 
 /// Renders plans. Its cache saves time and never changes the result.
 #[derive(Debug)]
@@ -47,14 +50,18 @@ pub struct Renderer {
     /// The catch-all server where no Ingress defines one.
     catch_all: Option<Arc<Server>>,
     background: Option<Background>,
+    /// The plan that was rendered last, and the files of its model.
+    last: Option<(Plan, Arc<FileSet>)>,
+    /// The upstreams that had no endpoints, and the files that depend on it.
+    empty: Option<(HashSet<UpstreamId>, Vec<(FilePath, Arc<File>)>)>,
     blocks: Blocks,
     servers: Files<Server>,
-    upstreams: Files<Upstream>,
+    upstreams: Rows<Upstream, [Endpoint]>,
     certificates: Files<Certificate>,
     password_files: Files<PasswordFile>,
     lists: Files<AccessList>,
     streams: Files<Stream>,
-    stream_upstreams: Files<StreamUpstream>,
+    stream_upstreams: Rows<Upstream, [Endpoint]>,
 }
 
 /// What every cached server was rendered with.
@@ -86,25 +93,44 @@ impl Renderer {
                 .expect("the program's own templates, loaded by a test of every build"),
             catch_all: catch_all(),
             background: None,
+            last: None,
+            empty: None,
             blocks: Blocks::default(),
             servers: Files::default(),
-            upstreams: Files::default(),
+            upstreams: Rows::default(),
             certificates: Files::default(),
             password_files: Files::default(),
             lists: Files::default(),
             streams: Files::default(),
-            stream_upstreams: Files::default(),
+            stream_upstreams: Rows::default(),
         }
     }
 }
 
 impl Renderer {
-    /// Renders the files of a plan.
-    pub fn render(&mut self, plan: &Plan) -> FileSet {
-        let Plan { model, decisions, .. } = plan;
-        if decisions.listens.is_empty() && decisions.status.is_none() {
-            return FileSet::default();
+    /// Renders the files of a plan. Those of the model are made when it or the decisions are others
+    /// than last.
+    pub fn render(&mut self, plan: &Plan) -> Rendered {
+        if plan.decisions.listens.is_empty() && plan.decisions.status.is_none() {
+            return Rendered::default();
         }
+        let mut work = Work::default();
+        let is_of = |(last, _): &(Plan, Arc<FileSet>)| {
+            Arc::ptr_eq(&last.model, &plan.model) && Arc::ptr_eq(&last.decisions, &plan.decisions)
+        };
+        let of_model = match self.last.take().filter(is_of) {
+            Some((_, files)) => files,
+            None => Arc::new(self.render_model(plan, &mut work.rendered)),
+        };
+        self.last = Some((plan.clone(), Arc::clone(&of_model)));
+        let of_tables = self.render_tables(plan, &mut work.rows);
+        Rendered { of_model, of_tables, work }
+    }
+
+    /// The files of a model; what depends on it is forgotten.
+    fn render_model(&mut self, plan: &Plan, anew: &mut usize) -> FileSet {
+        self.empty = None;
+        let Plan { model, decisions, .. } = plan;
         let mut servers = model.servers.clone();
         if servers.first().is_none_or(|server| server.name != ServerName::CatchAll) {
             servers.extend(self.catch_all.clone());
@@ -129,35 +155,51 @@ impl Renderer {
         let engine = &self.engine;
         let (features, lists) = rayon::join(|| lower::files(plan, engine), || lower::long_lists(plan));
         let mut all = Vec::with_capacity(2 * servers.len());
-        let own = self.blocks.render(servers, &facts, &lower::empty(plan), engine, &mut all);
+        let own = self.blocks.render(servers, &facts, engine, &mut all, anew);
         let path = |one: &Server| names::server_file(one, &crowds);
-        self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
+        self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all, anew);
         all.extend(reserved.map(|one| (names::reserved_file(), Arc::new(lower::server(&one, &facts, engine)))));
-        let path = |one: &Upstream| names::upstream_file(&one.id, &crowds);
-        self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
         let path = |one: &Certificate| names::certificate_file(&one.id);
         let make = |one: &Certificate| {
             let parts = [Part::Bytes(Arc::clone(&one.chain)), Part::Fixed("\n"), Part::Bytes(Arc::clone(&one.key.0))];
             File::secret(parts, one.origin.clone())
         };
-        self.certificates.render(&model.certificates, path, make, &mut all);
+        self.certificates.render(&model.certificates, path, make, &mut all, anew);
         let path = |one: &PasswordFile| names::password_file(&one.id);
         let make = |one: &PasswordFile| File::secret([Part::Bytes(Arc::clone(&one.content.0))], one.origin.clone());
-        self.password_files.render(&model.password_files, path, make, &mut all);
+        self.password_files.render(&model.password_files, path, make, &mut all, anew);
         all.extend(model.authorities.iter().flat_map(|authority| authority_files(authority)));
         let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
-        self.lists.render(&lists, path, |one| lower::list(one, engine), &mut all);
+        self.lists.render(&lists, path, |one| lower::list(one, engine), &mut all, anew);
         let trusted = plan.trusted();
         let path = |one: &Stream| names::stream_file(one.listener.port);
-        self.streams.render(&model.streams, path, |one| lower::stream(one, decisions, trusted, engine), &mut all);
-        let path = |one: &StreamUpstream| names::stream_upstream_file(&one.id);
-        self.stream_upstreams.render(
-            &model.stream_upstreams,
-            path,
-            |one| lower::stream_upstream(one, decisions, engine),
-            &mut all,
-        );
+        let make = |one: &Stream| lower::stream(one, decisions, trusted, engine);
+        self.streams.render(&model.streams, path, make, &mut all, anew);
         all.extend(features);
+        FileSet { files: all.into_iter().collect() }
+    }
+
+    /// The files of the tables beside the last model.
+    fn render_tables(&mut self, plan: &Plan, anew: &mut usize) -> FileSet {
+        let Plan { model, tables, decisions, .. } = plan;
+        let (engine, crowds) = (&self.engine, self.background.as_ref().map(|background| &background.crowds));
+        let empty = lower::empty(plan);
+        let is_same =
+            |known: &HashSet<UpstreamId>| known.len() == empty.len() && known.iter().all(|id| empty.contains(id));
+        if !self.empty.as_ref().is_some_and(|(known, _)| is_same(known)) {
+            let mut files = lower::of_tables(plan, engine);
+            self.blocks.render_tables(&empty, engine, &mut files);
+            self.empty = Some((empty.into_iter().cloned().collect(), files));
+        }
+        let mut all = self.empty.as_ref().map(|(_, files)| files.clone()).unwrap_or_default();
+        let rows: Vec<_> = tables.rows(&model.upstreams).collect();
+        let path = |one: &Upstream| names::upstream_file(&one.id, crowds.unwrap_or(&Crowds::default()));
+        let make = |one: &Upstream, row: &[Endpoint]| lower::upstream(one, row, decisions, engine);
+        self.upstreams.render(&rows, path, make, &mut all, anew);
+        let rows: Vec<_> = tables.rows(&model.stream_upstreams).collect();
+        let path = |one: &Upstream| names::stream_upstream_file(&one.id);
+        let make = |one: &Upstream, row: &[Endpoint]| lower::stream_upstream(one, row, decisions, engine);
+        self.stream_upstreams.render(&rows, path, make, &mut all, anew);
         FileSet { files: all.into_iter().collect() }
     }
 
@@ -176,9 +218,9 @@ impl Renderer {
         if self.background.as_ref() != Some(&background) {
             self.blocks = Blocks::default();
             self.servers = Files::default();
-            self.upstreams = Files::default();
+            self.upstreams = Rows::default();
             self.streams = Files::default();
-            self.stream_upstreams = Files::default();
+            self.stream_upstreams = Rows::default();
             self.background = Some(background);
         }
     }

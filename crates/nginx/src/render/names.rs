@@ -11,7 +11,7 @@ use super::file_set::{Digest, FilePath};
 use ingressd_model::{
     CertificateId, ClientCertificates, ClientLimits, CorsPart, Endpoint, ExternalAuthentication, HeaderName, Hsts,
     LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, PathMatch, Pattern, Port, Protocol, Route, Server,
-    ServerName, SessionCookie, Split, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
+    ServerName, SessionCookie, Split, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
 /// The file that all servers share. It sorts before every other file.
@@ -146,12 +146,12 @@ fn composed(parts: [&str; 3], suffixes: &[&str]) -> String {
 }
 
 /// The name of the upstream of a TCP or UDP service: `ingressd.NAMESPACE.SERVICE.PORT[.MODE].tcp`.
-pub fn stream_upstream(id: &StreamUpstreamId) -> String {
-    let StreamUpstreamId { namespace, service, port, mode } = id;
-    composed([namespace, service, &port.number.to_string()], &[mode, transport_name(port.transport)])
+pub fn stream_upstream(id: &UpstreamId) -> String {
+    let UpstreamIdentity { namespace, service, port, mode, .. } = &**id;
+    composed([namespace, service, port], &[mode, transport_name(id.transport())])
 }
 
-pub fn stream_upstream_file(id: &StreamUpstreamId) -> FilePath {
+pub fn stream_upstream_file(id: &UpstreamId) -> FilePath {
     format!("stream/20-upstream-{}.conf", stream_upstream(id)).into()
 }
 
@@ -211,6 +211,8 @@ fn protocol_name(protocol: Protocol) -> &'static str {
         Protocol::Grpcs => "grpcs",
         Protocol::AutoHttp => "autohttp",
         Protocol::FastCgi => "fcgi",
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
     }
 }
 

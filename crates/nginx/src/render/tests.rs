@@ -10,9 +10,9 @@ use ingressd_model::catalogue::{
     self, CLIENT_MAX_BODY_SIZE, Context, InTemplate, Inherited, PROXY_READ_TIMEOUT, Version,
 };
 use ingressd_model::{
-    Action, Argument, Behaviour, ByteSize, Directive, Endpoint, ErrorPages, Field, HeaderName, HeaderSet, HostName,
-    Kind, Listener, Model, ObjectId, Origin, PathMatch, Pattern, Port, Protocol, Route, Serves, Snippet, StandIn,
-    StreamPolicy, StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
+    Action, Argument, Behaviour, ByteSize, Directive, ErrorPages, Field, HeaderName, HeaderSet, HostName, Kind,
+    Listener, Model, ObjectId, Origin, PathMatch, Pattern, Port, Protocol, Route, Serves, Snippet, StandIn,
+    StreamPolicy, Transport, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
 };
 
 fn origin(name: &str, field: Field) -> Origin {
@@ -50,7 +50,7 @@ fn plan(servers: Vec<Arc<Server>>) -> Plan {
 fn plan_of(model: Model) -> Plan {
     let model = Model { listeners: usual::listeners().all(), ..model };
     let capabilities = Capabilities::profile(ingressd_model::catalogue::Version(1, 22, 1));
-    gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0
+    gate(&model.into(), &Arc::default(), &capabilities, &OtherSites::default(), &GateOptions::default()).0
 }
 
 fn text(file: &File) -> String {
@@ -131,7 +131,8 @@ fn a_change_of_one_server_writes_one_file() {
         vec![Arc::clone(&first), changing, Arc::clone(&last)]
     };
     let mut renderer = Renderer::default();
-    let (before, after) = (renderer.render(&plan(servers(200))), renderer.render(&plan(servers(201))));
+    let (before, after) =
+        (renderer.render(&plan(servers(200))).together(), renderer.render(&plan(servers(201))).together());
     let same = |path: &&FilePath| Arc::ptr_eq(&before.files[*path], &after.files[*path]);
     let made: Vec<_> = after.files.keys().filter(|path| !same(path)).map(ToString::to_string).collect();
     let changing = names::server_file(&server("b.example", Vec::new()), &Crowds::default()).to_string();
@@ -156,7 +157,7 @@ fn every_line_of_a_shared_host_has_its_owner() {
     });
     let shared = server("a.example", vec![young, route("old", exact("/old", false), 201)]);
     let path = names::server_file(&shared, &Crowds::default());
-    let files = Renderer::default().render(&plan(vec![shared]));
+    let files = Renderer::default().render(&plan(vec![shared])).together();
     let file = &files.files[&path];
     let mut seen = 0;
     let mut location = "oldest".to_owned();
@@ -221,7 +222,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
     let (own, server) = (fallback.origin.clone(), Arc::new(Server { fallback, ..Server::clone(&server) }));
     let path = names::server_file(&server, &Crowds::default());
     let model = Model { servers: vec![server], upstreams: vec![upstream], ..Model::default() };
-    let files = Renderer::default().render(&plan_of(model));
+    let files = Renderer::default().render(&plan_of(model)).together();
     let file = &files.files[&path];
     let mut seen = Vec::new();
     let mut in_location = false;
@@ -263,7 +264,8 @@ fn what_a_snippet_says_of_a_service_is_owned_by_the_snippet() {
     let row = catalogue::all().find(|row| row.name == "tcp_nodelay").unwrap();
     let directive = Directive { row, arguments: vec![Argument::Switch(false)], origin: asked.clone() };
     let port = Port { number: 9000, transport: Transport::Tcp };
-    let id = StreamUpstreamId { namespace: "edge".into(), service: "db".into(), port, mode: "pods" };
+    let identity = UpstreamIdentity { protocol: Protocol::Tcp, ..UpstreamIdentity::usual("edge", "db", "9000") };
+    let id = identity.into();
     let listener = Listener {
         addresses: [[127, 0, 0, 1].into(), [127, 0, 0, 2].into()].into(),
         port,
@@ -287,11 +289,10 @@ fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
     let service = format!("s{number}");
     let id = UpstreamId::usual(namespace, &service, "80");
     let origin = origin(&service, Field::Object);
-    let endpoints = vec![Endpoint { address: ([10, 0, 0, 1], 80).into(), weight: 1 }];
     let action = Action::Proxy { upstream: id.clone(), split: None };
     let server = Server::clone(&server(&format!("{service}.{namespace}.example"), Vec::new()));
     let fallback = Route { action, ..server.fallback.clone() };
-    (Arc::new(Server { fallback, ..server }), Arc::new(Upstream { id, origin, endpoints, uid: None }))
+    (Arc::new(Server { fallback, ..server }), Arc::new(Upstream { id, origin, uid: None, sharers: 1 }))
 }
 
 #[test]
@@ -307,8 +308,8 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
     let mut renderer = Renderer::default();
     // When a step changes, files get new names together with everything that requires them.
     for (of_evil, before_the_victims) in [(50, 50), (300, 0), (63, 63), (64, 0)] {
-        let files = renderer.render(&sides(of_evil));
-        assert_eq!(files, Renderer::default().render(&sides(of_evil)), "{of_evil}");
+        let files = renderer.render(&sides(of_evil)).together();
+        assert_eq!(files, Renderer::default().render(&sides(of_evil)).together(), "{of_evil}");
         for (path, file) in &files.files {
             let missing: Vec<_> = file.requires.iter().filter(|path| !files.files.contains_key(*path)).collect();
             assert!(missing.is_empty(), "{path} requires {missing:?}");
@@ -327,12 +328,11 @@ fn said(protocol: Protocol, header_set: HeaderSet) -> BTreeSet<String> {
     let upstream: UpstreamId = UpstreamIdentity { protocol, ..UpstreamIdentity::usual("default", "web", "80") }.into();
     let mut server = Server { header_set, ..Server::clone(&server("a.example", Vec::new())) };
     server.fallback.action = Action::Proxy { upstream: upstream.clone(), split: None };
-    let upstreams =
-        vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), endpoints: Vec::new(), uid: None })];
+    let upstreams = vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), uid: None, sharers: 1 })];
     let model = Model { servers: vec![Arc::new(server)], upstreams, ..Model::default() };
     let capabilities = Capabilities::profile(Version(1, 31, 4));
-    let plan = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0;
-    let files = Renderer::default().render(&plan).files;
+    let plan = gate(&model.into(), &Arc::default(), &capabilities, &OtherSites::default(), &GateOptions::default()).0;
+    let files = Renderer::default().render(&plan).together().files;
     let file = files.iter().find(|(path, _)| path.contains("a.example")).unwrap().1;
     let server = syntax::parse(&file.content.bytes()).unwrap().remove(0);
     server.children().iter().map(|directive| directive.name.clone()).collect()
@@ -369,13 +369,13 @@ fn nothing_is_written_for_the_error_pages_of_a_fallback_that_no_request_reaches(
     let fallback = Route { action: Action::Proxy { upstream: upstream.clone(), split: None }, ..fallback };
     let service = |service: &str| {
         let id = UpstreamId::from(UpstreamIdentity::usual("default", service, "80"));
-        Arc::new(Upstream { id, origin: origin("i", Field::Object), endpoints: Vec::new(), uid: None })
+        Arc::new(Upstream { id, origin: origin("i", Field::Object), uid: None, sharers: 1 })
     };
     for (routes, expected) in [(vec![], true), (vec![route("i", prefix("/", false), 200)], false)] {
         let written = Server { fallback: fallback.clone(), ..Server::clone(&server("a.example", routes)) };
         let upstreams = vec![service("pages"), service("web")];
         let model = Model { servers: vec![Arc::new(written)], upstreams, ..Model::default() };
-        let files = Renderer::default().render(&plan_of(model)).files;
+        let files = Renderer::default().render(&plan_of(model)).together().files;
         let text = text(files.iter().find(|(path, _)| path.contains("a.example")).unwrap().1);
         assert_eq!(text.contains("@ingressd_error_404"), expected, "{text}");
     }
@@ -418,7 +418,7 @@ fn wildcards_of_a_namespace_with_many_come_last_and_those_that_are_not_served_be
     {
         let crowd = (0..count).map(|number| wildcard("crowd", &format!("a{number}.example")));
         let servers = [Arc::new(rest.clone())].into_iter().chain(crowd).chain([wildcard("few", "z.example")]).collect();
-        let files = Renderer::default().render(&plan(servers)).files;
+        let files = Renderer::default().render(&plan(servers)).together().files;
         let servers = files.iter().filter(|(path, _)| path.starts_with("http/server-"));
         let files: BTreeMap<_, _> = servers.map(|(path, file)| (&**path, file)).collect();
         let place = |path: &str| files.keys().position(|other| *other == path).unwrap_or_else(|| panic!("{path}"));

@@ -5,33 +5,26 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{is_near, near};
+use crate::rows::Row;
 use crate::{Limits, bounds};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Endpoint, Origin, Server, Upstream, UpstreamId};
+use ingressd_model::{Endpoint, Server, UpstreamId};
 
 /// The key of how many the upstreams of a namespace may have.
 pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
 
 /// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
-pub fn bound(upstreams: &mut [Arc<Upstream>], servers: &[Arc<Server>], limits: &Limits, findings: &mut Vec<Finding>) {
-    let most = limits.object.endpoints;
+pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits, findings: &mut Vec<Finding>) {
     let mut bounded = HashMap::new();
-    for upstream in upstreams.iter_mut().filter(|upstream| is_near(number(upstream.endpoints.len()), most)) {
-        let Upstream { id, origin, endpoints, uid: _ } = Arc::make_mut(upstream);
-        let found = bound_one(origin, &id.port, endpoints, limits);
+    for row in rows.iter_mut() {
+        let found = bound_one(row, limits);
         let loses = found.as_ref().filter(|finding| finding.reason == Reason::TooManyEndpoints);
-        bounded.extend(loses.map(|finding| (id.clone(), Arc::clone(&finding.note))));
+        bounded.extend(loses.map(|finding| (row.upstream.id.clone(), Arc::clone(&finding.note))));
         findings.extend(found);
     }
-    let mut namespaces: BTreeMap<Arc<str>, Vec<&mut Arc<Upstream>>> = BTreeMap::new();
-    let mut used: BTreeMap<Arc<str>, usize> = BTreeMap::new();
-    for upstream in upstreams.iter() {
-        match used.get_mut(&upstream.id.namespace) {
-            Some(used) => *used += upstream.endpoints.len(),
-            None => {
-                used.insert(Arc::clone(&upstream.id.namespace), upstream.endpoints.len());
-            }
-        }
+    let mut used: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows.iter() {
+        *used.entry(&*row.upstream.id.namespace).or_default() += row.endpoints.len();
     }
     let most = count(limits.namespace.endpoints);
     let (key, what) = (OF_NAMESPACE, ("endpoint", "endpoints"));
@@ -40,30 +33,29 @@ pub fn bound(upstreams: &mut [Arc<Upstream>], servers: &[Arc<Server>], limits: &
         findings.push(near(namespace, key, what, number(*used), number(most)));
     }
     used.retain(|_, used| *used > most);
-    if used.is_empty() {
-        return tell_routes(&bounded, servers, findings);
+    let mut namespaces: BTreeMap<&str, Vec<&mut Row<'_>>> = BTreeMap::new();
+    for row in rows.iter_mut() {
+        if let Some((namespace, _)) = used.get_key_value(&*row.upstream.id.namespace) {
+            namespaces.entry(namespace).or_default().push(row);
+        }
     }
-    for upstream in upstreams.iter_mut().filter(|upstream| used.contains_key(&upstream.id.namespace)) {
-        namespaces.entry(Arc::clone(&upstream.id.namespace)).or_default().push(upstream);
-    }
-    for (namespace, mut upstreams) in namespaces {
-        let all: Vec<_> = upstreams.iter().map(|upstream| upstream.endpoints.len()).collect();
+    for (namespace, mut rows) in namespaces {
+        let all: Vec<_> = rows.iter().map(|row| row.endpoints.len()).collect();
         let each = share(&all, most);
         let (of_all, of_used) = (all.iter().sum::<usize>(), all.iter().map(|one| one.min(&each)).sum::<usize>());
-        let largest = upstreams.iter().max_by_key(|upstream| upstream.endpoints.len());
+        let largest = rows.iter().max_by_key(|row| row.endpoints.len());
         if let Some(largest) = largest {
             let note = format!(
                 "the Services of the namespace {namespace:?} have {of_all} endpoints, and {key} allows {most}; \
                     {of_used} of them are used, at most {each} of a port; refer to fewer ports, or have the \
                     administrator raise the limit"
             );
-            let finding = Finding::new(Reason::TooManyEndpoints, largest.origin.clone(), note);
-            let over = upstreams.iter().filter(|upstream| upstream.endpoints.len() > each);
-            bounded.extend(over.map(|upstream| (upstream.id.clone(), Arc::clone(&finding.note))));
+            let finding = Finding::new(Reason::TooManyEndpoints, largest.upstream.origin.clone(), note);
+            let over = rows.iter().filter(|row| row.endpoints.len() > each);
+            bounded.extend(over.map(|row| (row.upstream.id.clone(), Arc::clone(&finding.note))));
             findings.push(finding);
         }
-        let over = upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > each);
-        over.for_each(|upstream| choose(&mut Arc::make_mut(upstream).endpoints, each));
+        rows.iter_mut().for_each(|row| choose(&mut row.endpoints, each));
     }
     tell_routes(&bounded, servers, findings);
 }
@@ -81,9 +73,10 @@ fn tell_routes(bounded: &HashMap<UpstreamId, Arc<str>>, servers: &[Arc<Server>],
 }
 
 /// Keeps as many endpoints as a port of a Service may have.
-pub fn bound_one(origin: &Origin, port: &str, endpoints: &mut Vec<Endpoint>, limits: &Limits) -> Option<Finding> {
-    let (all, most) = (endpoints.len(), count(limits.object.endpoints));
-    choose(endpoints, most);
+pub fn bound_one(row: &mut Row<'_>, limits: &Limits) -> Option<Finding> {
+    let (all, most) = (row.endpoints.len(), count(limits.object.endpoints));
+    choose(&mut row.endpoints, most);
+    let (origin, port) = (&row.upstream.origin, &row.upstream.id.port);
     let note = || {
         format!(
             "port {port} has {all} endpoints, of which the {most} that limits.upstream-endpoints allows are used; use \
@@ -129,14 +122,15 @@ fn in_steps(number: usize) -> usize {
 
 /// Keeps the endpoints whose addresses have the lowest hashes, in order: the choice of an endpoint
 /// depends only on those with lower hashes.
-fn choose(endpoints: &mut Vec<Endpoint>, most: usize) {
+fn choose(endpoints: &mut Arc<[Endpoint]>, most: usize) {
     if endpoints.len() <= most {
         return;
     }
-    endpoints.select_nth_unstable_by_key(most, |endpoint| (mark(endpoint.address.ip()), *endpoint));
-    endpoints.truncate(most);
-    endpoints.shrink_to_fit();
-    endpoints.sort_unstable();
+    let mut all = endpoints.to_vec();
+    all.select_nth_unstable_by_key(most, |endpoint| (mark(endpoint.address.ip()), *endpoint));
+    all.truncate(most);
+    all.sort_unstable();
+    *endpoints = all.into();
 }
 
 /// A hash that distributes addresses evenly and never changes: FNV-1a, mixed once more.
@@ -154,17 +148,25 @@ fn mark(address: IpAddr) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, Route, ServerName, UpstreamId, UrlPath};
+    use std::ops::Range;
 
-    fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Arc<Upstream> {
+    use super::*;
+    use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, Route, ServerName, Upstream, UrlPath};
+
+    fn upstream(namespace: &str, service: &str) -> Upstream {
         let id = UpstreamId::usual(namespace, service, "80");
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
+        Upstream { id, origin, uid: None, sharers: 1 }
+    }
+
+    /// Rows of upstreams with these endpoints.
+    fn rows(upstreams: &[(Upstream, Range<u32>)]) -> Vec<Row<'_>> {
         let endpoint = |number: u32| {
             let address = (std::net::Ipv4Addr::from(0x0a00_0000 + number), 80).into();
             Endpoint { address, weight: 1 }
         };
-        Arc::new(Upstream { id, origin, endpoints: addresses.map(endpoint).collect(), uid: None })
+        let row = |(upstream, numbers)| Row { upstream, endpoints: Range::clone(numbers).map(endpoint).collect() };
+        upstreams.iter().map(|(upstream, numbers)| row((upstream, numbers))).collect()
     }
 
     fn limits(of_upstream: u64, of_namespace: u64) -> Limits {
@@ -173,32 +175,38 @@ mod tests {
         limits
     }
 
-    fn bounded(mut upstreams: Vec<Arc<Upstream>>, limits: &Limits) -> (Vec<Arc<Upstream>>, Vec<String>) {
+    fn bounded(rows: &mut [Row<'_>], limits: &Limits) -> Vec<String> {
         let mut findings = Vec::new();
-        bound(&mut upstreams, &[], limits, &mut findings);
-        (upstreams, findings.iter().map(ToString::to_string).collect())
+        bound(rows, &[], limits, &mut findings);
+        findings.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_subset_stays_when_others_come_and_go() {
-        let chosen = |addresses: &mut dyn Iterator<Item = u32>| {
-            let (mut upstreams, findings) = bounded(vec![upstream("shop", "web", addresses)], &limits(100, 50_000));
+        let web = [(upstream("shop", "web"), 0..1001)];
+        let all = rows(&web).remove(0).endpoints;
+        let chosen = |without: Option<u32>, number: usize| {
+            let address = without.map(|number| IpAddr::from((0x0a00_0000 + number).to_be_bytes()));
+            let some = all[..number].iter().filter(|one| Some(one.address.ip()) != address).copied().collect();
+            let mut rows = [Row { upstream: &web[0].0, endpoints: some }];
+            let findings = bounded(&mut rows, &limits(100, 50_000));
             assert!(findings[0].contains("TooManyEndpoints: port 80 has "), "{findings:?}");
-            assert!(upstreams[0].endpoints.is_sorted() && upstreams[0].endpoints.len() == 100);
-            upstreams.remove(0).endpoints.clone()
+            let [row] = rows;
+            assert!(row.endpoints.is_sorted() && row.endpoints.len() == 100);
+            row.endpoints
         };
-        let before = chosen(&mut (0..1000));
+        let before = chosen(None, 1000);
         // When an unused endpoint goes, nothing changes; when a used one goes, one other takes its
         // place.
         let unchosen = |number: &u32| {
             !before.iter().any(|endpoint| endpoint.address.ip() == IpAddr::from((0x0a00_0000 + number).to_be_bytes()))
         };
         let (first_unchosen, first_chosen) = ((0..).find(unchosen), (0..).find(|number| !unchosen(number)));
-        assert_eq!(chosen(&mut (0..1000).filter(|number| Some(*number) != first_unchosen)), before);
-        let without = chosen(&mut (0..1000).filter(|number| Some(*number) != first_chosen));
+        assert_eq!(chosen(first_unchosen, 1000), before);
+        let without = chosen(first_chosen, 1000);
         assert_eq!(before.iter().filter(|endpoint| !without.contains(endpoint)).count(), 1);
         // One more endpoint displaces at most one other.
-        let with = chosen(&mut (0..1001));
+        let with = chosen(None, 1001);
         assert!(before.iter().filter(|endpoint| !with.contains(endpoint)).count() <= 1);
         // The used endpoints are distributed over all addresses.
         assert!(before.iter().any(|endpoint| endpoint.address.ip() > IpAddr::from([10, 0, 3, 0])));
@@ -206,19 +214,20 @@ mod tests {
 
     #[test]
     fn the_largest_of_a_namespace_give_way_and_no_other_namespace_does() {
-        let upstreams = vec![
-            upstream("other", "web", 0..600),
-            upstream("shop", "a", 0..10),
-            upstream("shop", "b", 0..700),
-            upstream("shop", "c", 0..900),
+        let upstreams = [
+            (upstream("other", "web"), 0..600),
+            (upstream("shop", "a"), 0..10),
+            (upstream("shop", "b"), 0..700),
+            (upstream("shop", "c"), 0..900),
         ];
-        let (upstreams, findings) = bounded(upstreams, &limits(2000, 1000));
-        let counts: Vec<_> = upstreams.iter().map(|upstream| upstream.endpoints.len()).collect();
+        let mut all = rows(&upstreams);
+        let findings = bounded(&mut all, &limits(2000, 1000));
+        let counts: Vec<_> = all.iter().map(|row| row.endpoints.len()).collect();
         assert_eq!(counts, [600, 10, 480, 480]);
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert!(findings[0].starts_with("Service shop/c: TooManyEndpoints: the Services"), "{findings:?}");
-        let (upstreams, findings) = bounded(upstreams, &limits(2000, 1000));
-        assert_eq!(upstreams.iter().map(|upstream| upstream.endpoints.len()).sum::<usize>(), 1570);
+        let findings = bounded(&mut all, &limits(2000, 1000));
+        assert_eq!(all.iter().map(|row| row.endpoints.len()).sum::<usize>(), 1570);
         assert_eq!(
             findings,
             [
@@ -226,9 +235,10 @@ mod tests {
             ]
         );
         // Each upstream keeps at least one.
-        let many = (0..10).map(|number| upstream("shop", &format!("s{number}"), 0..3)).collect();
-        let (upstreams, _) = bounded(many, &limits(2000, 5));
-        assert!(upstreams.iter().all(|upstream| upstream.endpoints.len() == 1));
+        let many: Vec<_> = (0..10).map(|number| (upstream("shop", &format!("s{number}")), 0..3)).collect();
+        let mut many = rows(&many);
+        bounded(&mut many, &limits(2000, 5));
+        assert!(many.iter().all(|row| row.endpoints.len() == 1));
     }
 
     #[test]
@@ -246,10 +256,14 @@ mod tests {
         for (of_upstream, of_namespace, expected) in
             [(2000, 1000, ["b", "c"]), (800, 2000, ["", "c"]), (2000, 2000, ["", ""])]
         {
-            let mut upstreams =
-                [("a", 10), ("b", 700), ("c", 900)].map(|(name, count)| upstream("shop", name, 0..count));
+            let upstreams = [("a", 10), ("b", 700), ("c", 900)].map(|(name, most)| (upstream("shop", name), 0..most));
             let mut findings = Vec::new();
-            bound(&mut upstreams, &[Arc::new(server.clone())], &limits(of_upstream, of_namespace), &mut findings);
+            bound(
+                &mut rows(&upstreams),
+                &[Arc::new(server.clone())],
+                &limits(of_upstream, of_namespace),
+                &mut findings,
+            );
             let told = findings.iter().filter(|finding| finding.origin.object.kind == Kind::Ingress);
             let told: Vec<_> = told.map(|finding| (finding.reason, &*finding.origin.object.name)).collect();
             let of = |service: &str| match service {

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use crate::attach::subject::Subject;
+use crate::build::built::Outside;
 use crate::build::server::Servers;
 use crate::position;
 use crate::read::path::{self, Matching};
-use crate::resolve::dependency::Dependency;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Field, Origin};
 
@@ -17,7 +17,7 @@ const MOST: usize = 200;
 
 /// What is wrong with these objects, the oldest first, besides what refuses them, and what it
 /// depends on.
-pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> (Vec<Finding>, Vec<Dependency>) {
+pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> (Vec<Finding>, Outside) {
     let mut told: HashMap<&str, usize> = HashMap::new();
     for subject in left_out {
         for (rule, _) in subject.rules() {
@@ -38,5 +38,5 @@ pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> (Vec<
             }
         }
     }
-    (servers.findings, servers.backends.dependencies)
+    (servers.findings, Outside::of(servers.backends))
 }

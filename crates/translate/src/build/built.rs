@@ -9,21 +9,20 @@ use k8s_openapi::api::networking::v1::IngressClass;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::client_certificates::Unserved;
-use super::passthrough::Passed;
 use crate::attach::canary::{Canaries, Offer};
 use crate::attach::subject::Subject;
 use crate::claim::site::{Claim, Root, Site};
 use crate::read::intent::Intent;
 use crate::read::path::{Matching, Text};
 use crate::read::rule::Rule;
-use crate::resolve::backend::Backends;
+use crate::resolve::backend::{Backends, Found};
 use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
 use crate::{NameAnswer, Names, Options, Reading, Translation};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
-    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Server, ServerName, Upstream, UpstreamId,
+    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Passthrough, Server, ServerName, Upstream,
 };
 use ingressd_objects::{Endpoints, List, Service, Snapshot, Stored, Version};
 
@@ -36,7 +35,7 @@ pub struct Built {
     /// The certificates that it presents.
     pub certificates: Vec<Arc<Certificate>>,
     /// Hosts with TLS passthrough.
-    pub passed: Passed,
+    pub passed: Vec<Passthrough>,
     /// The fields of the canaries that take a share of its paths.
     pub taken: BTreeSet<Origin>,
     /// Those of them to which nginx passes no request, because their backend is not there.
@@ -62,7 +61,7 @@ pub struct Gathered {
     /// In any order, perhaps repeated.
     pub upstreams: Vec<Arc<Upstream>>,
     pub certificates: BTreeMap<CertificateId, Arc<Certificate>>,
-    pub passed: Passed,
+    pub passed: Vec<Passthrough>,
     /// The fields of the canaries that take a share.
     pub taken: BTreeSet<Origin>,
     /// Those of them to which nginx passes no request.
@@ -85,7 +84,7 @@ impl Gathered {
             all.upstreams.extend_from_slice(&host.upstreams);
             let certificates = host.certificates.iter().map(|one| (one.id.clone(), Arc::clone(one)));
             all.certificates.extend(certificates);
-            all.passed.extend(&host.passed);
+            all.passed.extend_from_slice(&host.passed);
             all.taken.extend(host.taken.iter().cloned());
             all.idle.extend(host.idle.iter().cloned());
             translation.note_names(&host.names);
@@ -112,15 +111,30 @@ pub struct BuiltHosts {
     changed: HashSet<Dependency>,
     /// The Services whose endpoints have changed since.
     moved: HashSet<Dependency>,
-    /// Upstreams whose endpoints have changed since their hosts were built, with what they depend
-    /// on.
-    renewed: BTreeMap<UpstreamId, (Arc<Upstream>, Vec<Dependency>)>,
-    /// Whether a host has to be built again because of endpoints.
+    /// Whether something has to be made again because of endpoints.
     pub is_stale: bool,
     /// How many hosts were built in this translation.
     pub anew: usize,
-    /// How many upstreams got other endpoints in this translation beside hosts that stay.
-    pub rows: usize,
+}
+
+/// What endpoints matter for outside of hosts.
+#[derive(Debug, Default)]
+pub struct Outside {
+    pub dependencies: Vec<Dependency>,
+    pub resolutions: Vec<Arc<Resolution>>,
+}
+
+impl Outside {
+    /// What these backends were asked for.
+    pub fn of(mut backends: Backends<'_>) -> Self {
+        Outside { resolutions: backends.take_resolutions().into(), dependencies: backends.dependencies }
+    }
+
+    /// Adds more.
+    pub fn extend(&mut self, other: Outside) {
+        self.dependencies.extend(other.dependencies);
+        self.resolutions.extend(other.resolutions);
+    }
 }
 
 #[derive(Debug)]
@@ -189,14 +203,13 @@ impl BuiltHosts {
     /// Drops everything, because settings have changed.
     pub fn forget(&mut self) {
         self.hosts.clear();
-        self.renewed.clear();
     }
 
     /// Records what has changed in this snapshot.
     pub fn begin(&mut self, snapshot: &Snapshot, options: &Options) {
         self.changed.clear();
         self.moved.clear();
-        (self.is_stale, self.rows) = (false, 0);
+        self.is_stale = false;
         let (changed, moved) = (&mut self.changed, &mut self.moved);
         let is_same = compare(&self.classes, &snapshot.ingress_classes, |_| {})
             & compare(&self.nodes, &snapshot.nodes, |_| {})
@@ -218,56 +231,38 @@ impl BuiltHosts {
     }
 
     /// Resolves references to Services whose endpoints have changed again. A host stays as it is
-    /// where only the addresses differ.
-    pub fn refresh(&mut self, snapshot: &Snapshot, names: &Names, options: &Options) {
-        let BuiltHosts { hosts, changed, moved, renewed, is_stale, rows, .. } = self;
-        renewed.retain(|_, (_, dependencies)| {
-            !dependencies.iter().any(|one| changed.contains(one) || moved.contains(one))
-        });
+    /// where only the addresses differ, which are returned.
+    pub fn refresh(&mut self, snapshot: &Snapshot, names: &Names, options: &Options, outside: &Outside) -> Found {
+        let BuiltHosts { hosts, moved, is_stale, .. } = self;
         if moved.is_empty() {
-            return;
+            return Found::new();
         }
         let touched = |dependencies: &[Dependency]| dependencies.iter().any(|one| moved.contains(one));
-        let mut judged = HashMap::new();
-        let concerned = hosts.iter().enumerate().filter(|(_, (_, host))| touched(&host.built.dependencies));
-        let concerned: Vec<_> = concerned.map(|(number, (_, host))| (number, Arc::clone(&host.built))).collect();
+        let built = hosts.iter().map(|(_, host)| Arc::clone(&host.built)).enumerate();
+        let concerned: Vec<_> = built.filter(|(_, built)| touched(&built.dependencies)).collect();
         let slices = Slices::new(snapshot);
         let mut backends = Backends::new(snapshot, names, options, &slices);
-        for (number, built) in &concerned {
-            let mut resolutions = built.resolutions.iter().filter(|resolution| touched(&resolution.dependencies));
-            let stays = resolutions.all(|resolution| {
+        let mut judged = HashMap::new();
+        let of_hosts =
+            concerned.iter().map(|(number, built)| (Some(number), &*built.resolutions, &*built.dependencies));
+        let of_none = (None, &*outside.resolutions, &*outside.dependencies);
+        for (number, resolutions, dependencies) in of_hosts.chain([of_none]) {
+            let mut again = resolutions.iter().filter(|resolution| touched(&resolution.dependencies));
+            let stays = again.all(|resolution| {
                 *judged.entry(Arc::as_ptr(resolution)).or_insert_with(|| {
                     let Some(reference) = &resolution.reference else { return false };
-                    let now = backends.resolve(&reference.borrowed());
-                    let stays = now.has_other_endpoints_only(resolution);
-                    if let Some(upstream) = now.target.as_ref().filter(|_| stays) {
-                        let row = (Arc::clone(upstream), now.dependencies.clone());
-                        *rows += usize::from(renewed.insert(upstream.id.clone(), row).is_none());
-                    }
-                    stays
+                    backends.resolve(&reference.borrowed()).has_other_endpoints_only(resolution)
                 })
             });
             // What else looks at endpoints is not resolved alone.
-            let is_resolved = |one: &Dependency| built.resolutions.iter().any(|all| all.dependencies.contains(one));
-            let mut all = built.dependencies.iter().filter(|one| moved.contains(one));
-            hosts[*number].1.is_stale = !(stays && built.passed.hosts.is_empty() && all.all(is_resolved));
-            *is_stale |= hosts[*number].1.is_stale;
-        }
-    }
-
-    /// Whether endpoints of one of these have changed.
-    pub fn has_moved(&self, dependencies: &[Dependency]) -> bool {
-        dependencies.iter().any(|one| self.moved.contains(one))
-    }
-
-    /// Puts renewed upstreams in the place of those that hosts were built with. The list is sorted
-    /// by identity.
-    pub fn renew(&self, upstreams: &mut [Arc<Upstream>]) {
-        for (id, (renewed, _)) in &self.renewed {
-            if let Ok(index) = upstreams.binary_search_by(|upstream| upstream.id.cmp(id)) {
-                upstreams[index] = Arc::clone(renewed);
+            let is_resolved = |one: &Dependency| resolutions.iter().any(|all| all.dependencies.contains(one));
+            let stays = stays && dependencies.iter().filter(|one| moved.contains(one)).all(is_resolved);
+            *is_stale |= !stays;
+            if let Some(number) = number {
+                hosts[*number].1.is_stale = !stays;
             }
         }
+        backends.found
     }
 
     fn keep(&mut self, snapshot: &Snapshot, options: &Options) {
@@ -518,7 +513,7 @@ mod tests {
             ),
             ("DNS", &|_, _, names| asked(names, 2), &["asking.example"]),
             ("a Service", &|snapshot, _, _| touch(&mut snapshot.services, "web"), &of_web),
-            ("a slice", &|snapshot, _, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &["passed.example"]),
+            ("a slice", &|snapshot, _, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &[]),
             (
                 "the last endpoint",
                 &|snapshot, _, _| {

@@ -6,48 +6,12 @@
 //! namespaces have other paths. An object of another namespace that asks for it gets its own
 //! routes closed, because terminating its TLS is not what it asked for.
 
-use std::collections::BTreeMap;
-
 use super::client_certificates;
 use crate::attach::subject::Subject;
 use crate::claim::site::{Claim, Site};
-use crate::resolve::backend::{BackendReference, Backends};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Origin, Passthrough, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport};
-
-/// The hosts with passthrough, and their upstreams.
-#[derive(Debug, Default)]
-pub struct Passed {
-    pub hosts: Vec<Passthrough>,
-    /// Their endpoints.
-    pub upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,
-}
-
-impl Passed {
-    /// Adds the hosts of another.
-    pub fn extend(&mut self, other: &Passed) {
-        self.hosts.extend_from_slice(&other.hosts);
-        self.upstreams.extend(other.upstreams.iter().map(|(id, upstream)| (id.clone(), upstream.clone())));
-    }
-
-    /// Adds a host whose TLS goes to the backend of a claim, or nowhere when there is none.
-    pub fn add<'a>(
-        &mut self,
-        name: &ServerName,
-        claim: &Claim<'_, 'a>,
-        reference: Option<&BackendReference<'a>>,
-        backends: &mut Backends<'a>,
-        findings: &mut Vec<Finding>,
-    ) {
-        let mut notes = Vec::new();
-        let upstream = reference.and_then(|reference| backends.stream(reference, Transport::Tcp, &mut notes));
-        findings.extend(notes.into_iter().map(|(reason, note)| Finding::new(reason, claim.origin.clone(), note)));
-        let id = upstream.as_ref().map(|upstream| upstream.id.clone());
-        self.hosts.push(Passthrough { name: name.clone(), origin: claim.origin.clone(), upstream: id });
-        self.upstreams.extend(upstream.map(|upstream| (upstream.id.clone(), upstream)));
-    }
-}
+use ingressd_model::{Origin, Server, ServerName};
 
 /// Whether it is unknown which hosts these are: only the names in handshakes can be compared.
 const fn is_unknown(name: &ServerName) -> bool {

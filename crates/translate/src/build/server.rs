@@ -8,7 +8,7 @@ use super::built::Built;
 use super::client_certificates;
 use super::mirror;
 use super::own_routes::{health, root, settings};
-use super::passthrough::{self, Passed};
+use super::passthrough;
 use super::snippets;
 use super::tls::{self, Tls};
 use crate::attach::canary::{Canaries, Offer};
@@ -23,7 +23,7 @@ use crate::{Dialect, EndpointMode, Everywhere, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Hsts, HttpsRedirect, ObjectId,
-    Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Origin, Passthrough, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
 };
 use ingressd_objects::Version;
 
@@ -78,7 +78,7 @@ pub struct Servers<'a> {
     /// Certificates.
     pub tls: Tls<'a>,
     /// Hosts with TLS passthrough.
-    pub passed: Passed,
+    pub passed: Vec<Passthrough>,
     pub findings: Vec<Finding>,
     /// Object versions with a path that cannot be served as written: an earlier version is better,
     /// if there is one.
@@ -166,8 +166,17 @@ impl<'a> Servers<'a> {
     fn pass(&mut self, name: &ServerName, claim: &Claim<'_, 'a>) {
         let is_closed = claim.closed || claim.subject.reading.closed;
         let reference = self.reference(claim.subject, Some(claim.backend), &claim.origin).ok();
-        let reference = reference.filter(|_| !is_closed);
-        self.passed.add(name, claim, reference.as_ref(), &mut self.backends, &mut self.findings);
+        let resolution = reference.filter(|_| !is_closed).map(|reference| {
+            let protocol = Some(Protocol::Tcp);
+            self.backends.resolve(&BackendReference { protocol, balance: None, tls: None, reuse: None, ..reference })
+        });
+        let notes = resolution.iter().flat_map(|resolution| &resolution.notes);
+        let told = notes.map(|(reason, note)| Finding::new(*reason, claim.origin.clone(), Arc::clone(note)));
+        self.findings.extend(told);
+        let upstream = resolution.as_ref().and_then(|resolution| resolution.target.as_ref());
+        upstream.into_iter().for_each(|upstream| self.backends.keep(upstream));
+        let upstream = upstream.map(|upstream| upstream.id.clone());
+        self.passed.push(Passthrough { name: name.clone(), origin: claim.origin.clone(), upstream });
     }
 
     /// Redirects requests for `/`, when that is asked for and no other namespace had that path
@@ -567,9 +576,7 @@ impl<'a> Servers<'a> {
             resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
         self.findings.extend(findings);
         let Some(upstream) = &resolution.target else { return UNAVAILABLE };
-        if self.backends.is_without_endpoints(&upstream.id) {
-            self.backends.used.push(Arc::clone(upstream));
-        }
+        self.backends.keep(upstream);
         Action::Proxy { upstream: upstream.id.clone(), split: None }
     }
 

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use crate::read::stream::StreamClaim;
 use crate::resolve::backend::{BackendReference, Backends};
-use crate::{Options, SPECIFICATION, admit};
+use crate::resolve::resolution::Note;
+use crate::{Options, SPECIFICATION};
 use ingressd_model::finding::Finding;
-use ingressd_model::{Listener, Serves, Stream, StreamUpstream, StreamUpstreamId};
+use ingressd_model::{Listener, Protocol, Serves, Stream, Transport, Upstream};
 
 /// The settings with the ports of the administrator's services among our own ports: a connection
 /// that goes back to one of them would loop. Those of objects are none: backends of others must
@@ -24,15 +25,14 @@ pub fn with_ports<'o>(options: &'o Options, claims: &[StreamClaim<'_>]) -> Cow<'
     options
 }
 
-/// Adds the services of these claims and their endpoints to the existing ones, sorted. A Service
-/// without endpoints keeps its port, so that little changes when it gets some.
+/// The services of these claims. A Service without endpoints keeps its port, so that little changes
+/// when it gets some.
 pub fn build<'a>(
     claims: &[StreamClaim<'a>],
-    mut upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,
     backends: &mut Backends<'a>,
     options: &Options,
     findings: &mut Vec<Finding>,
-) -> (Vec<Stream>, Vec<StreamUpstream>) {
+) -> Vec<Stream> {
     let mut streams = Vec::with_capacity(claims.len());
     let addresses: Arc<[IpAddr]> = options.listeners.addresses.clone().into();
     for claim in claims {
@@ -43,16 +43,19 @@ pub fn build<'a>(
             dialect: &SPECIFICATION,
             mode: options.endpoints,
             by_cluster_address: false,
-            protocol: None,
+            protocol: Some(match claim.wanted.transport {
+                Transport::Tcp => Protocol::Tcp,
+                Transport::Udp => Protocol::Udp,
+            }),
             balance: None,
             tls: None,
             reuse: None,
         };
-        let mut notes = Vec::new();
-        let upstream = backends.stream(&reference, claim.wanted.transport, &mut notes);
-        let tell = |(reason, note)| Finding::new(reason, claim.origin.clone(), Arc::clone(note));
-        findings.extend(notes.iter().map(|(reason, note)| (*reason, note)).map(tell));
-        let Some(upstream) = upstream else { continue };
+        let resolution = backends.resolve(&reference);
+        let tell = |(reason, note): &Note| Finding::new(*reason, claim.origin.clone(), Arc::clone(note));
+        findings.extend(resolution.notes.iter().map(tell));
+        let Some(upstream) = &resolution.target else { continue };
+        backends.keep(upstream);
         streams.push(Stream {
             listener: Listener {
                 addresses: Arc::clone(&addresses),
@@ -65,24 +68,13 @@ pub fn build<'a>(
             sends_proxy_protocol: claim.sends_proxy_protocol,
             policy: claim.policy.clone(),
         });
-        upstreams.entry(upstream.id.clone()).or_insert(upstream);
     }
-    share_connections(claims, &streams, &mut upstreams);
-    let mut upstreams: Vec<_> = upstreams.into_values().collect();
-    for upstream in &mut upstreams {
-        let StreamUpstream { id, origin, endpoints, .. } = upstream;
-        findings.extend(admit::bound_endpoints_of(origin, &id.port.number.to_string(), endpoints, &options.limits));
-    }
-    (streams, upstreams)
+    streams
 }
 
 /// The services of objects of one namespace share the connections that each of the administrator's
 /// may have: a namespace does not get more of them by more services.
-fn share_connections(
-    claims: &[StreamClaim<'_>],
-    streams: &[Stream],
-    upstreams: &mut BTreeMap<StreamUpstreamId, StreamUpstream>,
-) {
+pub fn share_connections(claims: &[StreamClaim<'_>], streams: &[Stream], upstreams: &mut [Arc<Upstream>]) {
     let asked: HashSet<_> = claims.iter().filter(|claim| claim.since.is_some()).map(|claim| claim.wanted).collect();
     let (of_objects, others): (Vec<_>, Vec<_>) =
         streams.iter().partition(|stream| asked.contains(&stream.listener.port));
@@ -91,9 +83,7 @@ fn share_connections(
     let mut counts = BTreeMap::<&str, u32>::new();
     let shared: Vec<_> = shared.into_iter().filter(|id| !others.contains(id)).collect();
     shared.iter().for_each(|id| *counts.entry(&id.namespace).or_default() += 1);
-    for id in &shared {
-        if let Some(upstream) = upstreams.get_mut(*id) {
-            upstream.sharers = counts[&*id.namespace];
-        }
+    for upstream in upstreams.iter_mut().filter(|upstream| shared.contains(&&upstream.id)) {
+        Arc::make_mut(upstream).sharers = counts[&*upstream.id.namespace];
     }
 }

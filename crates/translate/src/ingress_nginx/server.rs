@@ -164,6 +164,6 @@ fn passthrough(draft: &mut Draft, context: &Context<'_>) {
     // A host with passthrough has a TLS backend, which plain requests have to reach by TLS too.
     draft.reading.protocol = Some(match draft.reading.protocol {
         Some(Protocol::Grpc | Protocol::Grpcs) => Protocol::Grpcs,
-        Some(Protocol::Http | Protocol::Https | Protocol::AutoHttp | Protocol::FastCgi) | None => Protocol::Https,
+        _ => Protocol::Https,
     });
 }

@@ -1,6 +1,6 @@
 //! Resolves the Service that a rule names to an upstream.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::value::{ClusterName, ExternalName, ServiceAddress, excerpt};
 use crate::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
 use ingressd_model::finding::Reason;
 use ingressd_model::{
-    BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Port, Protocol, StreamUpstream,
-    StreamUpstreamId, Transport, Upstream, UpstreamId, UpstreamIdentity, is_label,
+    BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Protocol, Transport, Upstream,
+    UpstreamId, UpstreamIdentity, is_label,
 };
 use ingressd_objects::{Service, ServicePort, Snapshot, Stored};
 
@@ -48,6 +48,16 @@ pub struct BackendReference<'a> {
     pub reuse: Option<Arc<ConnectionReuse>>,
 }
 
+impl BackendReference<'_> {
+    /// Which ports of the Service count.
+    fn transport(&self) -> Transport {
+        if self.protocol == Some(Protocol::Udp) { Transport::Udp } else { Transport::Tcp }
+    }
+}
+
+/// The endpoints that were found of upstreams.
+pub type Found = BTreeMap<UpstreamId, Arc<[Endpoint]>>;
+
 /// Resolves references, each once for a translation.
 #[derive(Debug)]
 pub struct Backends<'a> {
@@ -62,6 +72,8 @@ pub struct Backends<'a> {
     /// The upstreams that were resolved since they were last taken, perhaps several times. Those
     /// without endpoints are added by who uses them nevertheless.
     pub used: Vec<Arc<Upstream>>,
+    /// The endpoints of all upstreams that were resolved.
+    pub found: Found,
     /// The upstreams for which no endpoint was found.
     without_endpoints: HashSet<UpstreamId>,
     /// The objects that were looked up meanwhile.
@@ -118,6 +130,7 @@ impl<'a> Backends<'a> {
             resolved,
             hosts,
             used,
+            found: Found::new(),
             without_endpoints,
             dependencies,
             names: named,
@@ -128,6 +141,13 @@ impl<'a> Backends<'a> {
     /// Whether no endpoint was found for an upstream that was resolved.
     pub fn is_without_endpoints(&self, upstream: &UpstreamId) -> bool {
         self.without_endpoints.contains(upstream)
+    }
+
+    /// Counts an upstream as used that may have no endpoints.
+    pub fn keep(&mut self, upstream: &Arc<Upstream>) {
+        if self.is_without_endpoints(&upstream.id) {
+            self.used.push(Arc::clone(upstream));
+        }
     }
 
     /// Looks up a Service, and records the dependency.
@@ -178,7 +198,8 @@ impl<'a> Backends<'a> {
                 reuse: requested.reuse.clone(),
                 ..UpstreamIdentity::usual(&host.0.namespace, &name, &port.to_string())
             };
-            Upstream { id: identity.into(), origin: Origin::object(&requested.origin.object), endpoints, uid: None }
+            let origin = Origin::object(&requested.origin.object);
+            (Upstream { id: identity.into(), origin, uid: None, sharers: 1 }, endpoints)
         });
         let resolution = self.resolution(None, upstream, notes, noted);
         self.hosts.insert(host, Arc::clone(&resolution));
@@ -201,24 +222,29 @@ impl<'a> Backends<'a> {
     fn resolution(
         &mut self,
         reference: Option<KeptReference>,
-        upstream: Result<Upstream, (Reason, String)>,
+        upstream: Result<(Upstream, Vec<Endpoint>), (Reason, String)>,
         mut notes: Vec<Note>,
         (names, dependencies): Noted,
     ) -> Arc<Resolution> {
-        let target = match upstream {
-            // Two references that call the same port differently mostly stand side by side.
-            Ok(upstream) => Some(match self.used.last().filter(|last| ***last == upstream) {
-                Some(same) => Arc::clone(same),
-                None => Arc::new(upstream),
-            }),
+        let (target, has_endpoints) = match upstream {
+            Ok((upstream, endpoints)) => {
+                let has_endpoints = !endpoints.is_empty();
+                self.found.entry(upstream.id.clone()).or_insert_with(|| endpoints.into());
+                // Two references that call the same port differently mostly stand side by side.
+                let target = match self.used.last().filter(|last| ***last == upstream) {
+                    Some(same) => Arc::clone(same),
+                    None => Arc::new(upstream),
+                };
+                (Some(target), has_endpoints)
+            }
             Err((reason, note)) => {
                 notes.push((reason, note.into()));
-                None
+                (None, false)
             }
         };
         let names = std::mem::replace(&mut self.names, names);
         let dependencies = std::mem::replace(&mut self.dependencies, dependencies);
-        let resolution = Arc::new(Resolution { reference, target, notes, names, dependencies });
+        let resolution = Arc::new(Resolution { reference, target, has_endpoints, notes, names, dependencies });
         self.note(&resolution);
         resolution
     }
@@ -256,46 +282,21 @@ impl<'a> Backends<'a> {
         Ok((name, port, self.permitted(endpoints, Chosen::ByTenant, &subject, notes)?))
     }
 
-    /// The endpoints of a port for a TCP or UDP service. It exists even without endpoints; `None`
-    /// when the port does not exist. Findings are recorded.
-    pub fn stream(
-        &mut self,
-        reference: &BackendReference<'a>,
-        transport: Transport,
-        notes: &mut Vec<Note>,
-    ) -> Option<StreamUpstream> {
-        self.depend_on(reference.namespace, reference.service);
-        let located =
-            self.locate(reference, transport, notes).map_err(|(reason, note)| notes.push((reason, note.into())));
-        let located = located.ok()?;
-        let endpoints = self.endpoints(&located, reference, transport, notes).unwrap_or_else(|(reason, note)| {
-            notes.push((reason, note.into()));
-            Vec::new()
-        });
-        let id = StreamUpstreamId {
-            namespace: reference.namespace.into(),
-            service: reference.service.into(),
-            port: Port { transport, number: port::number(located.number)? },
-            mode: located.mode_name(),
-        };
-        Some(StreamUpstream { id, origin: Origin::object(&located.service.id), endpoints, sharers: 1 })
-    }
-
     fn upstream(
         &mut self,
         reference: &BackendReference<'a>,
         notes: &mut Vec<Note>,
-    ) -> Result<Upstream, (Reason, String)> {
-        let located = self.locate(reference, Transport::Tcp, notes)?;
+    ) -> Result<(Upstream, Vec<Endpoint>), (Reason, String)> {
+        let located = self.locate(reference, notes)?;
         let protocol = reference.protocol.or_else(|| self.protocol_of_port(reference, &located, notes));
         let id = id(reference, &located, protocol.unwrap_or(Protocol::Http));
-        let found = self.endpoints(&located, reference, Transport::Tcp, notes);
+        let found = self.endpoints(&located, reference, notes);
         let mut endpoints = self.found(&id, found, notes);
         if reference.balance.is_some() {
             even_out(&mut endpoints);
         }
         let uid = located.service.object.uid.as_deref().filter(|_| id.naming_cookie().is_some()).map(Arc::from);
-        Ok(Upstream { id, origin: Origin::object(&located.service.id), endpoints, uid })
+        Ok((Upstream { id, origin: Origin::object(&located.service.id), uid, sharers: 1 }, endpoints))
     }
 
     /// The protocol that the port names, where that counts.
@@ -332,12 +333,7 @@ impl<'a> Backends<'a> {
     }
 
     /// Finds the port of a reference, and how its endpoints are reached.
-    fn locate(
-        &self,
-        reference: &BackendReference<'a>,
-        transport: Transport,
-        notes: &mut Vec<Note>,
-    ) -> Result<Located<'a>, (Reason, String)> {
+    fn locate(&self, reference: &BackendReference<'a>, notes: &mut Vec<Note>) -> Result<Located<'a>, (Reason, String)> {
         let BackendReference { namespace, service: name, .. } = reference;
         let missing =
             || (Reason::MissingService, format!("there is no Service {name:?} in the namespace {namespace:?}"));
@@ -346,8 +342,8 @@ impl<'a> Backends<'a> {
             return Err(missing());
         }
         let service = self.snapshot.service(namespace, name).ok_or_else(missing)?;
-        let port = port::find(&service.object, &reference.port, transport, reference.dialect);
-        let missing_port = || missing_port(reference, transport);
+        let port = port::find(&service.object, &reference.port, reference.transport(), reference.dialect);
+        let missing_port = || missing_port(reference);
         if let Some(host) = service.object.external_name.as_deref() {
             if !self.options.external_names {
                 let note =
@@ -378,7 +374,6 @@ impl<'a> Backends<'a> {
         &mut self,
         located: &Located<'a>,
         reference: &BackendReference<'a>,
-        transport: Transport,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Endpoint>, (Reason, String)> {
         let (host, number) = match located.way {
@@ -392,8 +387,8 @@ impl<'a> Backends<'a> {
         self.depend_on(namespace, service);
         let port = PortReference::Number(number);
         let reference = BackendReference { namespace, service, port, ..reference.clone() };
-        let located = self.locate(&reference, transport, notes)?;
-        self.endpoints(&located, &reference, transport, notes)
+        let located = self.locate(&reference, notes)?;
+        self.endpoints(&located, &reference, notes)
     }
 
     /// The Service with endpoints of its own that an `externalName` is the name of, if it is one
@@ -565,9 +560,9 @@ fn even_out(endpoints: &mut [Endpoint]) {
     }
 }
 
-fn missing_port(reference: &BackendReference<'_>, transport: Transport) -> (Reason, String) {
+fn missing_port(reference: &BackendReference<'_>) -> (Reason, String) {
     let (service, port) = (reference.service, reference.port.written());
-    (Reason::MissingPort, format!("Service {service:?} has no {} port {port}", transport.name()))
+    (Reason::MissingPort, format!("Service {service:?} has no {} port {port}", reference.transport().name()))
 }
 
 fn choose_mode(service: &Stored<Service>, otherwise: EndpointMode, notes: &mut Vec<Note>) -> EndpointMode {

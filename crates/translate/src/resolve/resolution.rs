@@ -20,13 +20,16 @@ pub type Note = (Reason, Arc<str>);
 /// The names and objects that were noted before a resolution, which collects its own.
 pub type Noted = (Vec<NamedBy>, Vec<Dependency>);
 
-/// The result of a reference: an upstream or none, and findings.
+/// The result of a reference: an upstream or none, and findings. Which endpoints there are is in
+/// the rows beside it.
 #[derive(Debug, Clone, Default)]
 pub struct Resolution {
     /// What was resolved; `None` for a host that is no Service.
     pub reference: Option<KeptReference>,
-    /// The upstream; without endpoints it answers 503.
+    /// The upstream.
     pub target: Option<Arc<Upstream>>,
+    /// Whether it has endpoints; without any it answers 503.
+    pub has_endpoints: bool,
     /// The findings; never empty without a target.
     pub notes: Vec<Note>,
     /// The DNS names whose addresses are needed.
@@ -54,16 +57,12 @@ impl Resolution {
     /// Whether nothing but endpoints differs, of which both have some or none: who refers to it
     /// is served as before.
     pub fn has_other_endpoints_only(&self, other: &Self) -> bool {
-        let target = |resolution: &'_ Self| {
-            resolution.target.as_ref().map(|upstream| {
-                (upstream.id.clone(), upstream.origin.clone(), upstream.uid.clone(), upstream.endpoints.is_empty())
-            })
-        };
         self.names.is_empty()
             && other.names.is_empty()
             && self.notes == other.notes
             && self.dependencies == other.dependencies
-            && target(self) == target(other)
+            && self.has_endpoints == other.has_endpoints
+            && self.target == other.target
     }
 }
 

@@ -127,8 +127,8 @@ impl World {
 
 /// The complete result.
 fn outcome(translation: &Translation) -> impl PartialEq + std::fmt::Debug {
-    let Translation { model, findings, accepted, refused, claims, due, names, work: _ } = translation.clone();
-    (model, findings, accepted, refused, claims, due, names)
+    let Translation { model, tables, findings, accepted, refused, claims, due, names, work: _ } = translation.clone();
+    (model, tables, findings, accepted, refused, claims, due, names)
 }
 
 proptest! {
@@ -195,11 +195,10 @@ fn work_follows_the_size_of_the_change() {
     *slice = other.iter().find(|other| other.id == slice.id).unwrap().clone();
     let then = translator.translate(&moved, &Names::default(), &claims);
     assert_eq!(then.work, Work { rows: 1, ..Work::default() });
-    assert!(first.model.servers.iter().zip(&then.model.servers).all(|(one, other)| Arc::ptr_eq(one, other)));
-    let differ =
-        first.model.upstreams.iter().zip(&then.model.upstreams).filter(|(one, other)| !Arc::ptr_eq(one, other));
-    let differ: Vec<_> =
-        differ.map(|(_, other)| (&*other.id.service, other.endpoints[0].address.to_string())).collect();
+    assert!(Arc::ptr_eq(&first.model, &then.model));
+    let rows = first.tables.endpoints.iter().zip(&then.tables.endpoints);
+    let differ = rows.filter(|((_, one), (_, other))| !Arc::ptr_eq(one, other)).map(|(_, row)| row);
+    let differ: Vec<_> = differ.map(|(id, row)| (&*id.service, row[0].address.to_string())).collect();
     assert_eq!(differ, [("n7", "10.244.99.1:8080".to_owned())]);
     let anew = Translator::new(options()).translate(&moved, &Names::default(), &claims);
     assert_eq!(outcome(&then), outcome(&anew));
@@ -207,7 +206,8 @@ fn work_follows_the_size_of_the_change() {
     let mut gone = moved.clone();
     gone.endpoint_slices.edit().retain(|slice| *slice.id.name != *"n7");
     let then = translator.translate(&gone, &Names::default(), &claims);
-    assert_eq!(then.work, Work { built: 1, ..idle });
+    assert_eq!(then.work, Work { built: 1, rows: 1, ..idle });
+    assert!(Arc::ptr_eq(&first.model, &then.model));
     let mut edited = gone.clone();
     let stored = edited.ingresses.edit().iter_mut().find(|stored| *stored.id.name == *"n9").unwrap();
     let mut object = (*stored.object).clone();
@@ -225,10 +225,21 @@ fn endpoints_of_tcp_services_are_followed_where_there_is_no_host() {
     options.streams.tcp_services = Some(("default".into(), "tcp".into()));
     let mut translator = Translator::new(options.clone());
     let claims = translator.translate(&snapshot, &Names::default(), &Arc::default()).claims;
-    translator.translate(&snapshot, &Names::default(), &claims);
+    let first = translator.translate(&snapshot, &Names::default(), &claims);
+    let row = |translation: &Translation| {
+        let upstream = &translation.model.stream_upstreams[0].id;
+        translation.tables.endpoints(upstream).iter().map(|one| one.address.to_string()).collect::<Vec<_>>()
+    };
+    let of_web = |slice: &&mut Stored<Endpoints>| slice.object.service.as_deref() == Some("web");
+    let slice = snapshot.endpoint_slices.edit().iter_mut().find(of_web).unwrap();
+    let other = manifests::snapshot(&OTHER_SLICE.replace("NAME", "web")).endpoint_slices;
+    slice.object = Arc::clone(&other.find("default", "web").unwrap().object);
+    let moved = translator.translate(&snapshot, &Names::default(), &claims);
+    assert_eq!((moved.work, row(&moved)), (Work { rows: 1, ..Work::default() }, vec!["10.244.99.1:8080".to_owned()]));
+    assert!(Arc::ptr_eq(&first.model, &moved.model));
     snapshot.endpoint_slices.edit().retain(|slice| slice.object.service.as_deref() != Some("web"));
     let seen = translator.translate(&snapshot, &Names::default(), &claims);
-    assert!(seen.model.stream_upstreams[0].endpoints.is_empty(), "{:?}", seen.model.stream_upstreams);
+    assert!(row(&seen).is_empty(), "{:?}", seen.tables);
     let anew = Translator::new(options).translate(&snapshot, &Names::default(), &claims);
     assert_eq!(outcome(&seen), outcome(&anew));
 }

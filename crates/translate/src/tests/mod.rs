@@ -120,8 +120,8 @@ fn line(route: &Route) -> String {
 /// Upstreams with their addresses, one on each line.
 pub fn upstreams(translation: &Translation) -> Vec<String> {
     let line = |upstream: &std::sync::Arc<ingressd_model::Upstream>| {
-        let endpoints = upstream.endpoints.iter().map(|endpoint| format!(" {}*{}", endpoint.address, endpoint.weight));
-        let endpoints = endpoints.collect::<String>();
+        let endpoints = translation.tables.endpoints(&upstream.id).iter();
+        let endpoints: String = endpoints.map(|one| format!(" {}*{}", one.address, one.weight)).collect();
         format!("{} {}{}{endpoints}", upstream.id.service, upstream.id.port, upstream.id.mode)
     };
     translation.model.upstreams.iter().map(line).collect()

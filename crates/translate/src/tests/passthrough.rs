@@ -152,7 +152,8 @@ fn where_to_follows_the_service() {
     let passed_to = |service: &str| {
         let document = object("default", 0, "*.a.example", "/", ASK).replace("name: web", &format!("name: {service}"));
         let translation = translate(&document, allowed(options()));
-        let endpoints = translation.model.stream_upstreams.iter().map(|upstream| upstream.endpoints.len());
+        let upstreams = translation.model.stream_upstreams.iter();
+        let endpoints = upstreams.map(|upstream| translation.tables.endpoints(&upstream.id).len());
         (passed(&translation), endpoints.collect::<Vec<_>>(), findings(&translation))
     };
     let (hosts, endpoints, told) = passed_to("web");

@@ -60,9 +60,9 @@ fn other_settings_give_what_a_new_translator_gives() {
 fn servers_that_other_settings_do_not_concern_stay_the_same_in_memory() {
     let snapshot = objects();
     let mut translator = Translator::new(options());
-    let before = read(&mut translator, &snapshot).model.servers;
+    let before = read(&mut translator, &snapshot).model.servers.clone();
     translator.set_options(Options { own_addresses: vec!["192.0.2.1:80".parse().unwrap()], ..options() });
-    let after = read(&mut translator, &snapshot).model.servers;
+    let after = read(&mut translator, &snapshot).model.servers.clone();
     assert!(!before.is_empty() && before.iter().zip(&after).all(|(before, after)| Arc::ptr_eq(before, after)));
 }
 

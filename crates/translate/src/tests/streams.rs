@@ -8,8 +8,8 @@ use crate::{
     AllowedSnippets, Claims, EndpointMode, NameAnswer, Names, Options, SnippetKind, StreamOptions, Translation,
     Translator,
 };
+use ingressd_model::Field;
 use ingressd_model::finding::Reason;
-use ingressd_model::{Field, StreamUpstream};
 
 const SERVICES: &str = "\
 apiVersion: v1
@@ -56,15 +56,17 @@ fn maps(tcp: &str, udp: &str) -> String {
 fn outline(translation: &Translation) -> (Vec<String>, Vec<String>) {
     let streams = translation.model.streams.iter().map(|stream| {
         let upstream = translation.model.stream_upstreams.iter().find(|upstream| upstream.id == stream.upstream);
-        let StreamUpstream { id, endpoints, .. } = &**upstream.expect("each service has its endpoints");
-        let endpoints: Vec<_> = endpoints.iter().map(|endpoint| endpoint.address.to_string()).collect();
+        let id = &upstream.expect("each service has its endpoints").id;
+        let endpoints: Vec<_> =
+            translation.tables.endpoints(id).iter().map(|endpoint| endpoint.address.to_string()).collect();
         let marks = [(stream.listener.proxy_protocol, " in"), (stream.sends_proxy_protocol, " out")];
         let marks: String = marks.iter().filter(|(is_on, _)| *is_on).map(|(_, mark)| *mark).collect();
         format!(
-            "{}{marks} -> {}/{} {}{} {}",
+            "{}{marks} -> {}/{} {} port {}{} {}",
             stream.listener.port,
             id.namespace,
             id.service,
+            id.transport().name(),
             id.port,
             id.mode,
             endpoints.join(" ")

@@ -57,10 +57,10 @@ fn render(renderer: &mut Renderer, servers: &[Arc<Server>], options: &GateOption
     let mut servers = servers.to_vec();
     servers.sort_by(|one, other| one.name.cmp(&other.name));
     let model = Model { listeners: usual::listeners().all(), servers, ..Model::default() };
-    let Plan { decisions, .. } =
-        gate(model.clone(), &Capabilities::profile(Version(1, 22, 1)), &OtherSites::default(), options).0;
+    let (model, capabilities) = (Arc::new(model), Capabilities::profile(Version(1, 22, 1)));
+    let Plan { decisions, .. } = gate(&model, &Arc::default(), &capabilities, &OtherSites::default(), options).0;
     // The gate does not run here: it would answer 503 where there are no endpoints.
-    renderer.render(&Plan { model, decisions, ..Plan::default() })
+    renderer.render(&Plan { model, decisions, ..Plan::default() }).together()
 }
 
 fn files(servers: &[Arc<Server>]) -> FileSet {

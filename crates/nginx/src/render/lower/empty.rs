@@ -25,7 +25,7 @@ use super::tables::{self, Files};
 
 /// The upstreams of a plan without endpoints.
 pub fn empty(plan: &Plan) -> HashSet<&UpstreamId> {
-    plan.model.without_endpoints().map(|upstream| &upstream.id).collect()
+    plan.tables.without_endpoints(&plan.model).map(|upstream| &upstream.id).collect()
 }
 
 /// Writes the answer of a route whose upstream has no endpoints. It has no text, which would keep
@@ -43,7 +43,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 
 /// The files that locations of upstreams without endpoints include.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
-    for upstream in plan.model.without_endpoints() {
+    for upstream in plan.tables.without_endpoints(&plan.model) {
         files.add(names::empty_file(&upstream.id), Some(&upstream.origin), [], |tables| {
             tables.line(Words::line("return", Word::number(503)));
             Ok(())

@@ -127,7 +127,7 @@ pub fn location(
             tls(&external.service, &mut say)?;
             "https://"
         }
-        Protocol::Http | Protocol::AutoHttp | Protocol::Grpc | Protocol::FastCgi => "http://",
+        _ => "http://",
     };
     let place = [Word::fixed(scheme), Word::own(&names::upstream(&external.service))?];
     say("proxy_pass", Text::template(&place, &external.policy.target, trusts)?.into());

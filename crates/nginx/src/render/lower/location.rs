@@ -178,7 +178,7 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
         Protocol::AutoHttp => "$scheme://",
         Protocol::Grpc => "grpc://",
         Protocol::Grpcs => "grpcs://",
-        Protocol::FastCgi => "",
+        Protocol::FastCgi | Protocol::Tcp | Protocol::Udp => "",
     };
     let family = Family::of(upstream.protocol);
     let named = |upstream: &UpstreamId| match family {

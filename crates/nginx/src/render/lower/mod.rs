@@ -49,6 +49,6 @@ pub use paths::{Place, places};
 pub use server::{Facts, has_own_tls, requires, server};
 pub use shared::has_request_ids;
 pub use stream::{stream, stream_upstream};
-pub use tables::files;
+pub use tables::{files, of_tables};
 pub use traffic::snippet as traffic_log;
 pub use upstream::upstream;

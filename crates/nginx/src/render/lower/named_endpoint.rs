@@ -10,7 +10,7 @@ use crate::render::names;
 use crate::render::ring;
 use crate::render::token::{Word, Words};
 use crate::render::view::{Block, Tables};
-use ingressd_model::{HeaderName, Refused, Upstream};
+use ingressd_model::{Endpoint, HeaderName, Refused, Upstream};
 
 use super::session::sent;
 
@@ -26,9 +26,14 @@ const ROWS: usize = 64;
 const NOTHING: &str = r#""""#;
 
 /// Writes the variables of an upstream.
-pub fn tables(upstream: &Upstream, cookie: &HeaderName, tables: &mut Tables) -> Result<(), Refused> {
-    let all: Vec<_> = upstream.endpoints.iter().map(|one| (names::endpoint(upstream, one), one)).collect();
-    let keys = ring::keys(&upstream.endpoints, KEYS);
+pub fn tables(
+    upstream: &Upstream,
+    endpoints: &[Endpoint],
+    cookie: &HeaderName,
+    tables: &mut Tables,
+) -> Result<(), Refused> {
+    let all: Vec<_> = endpoints.iter().map(|one| (names::endpoint(upstream, one), one)).collect();
+    let keys = ring::keys(endpoints, KEYS);
     let rows = all.iter().zip(keys).map(|((name, _), keys)| Ok((Word::new(name)?, Word::new(&numbered(&keys))?)));
     let endpoint = names::named_endpoint(&upstream.id);
     chain(&sent(cookie)?, &endpoint, &rows.collect::<Result<Vec<_>, Refused>>()?, tables)?;

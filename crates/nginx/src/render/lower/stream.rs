@@ -8,7 +8,7 @@ use crate::render::shape::Filled;
 use crate::render::token::{Path, Text, Word, Words};
 use crate::render::view;
 use crate::{Decisions, Plan};
-use ingressd_model::{Cidr, Directive, Endpoint, Refused, Stream, StreamPolicy, StreamUpstream, Transport};
+use ingressd_model::{Cidr, Directive, Endpoint, Refused, Stream, StreamPolicy, Transport, Upstream};
 
 use super::access_log::buffering;
 use super::location::argument;
@@ -57,8 +57,8 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
 }
 
 /// The file with the endpoints of a service.
-pub fn stream_upstream(upstream: &StreamUpstream, decisions: &Decisions, engine: &Engine) -> File {
-    let text = group(upstream, decisions, engine).ok().map(Part::Filled);
+pub fn stream_upstream(upstream: &Upstream, endpoints: &[Endpoint], decisions: &Decisions, engine: &Engine) -> File {
+    let text = group(upstream, endpoints, decisions, engine).ok().map(Part::Filled);
     File::plain(text, Owners(vec![(1, upstream.origin.clone())]), [])
 }
 
@@ -164,10 +164,15 @@ pub fn ceiling(connections: u32) -> Words {
     Word::setting("max_conns", &Word::number(connections.into())).into()
 }
 
-fn group(upstream: &StreamUpstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
-    let most = upstream.connections_of_endpoint(decisions.stream_connections);
+fn group(
+    upstream: &Upstream,
+    endpoints: &[Endpoint],
+    decisions: &Decisions,
+    engine: &Engine,
+) -> Result<Filled, Refused> {
+    let most = upstream.connections_of_endpoint(decisions.stream_connections, endpoints.len());
     let own = |one: &Endpoint| Words::join([endpoint(one), "max_fails=0".into(), ceiling(most)]);
-    let endpoints = match &*upstream.endpoints {
+    let endpoints = match endpoints {
         [] => vec![NOBODY.into()],
         endpoints => endpoints.iter().map(own).collect(),
     };

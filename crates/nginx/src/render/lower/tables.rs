@@ -21,13 +21,15 @@ use super::{
 /// Writes into files what one feature of a plan needs.
 type Feature = fn(&Plan, &mut Files<'_>);
 
+/// The features that depend on which upstreams have no endpoints.
+const OF_TABLES: &[Feature] = &[empty::tables, split::tables];
+
 /// The features that need more than directives in servers, locations, upstreams and services.
 const FEATURES: &[Feature] = &[
     shared::tables,
     access_log::tables,
     client_certificates::tables,
     cors::tables,
-    empty::tables,
     everywhere::tables,
     external_authentication::tables,
     firewall::tables,
@@ -36,7 +38,6 @@ const FEATURES: &[Feature] = &[
     lookup::tables,
     passthrough::tables,
     session::tables,
-    split::tables,
     stream::tables,
     tls::files,
     upstream::tables,
@@ -78,14 +79,24 @@ pub fn text(engine: &Engine, say: impl FnOnce(&mut Tables) -> Result<(), Refused
     engine.fill("tables", &tables).ok().map(Part::Filled)
 }
 
-/// The files of all features. Each walks all routes, so they do it side by side. No two features
-/// write the same file.
+/// The files of features of the model.
 pub fn files(plan: &Plan, engine: &Engine) -> Vec<(FilePath, Arc<File>)> {
+    all(FEATURES, plan, engine)
+}
+
+/// The files of features that depend on which upstreams have no endpoints.
+pub fn of_tables(plan: &Plan, engine: &Engine) -> Vec<(FilePath, Arc<File>)> {
+    all(OF_TABLES, plan, engine)
+}
+
+/// The files of these features. Each walks all routes, so they do it side by side. No two features
+/// write the same file.
+fn all(features: &[Feature], plan: &Plan, engine: &Engine) -> Vec<(FilePath, Arc<File>)> {
     let files = |feature: &Feature| {
         let mut files = Files { engine, files: BTreeMap::new() };
         feature(plan, &mut files);
         files.files
     };
-    let all: Vec<_> = FEATURES.par_iter().map(files).collect();
+    let all: Vec<_> = features.par_iter().map(files).collect();
     all.into_iter().flatten().map(|(path, file)| (path, Arc::new(file))).collect()
 }

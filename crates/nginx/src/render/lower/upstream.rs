@@ -1,4 +1,4 @@
-//! Makes the file of an upstream.
+//! Makes the file of an upstream with its endpoints.
 
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -16,14 +16,14 @@ use super::split::{EACH_REQUEST, shares};
 use super::tables::{self, Files};
 
 /// The file of an upstream.
-pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> File {
+pub fn upstream(upstream: &Upstream, endpoints: &[Endpoint], decisions: &Decisions, engine: &Engine) -> File {
     // Names and addresses are valid words by construction; with an empty file, nginx's test names
     // the users of the upstream.
-    let text = written(upstream, decisions, engine).ok().map(Part::Filled);
+    let text = written(upstream, endpoints, decisions, engine).ok().map(Part::Filled);
     let tables = upstream
         .id
         .naming_cookie()
-        .and_then(|cookie| tables::text(engine, |tables| named_endpoint::tables(upstream, cookie, tables)));
+        .and_then(|cookie| tables::text(engine, |tables| named_endpoint::tables(upstream, endpoints, cookie, tables)));
     let parts = text.into_iter().chain(tables);
     File::plain(parts, Owners(vec![(1, upstream.origin.clone())]), variables_of(&upstream.id))
 }
@@ -120,7 +120,7 @@ fn balancing(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
             Some(hash(Text::replacement_with(key, &Word::variable(&names::turn(*endpoints))?)?.into()))
         }
         Some(Balance::TwoByChance) => by_chance,
-        None => by_chance.filter(|_| upstream.endpoints.len() > 1),
+        None => by_chance.filter(|_| slots.endpoints.len() > 1),
     });
     Ok(())
 }
@@ -134,11 +134,16 @@ const FEATURES: &[Feature] = &[balancing, keepalive];
 /// The template switches passive health checks off (`max_fails`), because Kubernetes decides which
 /// endpoints are ready. They would move all requests to the other endpoints after one slow
 /// response, and refuse everything after all of them were slow once.
-fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
+fn written(
+    upstream: &Upstream,
+    endpoints: &[Endpoint],
+    decisions: &Decisions,
+    engine: &Engine,
+) -> Result<Filled, Refused> {
     let mut view = view::Upstream {
         name: Word::own(&names::upstream(&upstream.id))?,
         balancing: Vec::new(),
-        endpoints: match &*upstream.endpoints {
+        endpoints: match endpoints {
             [] => vec![NOBODY.into()],
             endpoints => endpoints.iter().map(endpoint).collect(),
         },

@@ -13,8 +13,7 @@ fn the_file_of_a_service_tells_its_port_and_no_other_does() {
     for (transport, number) in [(Transport::Tcp, 5432), (Transport::Udp, 53)] {
         let port = Port { transport, number };
         assert_eq!(stream_port(&stream_file(port)), Some(port));
-        let id = StreamUpstreamId { namespace: "a".into(), service: "b".into(), port, mode: "" };
-        assert_eq!(stream_port(&stream_upstream_file(&id)), None);
+        assert_eq!(stream_port(&stream_upstream_file(&id("a", "b", &number.to_string(), ""))), None);
         let inside = Port { transport: Transport::Tcp, number };
         assert_eq!(stream_port(&passthrough_file(number)), Some(inside));
     }
@@ -49,7 +48,7 @@ fn the_name_of_an_endpoint_is_that_of_its_service_and_address() {
     let origin = Origin::object(&ObjectId::new(Kind::Service, "a", "b").into());
     let of = |id: UpstreamId, uid: Option<&str>, text: &str| {
         let uid = uid.map(Arc::from);
-        endpoint(&Upstream { id, origin: origin.clone(), endpoints: Vec::new(), uid }, &address(text))
+        endpoint(&Upstream { id, origin: origin.clone(), uid, sharers: 1 }, &address(text))
     };
     let first = of(id("a", "b", "80", ""), Some("u"), "10.0.0.1:80");
     assert_eq!(of(id("a", "b", "81", "auto"), Some("u"), "10.0.0.1:80"), first);

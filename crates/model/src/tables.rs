@@ -1,0 +1,40 @@
+//! What changes often, beside the model: where upstreams have endpoints. It must not know how that
+//! was found.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Endpoint, Model, Upstream, UpstreamId};
+
+/// The tables beside a model. A change of a row alone leaves the model as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// The endpoints of each upstream, sorted by address, without duplicates.
+    pub endpoints: BTreeMap<UpstreamId, Arc<[Endpoint]>>,
+}
+
+impl Tables {
+    /// The endpoints of an upstream. Without any, its routes answer 503, and connections are closed
+    /// at once.
+    pub fn endpoints(&self, upstream: &UpstreamId) -> &[Endpoint] {
+        self.endpoints.get(upstream).map_or(&[], |endpoints| endpoints)
+    }
+
+    /// These upstreams, which are sorted, with their endpoints.
+    pub fn rows<'m>(
+        &self,
+        upstreams: &'m [Arc<Upstream>],
+    ) -> impl Iterator<Item = (&'m Arc<Upstream>, Arc<[Endpoint]>)> {
+        let mut rows = self.endpoints.iter().peekable();
+        upstreams.iter().map(move |upstream| {
+            while rows.next_if(|(id, _)| **id < upstream.id).is_some() {}
+            let row = rows.next_if(|(id, _)| **id == upstream.id);
+            (upstream, row.map(|(_, endpoints)| Arc::clone(endpoints)).unwrap_or_default())
+        })
+    }
+
+    /// The upstreams of routes that answer 503, because nothing was found that could answer.
+    pub fn without_endpoints<'m>(&self, model: &'m Model) -> impl Iterator<Item = &'m Arc<Upstream>> {
+        self.rows(&model.upstreams).filter(|(_, endpoints)| endpoints.is_empty()).map(|(upstream, _)| upstream)
+    }
+}

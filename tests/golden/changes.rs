@@ -1,0 +1,143 @@
+//! What a change beside the model costs, from a snapshot to files, and that it gives what stages
+//! without a memory give.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use ingressd_model::cost::{self, Cost};
+use ingressd_model::finding::Finding;
+use ingressd_nginx::render::{self, FileSet, Renderer};
+use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
+use ingressd_objects::{Endpoints, Snapshot, Stored};
+use ingressd_translate::{Claims, Options, Translation, Translator, Work};
+
+use super::{DEFAULT_CERTIFICATE, SHOWN, cases, documents, inputs, names, snapshot};
+use ingressd::config::Usual as _;
+
+/// The stages, with what they remember.
+struct Stages {
+    options: Options,
+    translator: Translator,
+    gate: Gate,
+    renderer: Renderer,
+    claims: Arc<Claims>,
+}
+
+/// What they make of a snapshot, and what they had to do for it.
+struct Made {
+    translation: Translation,
+    gated: usize,
+    work: render::Work,
+    files: FileSet,
+    findings: Vec<Finding>,
+}
+
+impl Stages {
+    fn of(options: &Options, claims: &Arc<Claims>) -> Self {
+        Stages {
+            options: options.clone(),
+            translator: Translator::new(options.clone()),
+            gate: Gate::default(),
+            renderer: Renderer::default(),
+            claims: Arc::clone(claims),
+        }
+    }
+
+    fn make(&mut self, snapshot: &Snapshot) -> Made {
+        let translation = self.translator.translate(snapshot, &names(), &self.claims);
+        let capabilities = Capabilities::profile(SHOWN);
+        let Translation { model, tables, findings, .. } = &translation;
+        let gated = self.gate.pass(model, tables, &capabilities, &OtherSites::default(), &GateOptions::usual());
+        let rendered = self.renderer.render(&gated.plan);
+        let findings = findings.iter().cloned().chain(gated.findings).collect();
+        self.claims = Arc::clone(&translation.claims);
+        Made { files: rendered.together(), work: rendered.work, gated: gated.hosts, findings, translation }
+    }
+
+    /// The same, compared with what stages make that saw nothing before.
+    fn judged(&mut self, snapshot: &Snapshot, what: &str) -> Made {
+        let mut others = Stages::of(&self.options, &self.claims);
+        let (made, anew) = (self.make(snapshot), others.make(snapshot));
+        assert_eq!(made.files.files.keys().collect::<Vec<_>>(), anew.files.files.keys().collect::<Vec<_>>(), "{what}");
+        assert_eq!(made.files, anew.files, "{what}");
+        assert_eq!(made.findings, anew.findings, "{what}");
+        assert_eq!(made.costs(), anew.costs(), "{what}");
+        made
+    }
+}
+
+impl Made {
+    fn costs(&self) -> Vec<(Arc<str>, Cost)> {
+        cost::by_namespace(&self.translation.model, &self.translation.tables)
+    }
+}
+
+/// Puts other addresses into a slice.
+fn move_endpoints(slice: &mut Stored<Endpoints>) {
+    let other = |address: &IpAddr| match address {
+        IpAddr::V4(address) => IpAddr::from(Ipv4Addr::from(u32::from(*address) ^ 0x0001_0000)),
+        IpAddr::V6(address) => IpAddr::from(Ipv6Addr::from(u128::from(*address) ^ 0x0001_0000)),
+    };
+    let mut moved = Endpoints::clone(&slice.object);
+    for endpoint in &mut moved.endpoints {
+        endpoint.addresses = endpoint.addresses.iter().map(other).collect();
+    }
+    slice.object = Arc::new(moved);
+}
+
+/// So many hosts, each with a Service of its own.
+fn many(number: usize) -> Snapshot {
+    let one = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: NAME, namespace: default}\nspec: \
+               {ingressClassName: nginx, rules: [{host: NAME.example.com, http: {paths: [{path: /, pathType: Prefix, \
+               backend: {service: {name: NAME, port: {number: 80}}}}]}}]}\n---\n\
+               apiVersion: v1\nkind: Service\nmetadata: {name: NAME, namespace: default}\nspec: {ports: [{port: 80}]}\
+               \n---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: NAME, namespace: \
+               default, labels: {kubernetes.io/service-name: NAME}}\naddressType: IPv4\nports: [{port: 8080}]\n\
+               endpoints: [{addresses: [10.244.9.1], conditions: {ready: true}}]\n";
+    let classes = documents("hosts").into_iter().filter(|document| document.contains("kind: IngressClass\n"));
+    let all = (0..number).map(|number| one.replace("NAME", &format!("many-{number}")));
+    snapshot(&classes.chain(all).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_change_of_one_slice_renders_one_row() {
+    let mut snapshot = many(300);
+    let mut stages = Stages::of(&inputs::options(DEFAULT_CERTIFICATE, &snapshot), &Arc::default());
+    let first = stages.make(&snapshot);
+    assert_eq!((first.translation.work.built, first.gated, first.work.rows), (300, 300, 300));
+    let same = stages.make(&snapshot);
+    assert!(Arc::ptr_eq(&first.translation.model, &same.translation.model));
+    assert_eq!((same.translation.work.built, same.gated, same.work), (0, 0, render::Work::default()));
+
+    let one = |slice: &Stored<Endpoints>| *slice.id.name == *"many-7";
+    snapshot.endpoint_slices.edit().iter_mut().filter(|slice| one(slice)).for_each(move_endpoints);
+    let moved = stages.judged(&snapshot, "moved");
+    assert_eq!(moved.translation.work, Work { rows: 1, ..Work::default() });
+    assert_eq!((moved.gated, moved.work), (0, render::Work { rendered: 0, rows: 1 }));
+    assert!(moved.files.files.values().any(|file| file.content.text().contains("10.245.9.1:8080")));
+
+    // The host is asked about its Service, and is as before.
+    snapshot.endpoint_slices.edit().retain(|slice| !one(slice));
+    let gone = stages.judged(&snapshot, "gone");
+    assert!(Arc::ptr_eq(&gone.translation.model, &first.translation.model));
+    assert_eq!((gone.translation.work.built, gone.translation.work.rows), (1, 1));
+    assert_eq!((gone.gated, gone.work), (0, render::Work { rendered: 0, rows: 1 }));
+    assert!(gone.files.files.keys().any(|path| path.starts_with("empty/")));
+}
+
+#[test]
+fn what_was_seen_before_changes_no_file_of_any_case() {
+    for (number, case) in cases().iter().enumerate() {
+        let mut snapshot = snapshot(&documents(case));
+        let before = snapshot.endpoint_slices.clone();
+        let mut stages = Stages::of(&inputs::options(DEFAULT_CERTIFICATE, &snapshot), &Arc::default());
+        (0..2).for_each(|_| drop(stages.make(&snapshot)));
+        snapshot.endpoint_slices.edit().iter_mut().for_each(move_endpoints);
+        stages.judged(&snapshot, &format!("{case}, moved"));
+        let slices = snapshot.endpoint_slices.edit();
+        drop(slices.remove(number % slices.len()));
+        stages.judged(&snapshot, &format!("{case}, one gone"));
+        snapshot.endpoint_slices = before;
+        stages.judged(&snapshot, &format!("{case}, all as before"));
+    }
+}
