@@ -162,6 +162,9 @@ fn what_packages_say_of_their_makers_is_said_once_and_never_invented() {
     let overridden = manifest(&[("PACKAGE_REPOSITORY", repository), ("PACKAGE_CONTACT", contact)]).unwrap();
     let read = |text: &str| Document::parse(text.to_owned()).unwrap().as_table()["package"].clone();
     let (before, after) = (read(&committed), read(&overridden));
+    let of_events = read(&fs::read_to_string(root().join("crates/cluster/Cargo.toml")).unwrap());
+    let said = |package: &Item| package.get("repository").map(ToString::to_string);
+    assert_eq!(said(&of_events), said(&before), "Events link to the repository of the packages");
     assert_eq!(after["repository"].as_str(), Some(repository));
     assert_eq!(after["authors"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>(), [contact]);
     let others = |package: &Item| {

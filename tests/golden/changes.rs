@@ -12,7 +12,7 @@ use ingressd_objects::{Endpoints, Snapshot, Stored};
 use ingressd_translate::{Claims, Options, Translation, Translator, Work};
 
 use super::{DEFAULT_CERTIFICATE, SHOWN, cases, documents, inputs, names, snapshot};
-use ingressd::config::Usual as _;
+use ingressd_config::Usual as _;
 
 /// The stages, with what they remember.
 struct Stages {
