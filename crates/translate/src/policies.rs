@@ -31,8 +31,8 @@ struct Merged {
     own: Layer,
     semantics: Semantics,
     policy: Policy,
-    /// Whether an option of the object may name a Secret, on which the policy then depends, or is a
-    /// snippet.
+    /// Whether an option of the object may name a Secret, on which the policy then depends, or is
+    /// a snippet.
     refers: bool,
     /// Whether what is below the object has changed since.
     is_stale: bool,
@@ -108,8 +108,8 @@ impl Policies {
         policy
     }
 
-    /// Attaches these intents to their classes and to what counts for them; what is not known yet is
-    /// merged on all processors. Objects that say nothing share what counts.
+    /// Attaches these intents to their classes and to what counts for them; what is not known yet
+    /// is merged on all processors. Objects that say nothing share what counts.
     pub fn attach<'a>(
         &mut self,
         intents: Vec<Arc<Intent>>,

@@ -242,8 +242,8 @@ impl Layer<'_> {
         true
     }
 
-    /// Says an option for all objects. A protecting but invalid one is kept, so that it closes what
-    /// it should protect.
+    /// Says an option for all objects. A protecting but invalid one is kept, so that it closes
+    /// what it should protect.
     fn default(&mut self, key: &'static str, value: &str, origin: &Origin) -> bool {
         let Some(row) = ANNOTATIONS.find(key) else { return true };
         let rest = without_empty(value).filter(|_| row.form.is_list());

@@ -33,8 +33,8 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translati
         let subject = Subject::of(object, is_protected(&object.policy, everywhere));
         let without_groups = without_groups(object);
         if reading.refused || !intent.faults.is_empty() || !without_groups.is_empty() {
-            // The rest can be served while there is no earlier version, unless requests would reach
-            // other routes than intended.
+            // The rest can be served while there is no earlier version, unless requests would
+            // reach other routes than intended.
             let is_fit = intent.has_valid_path && without_groups.is_empty();
             translation.findings.extend_from_slice(&intent.faults);
             translation.findings.extend(without_groups);

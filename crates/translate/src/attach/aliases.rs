@@ -13,7 +13,7 @@ use crate::read::intent::{Intent, TlsSpec};
 use crate::read::path::is_challenge;
 use crate::read::rule::Rule;
 use crate::value::host;
-use crate::{HostAliases, Limits, Reading};
+use crate::{HostAliases, Limits};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{ObjectId, Origin, ServerName};
 
@@ -22,9 +22,6 @@ type NamedHosts<'n> = BTreeMap<(&'n str, ServerName), &'n Arc<ObjectId>>;
 
 /// The objects that decide about the aliases of hosts, by namespace.
 type Decided<'n> = BTreeMap<(&'n str, ServerName), (&'n ObjectId, &'n HostAliases)>;
-
-/// What an object says, and what counts of its options.
-type Said = (Arc<Intent>, Arc<Reading>);
 
 /// A rule for an alias, with the host that it is an alias of and the field that names it.
 type Further = (Rule, ServerName, Origin);
@@ -38,12 +35,11 @@ pub fn expand(objects: &mut [Attached<'_>], limits: &Limits, findings: &mut Vec<
     }
     let mut order: Vec<_> = (0..objects.len()).collect();
     order.sort_by(|one, other| objects[*one].intent.of.oldest_first(&objects[*other].intent.of));
-    let said = |index: &usize| (Arc::clone(&objects[*index].intent), Arc::clone(&objects[*index].policy.reading));
-    let intents: Vec<Said> = order.iter().map(said).collect();
-    let (decided, named) = (decided(&intents, findings), named(&intents));
+    let oldest_first: Vec<_> = order.iter().map(|index| objects[*index].clone()).collect();
+    let (decided, named) = (decided(&oldest_first, findings), named(&oldest_first));
     let mut room = Room { limits, used: BTreeMap::new() };
-    for (index, (intent, _)) in order.into_iter().zip(&intents) {
-        let further = further_rules(intent, &decided, &named, &mut room, findings);
+    for (index, object) in order.into_iter().zip(&oldest_first) {
+        let further = further_rules(&object.intent, &decided, &named, &mut room, findings);
         let Some((_, _, origin)) = further.first() else { continue };
         let object = &mut objects[index];
         object.implied_at = Some(origin.clone());
@@ -52,10 +48,10 @@ pub fn expand(objects: &mut [Attached<'_>], limits: &Limits, findings: &mut Vec<
     }
 }
 
-fn decided<'n>(oldest_first: &'n [Said], findings: &mut Vec<Finding>) -> Decided<'n> {
+fn decided<'n>(oldest_first: &'n [Attached<'_>], findings: &mut Vec<Finding>) -> Decided<'n> {
     let mut decided = Decided::new();
-    for (intent, reading) in oldest_first {
-        let Some(aliases) = &reading.host.aliases else { continue };
+    for Attached { intent, policy, .. } in oldest_first {
+        let Some(aliases) = &policy.reading.host.aliases else { continue };
         let id = &intent.of.id;
         for name in hosts(intent) {
             let (older, counts) = *decided.entry((&*id.namespace, name.clone())).or_insert((&**id, aliases));
@@ -68,11 +64,11 @@ fn decided<'n>(oldest_first: &'n [Said], findings: &mut Vec<Finding>) -> Decided
     decided
 }
 
-fn named(oldest_first: &[Said]) -> NamedHosts<'_> {
+fn named<'n>(oldest_first: &'n [Attached<'_>]) -> NamedHosts<'n> {
     let mut named = NamedHosts::new();
     // A canary names no host. Of several objects the one whose name sorts first is told.
-    let naming = oldest_first.iter().filter(|(_, reading)| reading.canary.is_none());
-    let mut naming: Vec<_> = naming.map(|(intent, _)| intent).collect();
+    let naming = oldest_first.iter().filter(|object| object.policy.reading.canary.is_none());
+    let mut naming: Vec<_> = naming.map(|object| &object.intent).collect();
     naming.sort_by(|one, other| one.of.id.cmp(&other.of.id));
     for intent in naming {
         // A solver of cert-manager takes its path only.

@@ -16,8 +16,8 @@ use ingressd_model::{
     UrlPath, expression,
 };
 
-/// The resolved behaviour by the addresses in memory of the requested one and of the service that is
-/// asked: the routes of an object share both, and those of several objects perhaps the first.
+/// The resolved behaviour by the addresses in memory of the requested one and of the service that
+/// is asked: the routes of an object share both, and those of several objects perhaps the first.
 type ResolvedBehaviours = HashMap<(usize, usize), Option<Arc<Behaviour>>>;
 
 /// Adds the authentication services that objects or the administrator name to the routes of a
