@@ -299,7 +299,7 @@ fn what_protects_is_refused_as_a_whole_and_closes_meanwhile() {
     let defaults = &layered.settings.translate.defaults;
     assert_eq!(
         defaults.iter().map(|default| default.row.key).collect::<Vec<_>>(),
-        ["proxy-body-size", "whitelist-source-range"]
+        ["proxy-body-size", "allowlist-source-range"]
     );
 }
 
