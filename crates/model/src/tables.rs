@@ -14,8 +14,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The endpoints of an upstream. Without any, its routes answer 503, and connections are closed
-    /// at once.
+    /// The endpoints of an upstream. Without any, its routes answer 503, and connections are
+    /// closed at once.
     pub fn endpoints(&self, upstream: &UpstreamId) -> &[Endpoint] {
         self.endpoints.get(upstream).map_or(&[], |endpoints| endpoints)
     }

@@ -31,7 +31,8 @@ pub struct Rows {
     tables: Arc<Tables>,
 }
 
-/// The tables of a model, with what is wrong, and how many of their rows the last ones did not have.
+/// The tables of a model, with what is wrong, and how many of their rows the last ones did not
+/// have.
 pub type Made = (Arc<Tables>, Vec<Finding>, usize);
 
 impl Rows {

@@ -35,8 +35,8 @@ pub struct Gated {
 }
 
 impl Gate {
-    /// Fits a model and its tables to what this nginx can do. A route whose protection nginx cannot
-    /// provide is closed.
+    /// Fits a model and its tables to what this nginx can do. A route whose protection nginx
+    /// cannot provide is closed.
     pub fn pass(
         &mut self,
         model: &Arc<Model>,

@@ -108,8 +108,8 @@ impl Renderer {
 }
 
 impl Renderer {
-    /// Renders the files of a plan. Those of the model are made when it or the decisions are others
-    /// than last.
+    /// Renders the files of a plan. Those of the model are made when it or the decisions are
+    /// others than last.
     pub fn render(&mut self, plan: &Plan) -> Rendered {
         if plan.decisions.listens.is_empty() && plan.decisions.status.is_none() {
             return Rendered::default();

@@ -166,16 +166,11 @@ impl<'a> Servers<'a> {
     fn pass(&mut self, name: &ServerName, claim: &Claim<'_, 'a>) {
         let is_closed = claim.closed || claim.subject.reading.closed;
         let reference = self.reference(claim.subject, Some(claim.backend), &claim.origin).ok();
-        let resolution = reference.filter(|_| !is_closed).map(|reference| {
-            let protocol = Some(Protocol::Tcp);
-            self.backends.resolve(&BackendReference { protocol, balance: None, tls: None, reuse: None, ..reference })
+        let action = reference.filter(|_| !is_closed).map(|reference| {
+            let (protocol, balance, tls, reuse) = (Some(Protocol::Tcp), None, None, None);
+            self.proxy(&BackendReference { protocol, balance, tls, reuse, ..reference }, &claim.origin)
         });
-        let notes = resolution.iter().flat_map(|resolution| &resolution.notes);
-        let told = notes.map(|(reason, note)| Finding::new(*reason, claim.origin.clone(), Arc::clone(note)));
-        self.findings.extend(told);
-        let upstream = resolution.as_ref().and_then(|resolution| resolution.target.as_ref());
-        upstream.into_iter().for_each(|upstream| self.backends.keep(upstream));
-        let upstream = upstream.map(|upstream| upstream.id.clone());
+        let upstream = action.as_ref().and_then(Action::upstream).cloned();
         self.passed.push(Passthrough { name: name.clone(), origin: claim.origin.clone(), upstream });
     }
 

@@ -25,8 +25,8 @@ pub fn with_ports<'o>(options: &'o Options, claims: &[StreamClaim<'_>]) -> Cow<'
     options
 }
 
-/// The services of these claims. A Service without endpoints keeps its port, so that little changes
-/// when it gets some.
+/// The services of these claims. A Service without endpoints keeps its port, so that little
+/// changes when it gets some.
 pub fn build<'a>(
     claims: &[StreamClaim<'a>],
     backends: &mut Backends<'a>,
