@@ -160,8 +160,8 @@ fn golden(case: &str) -> String {
         writeln!(text, "{}: {finding}", finding.severity.name()).unwrap();
     }
     text.push_str("## accepted\n");
-    for accepted in &product.translation.accepted {
-        writeln!(text, "{}: {} routes for {}", accepted.id, accepted.routes, accepted.hosts.join(", ")).unwrap();
+    for (id, served) in product.translation.accepted() {
+        writeln!(text, "{id}: {} routes for {}", served.routes, served.hosts.join(", ")).unwrap();
     }
     text.push_str("## refused\n");
     for (object, _) in &product.translation.refused {

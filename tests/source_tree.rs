@@ -1,6 +1,8 @@
 //! The rules of ARCHITECTURE.md, kept over the source tree.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "source_tree/findings.rs"]
+mod findings;
 #[path = "source_tree/rooms.rs"]
 mod rooms;
 #[path = "source_tree/words.rs"]

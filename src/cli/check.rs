@@ -187,7 +187,8 @@ pub(super) fn text(processed: &Processed) -> String {
 fn summary(processed: &Processed) -> String {
     let of = |severity| processed.findings.iter().filter(|finding| finding.severity == severity).count();
     let objects: usize = Kind::ALL.iter().map(|kind| processed.snapshot.count(*kind)).sum();
-    let (ours, ingresses) = (processed.ours, processed.snapshot.ingresses.len());
+    let ours = processed.states.iter().filter(|state| state.is_ours()).count();
+    let ingresses = processed.snapshot.ingresses.len();
     let hint = match ours {
         0 if ingresses > 0 => {
             " (ours are those of an IngressClass whose controller stands in `classes` of the settings; name one that is not \

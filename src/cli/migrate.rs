@@ -202,11 +202,21 @@ impl Judging {
         let of_node = of_node(&settings, &inventory.snapshot, &host);
         let of_sites = certificates_of_sites(&settings, &host);
         let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host, false)?;
-        let findings = &processed.findings;
+        let (findings, states) = (&processed.findings[..], &processed.states[..]);
         let (drop_in, is_this_host) = (&drop_in, host.is_this);
         let (of_node, of_sites) = (&of_node, &of_sites[..]);
         let servers = &processed.plan.model.servers[..];
-        Ok(judge(&ReportInput { inventory, findings, controller, drop_in, is_this_host, of_node, of_sites, servers }))
+        Ok(judge(&ReportInput {
+            inventory,
+            findings,
+            states,
+            controller,
+            drop_in,
+            is_this_host,
+            of_node,
+            of_sites,
+            servers,
+        }))
     }
 }
 

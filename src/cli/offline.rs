@@ -11,8 +11,8 @@ use crate::daemon::{Dns, look_up, options_under, to_look_with, traffic_found};
 use ingressd_apply::Survey;
 use ingressd_config::{Nginx, Settings};
 use ingressd_model::catalogue::Version;
-use ingressd_model::finding::{Finding, Reason, count, limit};
-use ingressd_model::{HostName, Instance, ObjectId, UpstreamId};
+use ingressd_model::finding::{Finding, count, limit};
+use ingressd_model::{HostName, Instance, ObjectId, ObjectState, UpstreamId};
 use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use ingressd_objects::Snapshot;
@@ -58,8 +58,8 @@ pub struct Processed {
     pub snapshot: Arc<Snapshot>,
     /// Those of them that the daemon would use.
     served: Arc<Snapshot>,
-    /// How many Ingresses are of our classes.
-    pub ours: usize,
+    /// The states of the objects.
+    pub states: Vec<Arc<ObjectState>>,
     /// The plan for nginx.
     pub plan: Plan,
     /// The findings, sorted.
@@ -91,8 +91,7 @@ impl Processed {
 
     /// Whether an Ingress is of another controller.
     pub fn is_foreign(&self, id: &ObjectId) -> bool {
-        let is_foreign = |finding: &&Finding| finding.reason == Reason::ForeignClass && *finding.origin.object == *id;
-        self.findings.iter().any(|finding| is_foreign(&finding))
+        ObjectState::find(&self.states, id).is_some_and(|state| !state.is_ours())
     }
 
     /// The upstreams that would have no endpoints on a node, where DNS is asked.
@@ -199,7 +198,7 @@ pub(super) fn judged(
     processed.findings.extend(own);
     processed.findings.sort();
     processed.findings.dedup();
-    Ok(Processed { snapshot: judged, ours: alone.ours, ..processed })
+    Ok(Processed { snapshot: judged, states: alone.states, ..processed })
 }
 
 /// Adds classes of these names, which are ours without being among the objects.
@@ -249,7 +248,7 @@ pub(super) fn process(
         };
         translation = translator.translate(&snapshot, &names, &claims);
     }
-    let ours = translation.ours(&snapshot);
+    let states = translation.states;
     let gate_options = GateOptions { traffic: traffic_found(&settings), ..layered.settings.gate_options() };
     let Translation { model, tables, mut findings, .. } = translation;
     let (plan, gated) = gate(&model, &tables, &host.capabilities, &host.other_sites, &gate_options);
@@ -270,7 +269,7 @@ pub(super) fn process(
     Ok(Processed {
         snapshot,
         served,
-        ours,
+        states,
         plan,
         findings,
         instance,

@@ -1,8 +1,9 @@
 //! Which objects changed since the generation in place was made.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use itertools::{EitherOrBoth, Itertools as _};
 
 use ingressd_apply::{Change, Contents};
 use ingressd_model::{Kind, ObjectId};
@@ -58,7 +59,8 @@ impl Changes {
         match &self.before {
             Before::Earlier(contents) => {
                 let objects = contents.as_deref().map_or(&[][..], |contents| &contents.objects);
-                let before = objects.iter().map(|object| (&object.id, &*object.version));
+                let before =
+                    objects.iter().filter_map(|object| Some((&object.id, &*object.working.as_ref()?.version.0)));
                 merge(before, versions(&now.ingresses), |id, change| {
                     found.insert(Arc::clone(id), change);
                 });
@@ -109,24 +111,12 @@ fn merge<'a>(
     now: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,
     mut tell: impl FnMut(&'a Arc<ObjectId>, Change),
 ) {
-    let (mut before, mut now) = (before.peekable(), now.peekable());
-    loop {
-        let order = match (before.peek(), now.peek()) {
-            (None, None) => return,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some((old, _)), Some((new, _))) => old.cmp(new),
-        };
-        match order {
-            Ordering::Less => before.next().into_iter().for_each(|(id, _)| tell(id, Change::Removed)),
-            Ordering::Greater => now.next().into_iter().for_each(|(id, _)| tell(id, Change::Added)),
-            Ordering::Equal => {
-                if let (Some((_, old)), Some((id, new))) = (before.next(), now.next())
-                    && old != new
-                {
-                    tell(id, Change::Changed);
-                }
-            }
+    for either in before.merge_join_by(now, |(before, _), (now, _)| before.cmp(now)) {
+        match either {
+            EitherOrBoth::Left((id, _)) => tell(id, Change::Removed),
+            EitherOrBoth::Right((id, _)) => tell(id, Change::Added),
+            EitherOrBoth::Both((_, old), (id, new)) if old != new => tell(id, Change::Changed),
+            EitherOrBoth::Both(..) => {}
         }
     }
 }
@@ -134,7 +124,7 @@ fn merge<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingressd_apply::ServedObject;
+    use ingressd_model::{ObjectState, WorkingVersion};
     use ingressd_objects::{Endpoints, Ingress, Version};
 
     fn stored<K>(kind: Kind, name: &str, version: &str, object: K) -> Stored<K> {
@@ -196,8 +186,8 @@ mod tests {
     #[test]
     fn versions_that_an_earlier_run_wrote_down_count() {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
-        let object = ServedObject { id, version: "1".into(), hosts: Vec::new(), routes: 1 };
-        let earlier = Arc::new(Contents { objects: vec![object], ..Contents::default() });
+        let object = ObjectState::of(&id, WorkingVersion::whole(Version("1".into()), Vec::new(), 1));
+        let earlier = Arc::new(Contents { objects: vec![Arc::new(object)], ..Contents::default() });
         let mut changes = Changes::since(Some(earlier));
         for (version, expected) in [("1", &[][..]), ("2", &["Ingress shop/cart changed"])] {
             changes.made(&Snapshot { ingresses: ingresses(&[("cart", version)]), ..Snapshot::default() });

@@ -19,15 +19,15 @@ use super::explain::InForce;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
-use super::standing::{self, Judgement};
+use super::states;
 use super::status::start_nginx;
 use ingressd_apply::{Complaint, Outcome};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{HostName, Kind, ObjectId, Origin};
+use ingressd_model::{HostName, Kind, ObjectId, ObjectState, Origin};
 use ingressd_nginx::render::{Digest, FileSet};
 use ingressd_objects::{Snapshot, Version};
-use ingressd_translate::{Accepted, Claims, Namespaces};
+use ingressd_translate::{Claims, Namespaces};
 
 mod good;
 mod judging;
@@ -110,8 +110,8 @@ pub struct Product {
     pub(crate) files: FileSet,
     /// Findings about objects and about this host.
     pub findings: Vec<Finding>,
-    /// The Ingresses of our class.
-    pub accepted: Vec<Accepted>,
+    /// The states of objects, without the verdict of a cycle.
+    pub states: Vec<Arc<ObjectState>>,
     /// Object versions that cannot be served as written.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// Secrets with certificates that are served, and when they expire, in seconds since 1970.
@@ -135,7 +135,8 @@ impl Product {
         let owners = files.flat_map(|file| file.owners.0.iter()).map(|(_, origin)| &origin.object);
         let classes = served.ingress_classes.iter().map(|stored| &stored.id);
         let readers = classes.chain(served.namespaces.iter().map(|stored| &stored.id));
-        let all = owners.chain(self.accepted.iter().map(|accepted| &accepted.id)).chain(readers);
+        let accepted = self.states.iter().filter(|state| state.working.is_some()).map(|state| &state.id);
+        let all = owners.chain(accepted).chain(readers);
         let mut worth: BTreeSet<_> = all.cloned().collect();
         for (refused, _) in &self.refused {
             worth.remove(refused);
@@ -151,10 +152,10 @@ pub struct Report {
     pub outcome: Outcome,
     /// All findings, sorted, without duplicates.
     pub findings: Vec<Finding>,
-    /// The Ingresses of our class, as they are served.
-    pub accepted: Vec<Accepted>,
-    /// How each Ingress of our class was judged, sorted.
-    pub judgements: Vec<Judgement>,
+    /// The states of objects, judged; what nginx serves of them is not known yet.
+    pub states: Vec<Arc<ObjectState>>,
+    /// The objects with a version in quarantine.
+    pub quarantined: Vec<Arc<ObjectId>>,
     /// Certificates that are served, see [`Product::certificates`].
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
     /// The estimated cost of each namespace for nginx.
@@ -183,8 +184,8 @@ impl Report {
         Report {
             outcome,
             findings: Vec::new(),
-            accepted: Vec::new(),
-            judgements: Vec::new(),
+            states: Vec::new(),
+            quarantined: Vec::new(),
             certificates: Vec::new(),
             costs: Vec::new(),
             held: BTreeSet::new(),
@@ -333,7 +334,7 @@ impl Cycle {
                         continue;
                     }
                     let in_a_hurry = attempts >= PATIENT_ATTEMPTS || self.now - began >= PATIENCE;
-                    let attempt = Attempt { snapshot, served: &served, accepted: &product.accepted, in_a_hurry };
+                    let attempt = Attempt { snapshot, served: &served, states: &product.states, in_a_hurry };
                     let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.trials);
                     stages.resume_sharing();
                     let is_crowd = self.charge();
@@ -469,12 +470,12 @@ impl Cycle {
         stages: &impl Stages,
     ) -> Report {
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
-            self.confirm_hosts(snapshot, &product.accepted, stages);
+            self.confirm_hosts(snapshot, &product.states, stages);
             self.confirmed = Arc::new(self.good(served, &product));
             self.kills = 0;
             self.keeper.keep(Arc::clone(&self.confirmed), worth, Arc::clone(&product.claims));
         }
-        let Product { mut findings, accepted, certificates, costs, claims, due, names, in_force, .. } = product;
+        let Product { mut findings, states, certificates, costs, claims, due, names, in_force, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -483,8 +484,9 @@ impl Cycle {
         findings.extend(self.findings_of_removals());
         findings.sort();
         findings.dedup();
-        let judgements = standing::judge(snapshot, &accepted, &findings);
-        let known = Report { findings, accepted, judgements, certificates, costs, ..Report::of(outcome) };
+        let states = states::judge(snapshot, states);
+        let quarantined = self.quarantine.entries().map(|(id, _)| Arc::clone(id)).collect();
+        let known = Report { findings, states, quarantined, certificates, costs, ..Report::of(outcome) };
         Report { claims, due, names, in_force, ..known }
     }
 }

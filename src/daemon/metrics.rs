@@ -17,13 +17,12 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::standing::Standing;
 use super::status::Status;
 use super::traffic::{Exposed, ExposedErrors, Traffic};
 use ingress_nginx::LastReload;
 use ingressd_apply::Outcome;
 use ingressd_cluster::publish::{Counts, Life, Outlook, Peer, View};
-use ingressd_model::finding::Reason;
+use ingressd_model::Standing;
 
 pub use exposition::Format;
 
@@ -311,17 +310,19 @@ fn register_objects(registry: &mut Registry, status: &Status) {
         objects.get_or_create(&ObjectLabels { kind, state: "read" }).set(whole(*count));
     }
     if status.is_known() {
-        objects.get_or_create(&ObjectLabels { kind: "Ingress", state: "accepted" }).set(whole(status.accepted.len()));
+        objects
+            .get_or_create(&ObjectLabels { kind: "Ingress", state: "accepted" })
+            .set(whole(status.in_place().count()));
         // All states are there, so that rules see one go back to 0.
-        for state in Standing::ALL {
+        for state in Standing::OF_OURS {
             drop(objects.get_or_create(&ObjectLabels { kind: "Ingress", state: state.name() }));
         }
         for standing in status.standings() {
             objects.get_or_create(&ObjectLabels { kind: "Ingress", state: standing.name() }).inc();
         }
     }
-    for finding in status.findings.iter().filter(|finding| finding.reason == Reason::Quarantined) {
-        let kind = finding.origin.object.kind.name();
+    for id in status.quarantined.iter() {
+        let kind = id.kind.name();
         objects.get_or_create(&ObjectLabels { kind, state: "quarantined" }).inc();
     }
     registry.register("objects", "Objects by kind: read, accepted by ingressd, in quarantine; Ingresses also by their state in `ingressd status`", objects);

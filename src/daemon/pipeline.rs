@@ -13,13 +13,13 @@ use super::cycle::{Product, Stages};
 use super::explain::InForce;
 use super::host_findings::{not_included, not_restarted, not_shared};
 use super::publication::{Peers, newest};
-use super::served::{certificates, count_served, counts_connections, served_object};
-use super::{last_good, options, standing, state_file, traffic};
+use super::served::{certificates, counts_connections};
+use super::{last_good, options, state_file, states, traffic};
 use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
-    Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
-    System, SystemOptions, connections, ports, remove_abandoned_caches,
+    Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, Steps, Survey, System,
+    SystemOptions, connections, ports, remove_abandoned_caches,
 };
 use ingressd_cluster::publish::Revision;
 use ingressd_config::Usual as _;
@@ -27,7 +27,7 @@ use ingressd_config::{Layered, Settings};
 use ingressd_model::catalogue;
 use ingressd_model::cost::by_namespace;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{HostName, Instance, Kind, Model, ObjectId, Port, Tables, Transport};
+use ingressd_model::{HostName, Instance, Kind, Model, ObjectId, ObjectState, Port, Tables, Transport};
 use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
 use ingressd_nginx::{Gate, GateOptions, Gated, Plan};
 use ingressd_objects::{Snapshot, Version};
@@ -224,11 +224,10 @@ impl Pipeline {
     /// on disk; `None` when it served others.
     pub fn recall(&mut self, kept: &Snapshot) -> Option<Arc<InForce>> {
         let contents = Arc::clone(self.changes.earlier()?);
-        let Translation { model, tables, accepted, .. } = self.translate(kept);
-        let is_same = |served: &ServedObject| {
-            standing::find(&accepted, &served.id).is_some_and(|found| found.version.0 == served.version)
-        };
-        if !contents.objects.iter().all(is_same) {
+        let Translation { model, tables, states, .. } = self.translate(kept);
+        let version = |state: &ObjectState| state.working.as_ref().map(|working| working.version.clone());
+        let now = |served: &ObjectState| ObjectState::find(&states, &served.id).and_then(|state| version(state));
+        if !contents.objects.iter().all(|served| now(served) == version(served)) {
             return None;
         }
         let plan = self.pass(&model, &tables).plan;
@@ -475,9 +474,8 @@ impl Stages for Pipeline {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let translation = self.translate(snapshot);
-        let Translation { model, tables, mut findings, mut accepted, mut refused, claims, due, names, work: _ } =
-            translation;
+        let Translation { model, tables, mut findings, mut states, mut refused, claims, due, names, work: _ } =
+            self.translate(snapshot);
         let certificates = certificates(&model);
         let costs = by_namespace(&model, &tables);
         self.ports = self.ports_of(&model);
@@ -485,7 +483,6 @@ impl Stages for Pipeline {
         self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
         self.gate_options.recounts = self.applier.recounts();
         let Gated { mut plan, findings: of_gate, .. } = self.pass(&model, &tables);
-        count_served(&mut accepted, &plan);
         let mut files = self.renderer.render(&plan).together();
         // Only where nginx reloads anyway: to count anew is no reason for a reload, which would
         // end further workers.
@@ -500,13 +497,10 @@ impl Stages for Pipeline {
         for origin in files.unwritten() {
             let note = "it cannot be written for nginx and answers 503; this is a bug of ingressd, please report it";
             findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
-            let owner = accepted.iter_mut().find(|accepted| accepted.id == origin.object);
-            if let Some(owner) = owner {
-                (owner.served, owner.closed) = (owner.served.saturating_sub(1), owner.closed + 1);
-            }
         }
+        states::gated(&mut states, &plan, files.unwritten().map(|origin| &origin.object));
         let contents = Contents {
-            objects: accepted.iter().map(served_object).collect(),
+            objects: states.iter().filter(|state| state.working.is_some()).cloned().collect(),
             certificates: certificates.clone(),
             revision: newest(snapshot).map(|Revision(revision)| revision),
         };
@@ -522,7 +516,7 @@ impl Stages for Pipeline {
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         self.settings_in_force.tell_places(&mut findings);
         let in_force = Some(Arc::new(self.in_force(snapshot, plan)));
-        Product { files, findings, accepted, refused, certificates, costs, claims, due, names, in_force }
+        Product { files, findings, states, refused, certificates, costs, claims, due, names, in_force }
     }
 
     fn most_removed(&self) -> usize {
@@ -531,7 +525,7 @@ impl Stages for Pipeline {
 
     fn hosts_of_earlier_run(&self) -> Option<BTreeSet<Arc<str>>> {
         let objects = &self.earlier()?.objects;
-        Some(objects.iter().flat_map(|object| object.hosts.iter().cloned()).collect())
+        Some(objects.iter().flat_map(|object| object.hosts().iter().cloned()).collect())
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {

@@ -11,14 +11,15 @@ use tokio::sync::watch;
 use super::cycle::Report;
 use super::feed::Observed;
 use super::link::Link;
+use super::states;
 use super::status::Status;
 use ingressd_apply::{Contents, Outcome, Pinned};
-use ingressd_cluster::publish::{Address, Confirmed, Counts, Life, Options, Outlook, Publisher, Revision, Served};
+use ingressd_cluster::publish::{Address, Counts, Life, Options, Outlook, Publisher, Revision, Served};
 use ingressd_cluster::source::cluster::{History, Need, WatchHealth};
 use ingressd_config::Settings;
-use ingressd_model::{ClaimOrder, ObjectId};
-use ingressd_objects::{Snapshot, Version};
-use ingressd_translate::{Accepted, Claims};
+use ingressd_model::{ClaimOrder, ObjectState};
+use ingressd_objects::Snapshot;
+use ingressd_translate::Claims;
 
 /// The files with the host name and the machine ID, which together identify a node.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
@@ -55,8 +56,9 @@ pub struct Publication {
     publisher: Option<Publisher>,
     told: watch::Sender<Option<Served>>,
     served: Served,
-    /// What an earlier run served, until it is known what this one serves.
-    earlier: Option<Arc<[Confirmed]>>,
+    states: Arc<[Arc<ObjectState>]>,
+    /// Whether the states tell what was served last.
+    knows: bool,
     /// The objects that the running cycle works on, and those that the confirmed generation was
     /// made from.
     cycled: Option<(u64, Arc<Snapshot>)>,
@@ -95,7 +97,8 @@ impl Publication {
             publisher: None,
             told: watch::Sender::new(None),
             served: Served { settings: settings.decisive.clone(), ..Served::default() },
-            earlier: None,
+            states: Arc::default(),
+            knows: false,
             cycled: None,
             confirmed: None,
             read: None,
@@ -158,7 +161,8 @@ impl Publication {
     fn forget(&mut self, since: Instant) {
         self.served =
             Served { serving: self.served.serving, settings: self.served.settings.clone(), ..Served::default() };
-        (self.cycled, self.confirmed, self.read, self.earlier, self.claims) = (None, None, None, None, None);
+        (self.cycled, self.confirmed, self.read, self.claims) = (None, None, None, None);
+        self.knows = false;
         self.asked_anew = Some(since);
         self.told.send_replace(None);
     }
@@ -211,14 +215,18 @@ impl Publication {
 
     /// Sets what an earlier run served.
     pub fn found(&mut self, contents: &Contents, now: Instant) {
-        let objects = contents.objects.iter().filter(|object| object.routes > 0);
-        let objects: Vec<_> = objects.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
-        self.earlier = Some(confirmed(objects.iter().map(|(id, version)| (*id, version, (0, 0))), None, now));
+        if !std::mem::replace(&mut self.knows, true) {
+            self.states = states::in_place(&[], &contents.objects, None, Some(now)).into();
+        }
     }
 
-    fn confirmed_before(&mut self) -> Option<Arc<[Confirmed]>> {
-        let earlier = self.earlier.take();
-        self.served.confirmed.take().or(earlier)
+    /// The states of objects. They go on while the source moves to another cluster.
+    pub fn states(&self) -> &Arc<[Arc<ObjectState>]> {
+        &self.states
+    }
+
+    fn set_states(&mut self, states: Vec<Arc<ObjectState>>) {
+        self.states = states::shared(states, &self.states);
     }
 
     /// Records that the source was read. Returns whether a cycle is needed to know what is served,
@@ -247,43 +255,26 @@ impl Publication {
 
     /// Records that a cycle ended; `pinned` is the generation that the administrator pinned.
     pub fn concluded(&mut self, report: &Report, pinned: Option<&Pinned>, now: Instant) {
-        let Some((revision, snapshot)) = self.cycled.take() else { return };
-        let is_first = !std::mem::replace(&mut self.served.informed, true);
-        // An object without a route is not served, for example when all its paths belong to
-        // another object.
-        let is_ours = |accepted: &&Accepted| accepted.routes > 0 || accepted.is_closed();
-        let accepted: Vec<_> = report.accepted.iter().filter(is_ours).collect();
+        let is_confirmed = matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. });
         // After a failure nginx goes on with the earlier generation, of which nothing is
         // withdrawn. New objects are accepted all the same, and other nodes may serve them.
-        // Objects that a pinned generation does not contain are listed as not served.
-        let ours = accepted.iter().map(|accepted| Arc::clone(&accepted.id));
-        let is_all = is_first || report.outcome.is_in_place() || matches!(report.outcome, Outcome::Pinned { .. });
-        let closed = accepted.iter().filter(|accepted| accepted.is_closed()).map(|accepted| Arc::clone(&accepted.id));
-        let with = |ids: Vec<Arc<ObjectId>>, before: &Arc<[Arc<ObjectId>]>| match is_all {
-            true => ids.into(),
-            false => ids.into_iter().chain(before.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect(),
-        };
-        self.served.closed = with(closed.collect(), &self.served.closed);
-        self.served.accepted = with(ours.collect(), &self.served.accepted);
+        self.set_states(match report.outcome.is_in_place() {
+            true => {
+                let before = self.knows.then_some(&*self.states);
+                states::in_place(&report.states, &report.states, before, is_confirmed.then_some(now))
+            }
+            false => states::unchanged(&report.states, &self.states),
+        });
+        self.knows |= is_confirmed;
+        let Some((revision, snapshot)) = self.cycled.take() else { return self.pin_states(pinned, now) };
+        self.served.informed = true;
         self.pin(pinned, now);
-        if matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
-            self.confirmed = Some(revision);
+        self.served.states = Arc::clone(&self.states);
+        if is_confirmed {
+            (self.confirmed, self.served.confirmed) = (Some(revision), true);
             // A status that was published meanwhile makes no new version of an object.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
             self.served.observed = newest(latest);
-            let before = self.confirmed_before();
-            let is_served = |accepted: &&Accepted| accepted.served > 0;
-            // On other nodes a host or path may have another owner, so they may serve what is
-            // refused here.
-            let (objects, lacking): (Vec<&Accepted>, Vec<_>) = report.accepted.iter().partition(is_served);
-            let objects = objects.iter().map(|accepted| {
-                let routes = accepted.served.saturating_add(accepted.closed);
-                (&accepted.id, &accepted.version, (routes, accepted.answering_503()))
-            });
-            self.served.confirmed = Some(confirmed(objects, before, now));
-            // An object that closes its own routes is closed on every node.
-            let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
-            self.served.unserved = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
             if self.claims.as_ref().is_none_or(|claims| !Arc::ptr_eq(claims, &report.claims)) {
                 self.served.claim_order = Arc::new(report.claims.order());
                 self.claims = Some(Arc::clone(&report.claims));
@@ -291,32 +282,27 @@ impl Publication {
         }
     }
 
-    /// Records that the node is pinned, or not any more: a pinned generation serves what it did
-    /// when it was made, and nothing that is newer.
+    /// A pinned generation serves what it did when it was made, and nothing that is newer.
+    fn pin_states(&mut self, pinned: Option<&Pinned>, now: Instant) {
+        let Some(contents) = pinned.and_then(|pinned| pinned.contents.as_ref()) else { return };
+        let before = self.knows.then_some(&*self.states);
+        self.set_states(states::in_place(&self.states, &contents.objects, before, Some(now)));
+        self.knows = true;
+    }
+
+    /// Records that the node is pinned, or not any more.
     pub fn pin(&mut self, pinned: Option<&Pinned>, now: Instant) {
-        let was = std::mem::replace(&mut self.served.pinned, pinned.map(|pinned| pinned.pin.generation));
-        let Some(pinned) = pinned else {
-            if was.is_some() {
-                self.served.unserved = Arc::default();
-            }
-            return;
-        };
-        self.served.unserved = Arc::default();
+        self.pin_states(pinned, now);
+        self.served.pinned = pinned.map(|pinned| pinned.pin.generation);
+        let Some(pinned) = pinned else { return };
         self.confirmed = None;
+        self.served.confirmed = pinned.contents.is_some();
+        self.served.states = Arc::clone(&self.states);
         let Some(contents) = &pinned.contents else {
             // It is not known what is served: published addresses stay, and none are added.
-            (self.served.confirmed, self.served.observed) = (None, Some(Revision(0)));
+            (self.knows, self.served.observed) = (false, Some(Revision(0)));
             return;
         };
-        let versions = contents.objects.iter().filter(|object| object.routes > 0);
-        let versions: Vec<_> = versions.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
-        let before = self.confirmed_before();
-        let confirmed = confirmed(versions.iter().map(|(id, version)| (*id, version, (0, 0))), before, now);
-        let is_confirmed = |id: &Arc<ObjectId>| confirmed.binary_search_by(|confirmed| confirmed.id.cmp(id)).is_ok();
-        let is_closed = |id: &Arc<ObjectId>| self.served.closed.binary_search(id).is_ok();
-        let unserved = self.served.accepted.iter().filter(|id| !is_confirmed(id) && !is_closed(id));
-        self.served.unserved = unserved.cloned().collect();
-        self.served.confirmed = Some(confirmed);
         // A revision that the cluster has not reached is of the time before a restore.
         let newest = newest(&self.served.snapshot);
         let revision =
@@ -388,25 +374,6 @@ impl Publication {
 
 fn known_history(link: &Link) -> Option<History> {
     Some(link.clients().history()).filter(|history| history.server.is_some())
-}
-
-/// What is served now, with the time since when, the number of routes, and of those that answer
-/// 503. When it is not known what was served before, all
-/// of it may have been.
-fn confirmed<'a>(
-    objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version, (u32, u32))>,
-    before: Option<Arc<[Confirmed]>>,
-    now: Instant,
-) -> Arc<[Confirmed]> {
-    let mut earlier = before.as_deref().unwrap_or_default().iter().peekable();
-    let confirmed = objects.map(|(id, version, (routes, closed))| {
-        while earlier.next_if(|earlier| earlier.id < *id).is_some() {}
-        let same = earlier.next_if(|earlier| earlier.id == *id && earlier.version == *version);
-        let since = same.map_or(now, |same| same.since);
-        let earlier = same.map_or(before.is_none(), |same| same.earlier);
-        Confirmed { id: Arc::clone(id), version: version.clone(), since, earlier, routes, closed }
-    });
-    confirmed.collect()
 }
 
 /// The observed revision of Ingresses.

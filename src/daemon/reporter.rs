@@ -18,9 +18,13 @@ use super::status::{Phase, ReadFrom, Status, refused_by_nginx};
 use super::work::Nginx;
 use ingressd_apply::{self as apply, Contents, Outcome};
 use ingressd_cluster::publish::Outlook;
+use ingressd_model::ObjectState;
 use ingressd_model::finding::count;
-use ingressd_objects::{Row, Snapshot, Version};
-use ingressd_translate::{Accepted, Limits};
+use ingressd_objects::{Row, Snapshot};
+use ingressd_translate::Limits;
+
+/// The states of objects, with what nginx serves of them.
+type States = Arc<[Arc<ObjectState>]>;
 
 /// The outputs of reports, which are kept across settings.
 #[derive(Debug)]
@@ -57,12 +61,13 @@ impl Reporter {
 
     /// Reports what an earlier run recorded of the generation that nginx runs, and when it was
     /// made: until the source is read, nothing else is known.
-    pub fn left(&self, contents: &Contents, made: Option<SystemTime>) {
+    pub fn left(&self, contents: &Contents, states: &States, made: Option<SystemTime>) {
         let age = made.and_then(|made| made.elapsed().ok());
         self.change(|status| {
             // Settings that are read again have no part in this.
             if !status.concluded {
-                set_contents(status, contents);
+                status.certificates = contents.certificates.clone().into();
+                status.states = Arc::clone(states);
                 status.left = age.map(|age| (age, Instant::now()));
             }
         });
@@ -177,9 +182,15 @@ impl Reporter {
     }
 
     /// Reports that a cycle ended; `waited` is the time since its oldest change.
-    pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
-        let Report { outcome, findings, accepted, judgements, certificates, costs, claims, tests, in_force, .. } =
-            report;
+    pub fn concluded(
+        &mut self,
+        cause: Cause,
+        report: Report,
+        states: &States,
+        nginx: &Nginx,
+        waited: Option<Duration>,
+    ) {
+        let Report { outcome, findings, quarantined, certificates, costs, claims, tests, in_force, .. } = report;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         // The confirmation has just got this answer from nginx.
@@ -201,11 +212,12 @@ impl Reporter {
                 status.outcomes = steps;
             }
             status.findings = findings.into();
-            status.judgements = judgements.into();
+            status.tells_down = matches!(outcome.of_nginx(), Outcome::Ready { .. } | Outcome::Killed { .. });
+            status.states = Arc::clone(states);
+            status.quarantined = quarantined.into();
             // After a failure nginx goes on with the earlier generation.
             if outcome.is_in_place() {
                 status.concluded = true;
-                status.accepted = accepted.into();
                 status.certificates = certificates.into();
                 status.costs = costs.into();
                 status.claims = claims;
@@ -226,13 +238,16 @@ impl Reporter {
     }
 
     /// Reports that a command of the administrator was executed, or failed.
-    pub fn executed(&mut self, result: &Result<String, String>, nginx: &Nginx) {
+    pub fn executed(&mut self, result: &Result<String, String>, states: &States, nginx: &Nginx) {
         match result {
             Ok(what) => tracing::warn!(GENERATION = nginx.status.confirmed, "{what}"),
             Err(why) => tracing::error!(GENERATION = nginx.status.confirmed, "{why}"),
         }
         self.looked(nginx);
-        self.change(|status| set_pinned_contents(status, nginx));
+        self.change(|status| {
+            status.states = Arc::clone(states);
+            set_pinned_contents(status, nginx);
+        });
     }
 
     /// Reports what is served of each object.
@@ -307,23 +322,8 @@ fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
 /// A pinned generation serves what it did when it was made.
 fn set_pinned_contents(status: &mut Status, nginx: &Nginx) {
     let Some(contents) = nginx.pinned.as_ref().and_then(|pinned| pinned.contents.as_ref()) else { return };
-    set_contents(status, contents);
-    status.concluded = true;
-}
-
-fn set_contents(status: &mut Status, contents: &Contents) {
-    let accepted = contents.objects.iter().map(|object| Accepted {
-        parts: 0,
-        id: Arc::clone(&object.id),
-        version: Version(Arc::clone(&object.version)),
-        hosts: object.hosts.clone(),
-        routes: object.routes,
-        closed: 0,
-        served: object.routes,
-        unanswered: 0,
-    });
-    status.accepted = accepted.collect();
     status.certificates = contents.certificates.clone().into();
+    status.concluded = true;
 }
 
 fn set_outcome(status: &mut Status, outcome: &Outcome) {

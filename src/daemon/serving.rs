@@ -150,7 +150,7 @@ impl Daemon {
             Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
         if let Some(contents) = work.earlier() {
             publication.found(contents, began);
-            reporter.left(contents, work.earlier_made());
+            reporter.left(contents, publication.states(), work.earlier_made());
         }
         reporter.connected(feed::read_from(settings, publication.link()), publication.link(), publication.outlook());
         let (drained, heartbeat) = (listeners.drained(), listeners.heartbeat());
@@ -475,8 +475,8 @@ impl Daemon {
                 }
             }
             Finished::Executed { command, result } => {
-                reporter.executed(&result, &nginx);
                 self.publication.pin(nginx.pinned.as_ref(), now);
+                reporter.executed(&result, self.publication.states(), &nginx);
                 // A cycle reports what is pinned and what is not applied because of it, and what
                 // is applied again.
                 let follows = result.is_ok() && self.snapshot.is_some();
@@ -512,7 +512,7 @@ impl Daemon {
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
         self.publication.concluded(&report, nginx.pinned.as_ref(), now);
         self.queue.concluded(&report.outcome);
-        reporter.concluded(cause, report, nginx, waited);
+        reporter.concluded(cause, report, self.publication.states(), nginx, waited);
     }
 }
 

@@ -15,15 +15,14 @@ use std::time::{Duration, Instant};
 use super::explain::InForce;
 use super::link::Link;
 use super::outcomes::Step;
-use super::standing::{self, Judgement, Standing};
 use super::withdrawal::Withdrawal;
 use ingressd_apply::{Crowd, Pinned};
 use ingressd_cluster::publish::{Outlook, Served, View, published_addresses};
 use ingressd_cluster::source::cluster::{Requests, Scope, WatchHealth};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
-use ingressd_model::{Kind, ObjectId, Origin};
-use ingressd_translate::{Accepted, Claims, Limits};
+use ingressd_model::{Kind, ObjectId, ObjectState, Origin, Standing, Verdict, WorkingVersion};
+use ingressd_translate::{Claims, Limits};
 
 /// The phase of the daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,10 +92,10 @@ pub struct Status {
     pub ended: u64,
     /// Whether this run made the generation, or found it to be current.
     pub concluded: bool,
-    /// The Ingresses that are served, or will be as soon as nginx runs.
-    pub accepted: Arc<[Accepted]>,
-    /// How the last cycle judged each Ingress of our class, sorted.
-    pub judgements: Arc<[Judgement]>,
+    /// The states of objects.
+    pub states: Arc<[Arc<ObjectState>]>,
+    /// The objects with a version in quarantine.
+    pub quarantined: Arc<[Arc<ObjectId>]>,
     /// The claims on hosts and paths of what is served.
     pub claims: Arc<Claims>,
     /// What `explain` needs; `None` before this run has made something of objects, or has found on
@@ -110,6 +109,8 @@ pub struct Status {
     pub outcomes: Arc<[Step]>,
     /// The findings of the last cycle.
     pub findings: Arc<[Finding]>,
+    /// Whether one of them tells that nginx does not run.
+    pub tells_down: bool,
     /// What is wrong with the settings that were read last; then the earlier ones are in force.
     pub refused_settings: Option<Arc<str>>,
     /// How many findings are reported.
@@ -232,8 +233,7 @@ impl Status {
 
     /// The finding that nginx does not run, where no cycle has told it yet.
     fn down_finding(&self) -> Option<Finding> {
-        let is_told = || self.findings.iter().any(|finding| finding.reason == Reason::NginxDown);
-        let why = self.why.as_ref().filter(|_| self.phase == Phase::NginxDown && !is_told())?;
+        let why = self.why.as_ref().filter(|_| self.phase == Phase::NginxDown && !self.tells_down)?;
         let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
         Some(Finding::new(Reason::NginxDown, Origin::object(&nginx), start_nginx(why)))
     }
@@ -256,8 +256,8 @@ impl Status {
 
     /// How many hosts are served.
     pub fn hosts(&self) -> usize {
-        let served = self.accepted.iter().filter(|accepted| accepted.served > 0);
-        let mut hosts: Vec<_> = served.flat_map(|accepted| &accepted.hosts).collect();
+        let served = self.in_place().filter(|(_, version)| version.served > 0);
+        let mut hosts: Vec<_> = served.flat_map(|(_, version)| &version.hosts).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts.len()
@@ -265,7 +265,7 @@ impl Status {
 
     /// How many routes are served; those that answer 503 are not.
     pub fn routes(&self) -> u64 {
-        self.accepted.iter().map(|accepted| u64::from(accepted.answering())).sum()
+        self.in_place().map(|(_, version)| u64::from(version.answering())).sum()
     }
 
     /// The age of the data of the source; `None` before it was read.
@@ -345,10 +345,18 @@ impl Status {
         kinds
     }
 
-    /// How the last cycle judged an Ingress.
-    fn judgement(&self, id: &ObjectId) -> Option<&Judgement> {
-        let index = self.judgements.binary_search_by(|judgement| (*judgement.id).cmp(id)).ok()?;
-        Some(&self.judgements[index])
+    /// The objects that are served, or will be as soon as nginx runs, with the versions of them.
+    pub fn in_place(&self) -> impl Iterator<Item = (&Arc<ObjectState>, &WorkingVersion)> {
+        self.states.iter().filter_map(|state| Some((state, state.in_place()?)))
+    }
+
+    /// The objects of our classes of which nothing is served.
+    pub fn not_served(&self) -> impl Iterator<Item = &Arc<ObjectState>> {
+        self.states.iter().filter(|state| state.served.is_none() && state.is_ours())
+    }
+
+    fn state(&self, id: &ObjectId) -> Option<&ObjectState> {
+        ObjectState::find(&self.states, id).map(|state| &**state)
     }
 
     /// Whether no more is known than what an earlier run recorded of what nginx serves.
@@ -356,28 +364,19 @@ impl Status {
         self.data_read.is_none() && !self.concluded
     }
 
-    /// The state of an Ingress of which something is served.
-    pub fn standing(&self, accepted: &Accepted) -> Standing {
-        match self.judgement(&accepted.id) {
-            // Whether there is a newer version is not known of any.
-            None if self.is_recorded() && accepted.served > 0 => Standing::Served,
-            judgement => Standing::of(Some(accepted), judgement),
+    /// How an object stands. Whether there is a newer version is not known of any that an earlier
+    /// run recorded.
+    pub fn standing(&self, state: &ObjectState) -> Standing {
+        let is_recorded = self.is_recorded() && state.verdict == Verdict::Unjudged;
+        match state.in_place() {
+            Some(version) if is_recorded && version.served > 0 => Standing::Served,
+            _ => state.standing(),
         }
     }
 
-    /// The state of each Ingress of our class.
+    /// How each Ingress of our classes stands.
     pub fn standings(&self) -> impl Iterator<Item = Standing> {
-        let of_accepted = |accepted: &Accepted| self.standing(accepted);
-        let others = self.judgements.iter().filter(|one| standing::find(&self.accepted, &one.id).is_none());
-        let others = others.map(|judgement| Standing::of(None, Some(judgement)));
-        self.accepted.iter().map(of_accepted).chain(others)
-    }
-
-    /// Since when nginx serves this version of the object.
-    fn served_since(&self, id: &ObjectId) -> Option<Instant> {
-        let confirmed = self.told.confirmed.as_deref()?;
-        let index = confirmed.binary_search_by(|confirmed| (*confirmed.id).cmp(id)).ok()?;
-        Some(confirmed[index].since)
+        self.states.iter().map(|state| self.standing(state)).filter(|standing| *standing != Standing::NotOurs)
     }
 
     /// The addresses in the status of an Ingress.
@@ -412,7 +411,7 @@ mod tests {
     use super::*;
     use ingressd_apply::Pin;
     use ingressd_cluster::source::cluster::Need;
-    use ingressd_objects::Version;
+    use ingressd_model::{ServedVersion, Version};
 
     #[test]
     fn only_the_confirmed_generation_is_ready() {
@@ -442,22 +441,19 @@ mod tests {
     #[test]
     fn the_line_tells_generation_hosts_routes_age_and_role() {
         let now = Instant::now();
-        let accepted = |name: &str, hosts: &[&str]| Accepted {
-            parts: 0,
-            id: Arc::new(ObjectId::new(Kind::Ingress, "shop", name)),
-            version: Version("1".into()),
-            hosts: hosts.iter().map(|host| Arc::from(*host)).collect(),
-            routes: 2,
-            closed: 0,
-            unanswered: 0,
-            served: 2,
+        let served = |name: &str, hosts: &[&str]| {
+            let hosts = hosts.iter().map(|host| Arc::from(*host)).collect();
+            let what = Arc::new(WorkingVersion::whole(Version("1".into()), hosts, 2));
+            let served = Some(ServedVersion { what, since: None, is_earlier: true });
+            let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+            Arc::new(ObjectState { served, ..ObjectState::new(&id, Verdict::Unjudged) })
         };
         let status = Status {
             phase: Phase::Serving,
             generation: Some(7),
             served: Some(7),
             concluded: true,
-            accepted: vec![accepted("a", &["x.example", "y.example"]), accepted("b", &["x.example"])].into(),
+            states: [served("a", &["x.example", "y.example"]), served("b", &["x.example"])].into(),
             data_read: Some(now),
             data_current: true,
             ..Status::default()
@@ -467,7 +463,7 @@ mod tests {
             status.line(later),
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data current, role standalone"
         );
-        let left = Status { data_read: None, concluded: false, accepted: Arc::default(), ..status.clone() };
+        let left = Status { data_read: None, concluded: false, states: Arc::default(), ..status.clone() };
         assert_eq!(
             left.line(later),
             "serving: generation 7, as an earlier run left it, 0 findings, no data, role standalone"

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use ingressd_cluster::publish::{Address, Life, Peer, Served, View, published_addresses};
+use ingressd_model::ObjectState;
 
 /// The withdrawal of a drained node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +42,8 @@ impl Withdrawal {
         let has_ours = |addresses: &[Address]| ours.iter().any(|address| addresses.contains(address));
         let with_ours =
             served.snapshot.published().filter(|stored| has_ours(&published_addresses(stored.published.as_deref()).0));
-        let is_left_to_others = |applied, id| applied == Some(false) && served.accepted.binary_search(id).is_err();
+        let accepts = |id| ObjectState::find(&served.states, id).is_some_and(|state| served.accepts(state));
+        let is_left_to_others = |applied, id| applied == Some(false) && !accepts(id);
         let ingresses = with_ours.filter(|stored| {
             let applied = stored.published.as_ref().and_then(|published| published.is_applied_by(&view.manager));
             !is_left_to_others(applied, &stored.id)
@@ -75,7 +77,7 @@ mod tests {
 
     use super::*;
     use ingressd_cluster::publish::{Member, Mode, Writes};
-    use ingressd_model::{Kind, ObjectId};
+    use ingressd_model::{Kind, ObjectId, WorkingVersion};
     use ingressd_objects::{Ingress, Published, Snapshot, Stored, Version};
 
     const MANAGER: &str = "ingressd/ingressd/ingressd";
@@ -163,8 +165,9 @@ mod tests {
             let published = Published::clone(stored.published.as_ref().unwrap());
             let appliers = appliers.map(|names| names.into_iter().map(Box::from).collect());
             stored.published = Some(Arc::new(Published { appliers, ..published }));
-            let accepted = accepted.then(|| Arc::clone(&stored.id)).into_iter().collect();
-            let served = Served { snapshot: Arc::new(snapshot), accepted, ..Served::default() };
+            let working = WorkingVersion::whole(stored.version.clone(), Vec::new(), 1);
+            let states = accepted.then(|| Arc::new(ObjectState::of(&stored.id, working))).into_iter().collect();
+            let served = Served { snapshot: Arc::new(snapshot), states, ..Served::default() };
             let peer = Peer { member: member("a", A, true), life: Life::Alive, age: Duration::ZERO };
             let view = View {
                 identity: "a".into(),

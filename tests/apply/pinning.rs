@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use ingressd_apply::{Applier, Contents, History, Options, Outcome, ServedObject, Side, Steps};
-use ingressd_model::{Kind, ObjectId};
+use ingressd_apply::{Applier, Contents, History, Options, Outcome, Side, Steps};
+use ingressd_model::{Kind, ObjectId, ObjectState, Version, WorkingVersion};
 use ingressd_nginx::render::FileSet;
 use nix::sys::signal::Signal;
 
@@ -25,8 +25,9 @@ fn answering(nginx: &Nginx, answer: &str) -> FileSet {
 
 fn contents(name: &str, revision: u128) -> Arc<Contents> {
     let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-    let object = ServedObject { id, version: "1".into(), hosts: vec!["a.example".into()], routes: 1 };
-    Arc::new(Contents { objects: vec![object], certificates: Vec::new(), revision: Some(revision) })
+    let served = WorkingVersion::whole(Version("1".into()), vec!["a.example".into()], 1);
+    let objects = vec![Arc::new(ObjectState::of(&id, served))];
+    Arc::new(Contents { objects, certificates: Vec::new(), revision: Some(revision) })
 }
 
 #[track_caller]

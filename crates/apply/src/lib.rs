@@ -41,6 +41,6 @@ pub use include::{included, matches};
 pub use options::Options;
 pub use outcome::{Complaint, Outcome};
 pub use pin::Pin;
-pub use record::{Contents, ServedObject};
+pub use record::Contents;
 pub use steps::{Step, Steps};
 pub use survey::Survey;

@@ -12,11 +12,12 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use itertools::{EitherOrBoth, Itertools as _};
 use serde::{Deserialize, Serialize};
 
 use super::cause::Cause;
 use super::error::ApplyError;
-use ingressd_model::{Field, Kind, ObjectId, Origin};
+use ingressd_model::{Field, Kind, ObjectId, ObjectState, Origin, Version, WorkingVersion};
 use ingressd_nginx::render::{FilePath, FileSet, Owners};
 
 /// The name of the record's folder within a generation; nginx includes nothing of it.
@@ -29,24 +30,12 @@ const CAUSE: &str = "cause";
 /// When a record has this many segments, the next one holds everything.
 const MOST_SEGMENTS: usize = 32;
 
-/// An Ingress as it is served by a generation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServedObject {
-    /// The Ingress.
-    pub id: Arc<ObjectId>,
-    /// The version that was served.
-    pub version: Arc<str>,
-    /// Its hosts, as written.
-    pub hosts: Vec<Arc<str>>,
-    /// How many routes it owns.
-    pub routes: u32,
-}
-
 /// What a generation serves. Lists are sorted by object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// The Ingresses.
-    pub objects: Vec<ServedObject>,
+    /// The objects that it serves, each with its working version; a record keeps version, hosts
+    /// and how many routes are served.
+    pub objects: Vec<Arc<ObjectState>>,
     /// Secrets with certificates, and when they expire, in seconds since 1970.
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
     /// The newest `resourceVersion` of the cluster that it takes into account, when the cluster
@@ -124,14 +113,14 @@ impl Record {
             }
         }
         let (now, then) = (&*self.contents, &*before.contents);
-        for (id_of, object) in differences(&now.objects, &then.objects, |object| &object.id) {
-            let served = object.map(|object| {
-                let hosts = object.hosts.iter().map(|host| Cow::Borrowed(&**host)).collect();
-                (Cow::Borrowed(&*object.version), hosts, object.routes)
+        for (id_of, object) in differences(&now.objects, &then.objects, |object| &object.id, is_same) {
+            let served = object.and_then(|object| object.working.as_ref()).map(|working| {
+                let hosts = working.hosts.iter().map(|host| Cow::Borrowed(&**host)).collect();
+                (Cow::Borrowed(&*working.version.0), hosts, working.served)
             });
             add(Line::Object(id(id_of), served));
         }
-        for (id_of, certificate) in differences(&now.certificates, &then.certificates, |(id, _)| id) {
+        for (id_of, certificate) in differences(&now.certificates, &then.certificates, |(id, _)| id, PartialEq::eq) {
             add(Line::Certificate(id(id_of), certificate.map(|(_, end)| *end)));
         }
         if now.revision != then.revision {
@@ -180,7 +169,7 @@ fn segments(folder: &Path) -> io::Result<Vec<u64>> {
 #[derive(Default)]
 struct RecordReader {
     owners: BTreeMap<FilePath, Arc<Owners>>,
-    objects: BTreeMap<Arc<ObjectId>, ServedObject>,
+    objects: BTreeMap<Arc<ObjectId>, Arc<ObjectState>>,
     certificates: BTreeMap<Arc<ObjectId>, i64>,
     revision: Option<u128>,
 }
@@ -197,8 +186,8 @@ impl RecordReader {
             Line::Object(id, Some((version, hosts, routes))) => {
                 let id = Arc::new(object(&id)?);
                 let hosts = hosts.into_iter().map(Arc::from).collect();
-                let served = ServedObject { id: Arc::clone(&id), version: version.into(), hosts, routes };
-                self.objects.insert(id, served);
+                let served = WorkingVersion::whole(Version(version.into()), hosts, routes);
+                self.objects.insert(Arc::clone(&id), Arc::new(ObjectState::of(&id, served)));
             }
             Line::Certificate(id, None) => drop(self.certificates.remove(&object(&id)?)),
             Line::Certificate(id, Some(end)) => drop(self.certificates.insert(Arc::new(object(&id)?), end)),
@@ -249,24 +238,29 @@ impl Segment {
 
 /// The entries of `now` that are new or differ from `then`, and the keys of `then` that are gone;
 /// both lists are sorted by object.
-fn differences<'a, T: PartialEq>(
+fn differences<'a, T>(
     now: &'a [T],
     then: &'a [T],
-    id: impl Fn(&T) -> &Arc<ObjectId>,
-) -> Vec<(&'a Arc<ObjectId>, Option<&'a T>)> {
-    let mut found = Vec::new();
-    let mut earlier = then.iter().peekable();
-    for one in now {
-        while let Some(gone) = earlier.next_if(|earlier| id(earlier) < id(one)) {
-            found.push((id(gone), None));
+    id: impl Fn(&T) -> &Arc<ObjectId> + Copy,
+    is_same: impl Fn(&T, &T) -> bool,
+) -> impl Iterator<Item = (&'a Arc<ObjectId>, Option<&'a T>)> {
+    let both = now.iter().merge_join_by(then, move |one, other| id(one).cmp(id(other)));
+    both.filter_map(move |either| match either {
+        EitherOrBoth::Both(one, known) if is_same(one, known) => None,
+        EitherOrBoth::Both(one, _) | EitherOrBoth::Left(one) => Some((id(one), Some(one))),
+        EitherOrBoth::Right(gone) => Some((id(gone), None)),
+    })
+}
+
+/// Whether a record has the same of both.
+fn is_same(one: &Arc<ObjectState>, other: &Arc<ObjectState>) -> bool {
+    match (&one.working, &other.working) {
+        (Some(one), Some(other)) => {
+            Arc::ptr_eq(one, other)
+                || (&one.version, one.served, &one.hosts) == (&other.version, other.served, &other.hosts)
         }
-        let known = earlier.next_if(|earlier| id(earlier) == id(one));
-        if known != Some(one) {
-            found.push((id(one), Some(one)));
-        }
+        (one, other) => one.is_none() && other.is_none(),
     }
-    found.extend(earlier.map(|gone| (id(gone), None)));
-    found
 }
 
 fn id(object: &ObjectId) -> Id<'_> {
@@ -315,11 +309,9 @@ mod tests {
     }
 
     fn contents(objects: &[(&str, &str)], revision: u128) -> Arc<Contents> {
-        let object = |(name, version): &(&str, &str)| ServedObject {
-            id: ingress(name),
-            version: (*version).into(),
-            hosts: vec![format!("{name}.example").into()],
-            routes: 2,
+        let object = |(name, version): &(&str, &str)| {
+            let (version, hosts) = (Version((*version).into()), vec![format!("{name}.example").into()]);
+            Arc::new(ObjectState::of(&ingress(name), WorkingVersion::whole(version, hosts, 2)))
         };
         let certificates = objects.iter().map(|(name, _)| (ingress(name), 5)).collect();
         Arc::new(Contents { objects: objects.iter().map(object).collect(), certificates, revision: Some(revision) })

@@ -11,7 +11,7 @@ use super::report::{Ingress, Report};
 use super::served::Served;
 use ingressd_config::OfNode;
 use ingressd_model::finding::{Finding, Reason, Severity, on_one_line};
-use ingressd_model::{Field, Kind, ObjectId, Server};
+use ingressd_model::{Field, Kind, ObjectId, ObjectState, Server};
 use ingressd_objects::{IngressTls, Inventory, StringMap};
 use ingressd_translate::annotation::{Compared, Form, Row, Table, asks_for_nothing, mistakes};
 use ingressd_translate::{ANNOTATIONS, snippet_alternatives};
@@ -22,6 +22,8 @@ pub struct ReportInput<'a> {
     pub inventory: &'a Inventory,
     /// The findings of the pipeline.
     pub findings: &'a [Finding],
+    /// The states of the objects.
+    pub states: &'a [Arc<ObjectState>],
     /// The controller that is to be replaced; `None` when none was found, so that defaults count.
     pub controller: Option<&'a Controller>,
     /// The settings that replace its flags.
@@ -52,7 +54,7 @@ pub fn judge(judged: &ReportInput<'_>) -> Report {
     for stored in &judged.inventory.snapshot.ingresses {
         let findings = by_object.get(&*stored.id).map_or(&[][..], Vec::as_slice);
         let object = &stored.object;
-        if findings.iter().any(|finding| finding.reason == Reason::ForeignClass) {
+        if state(judged, &stored.id).is_some_and(|state| !state.is_ours()) {
             others += 1;
             let has_class = object.class_name.is_some() || object.annotations.has("kubernetes.io/ingress.class");
             classless.extend((!has_class).then(|| format!("{}/{}", stored.id.namespace, stored.id.name)));
@@ -328,12 +330,16 @@ fn notes(judged: &ReportInput<'_>, classless: &[String]) -> Vec<String> {
     if judged.inventory.is_without_secrets {
         notes.push("only the names of Secrets were read; their contents are assumed to be valid".to_owned());
     }
-    let is_told = |finding: &&Finding| match finding.reason {
-        Reason::ForeignClass => finding.severity >= Severity::Warning,
-        _ => finding.origin.object.kind == Kind::File,
+    let is_told = |finding: &&Finding| {
+        let is_why = || state(judged, &finding.origin.object).is_some_and(|state| state.is_why(finding));
+        finding.origin.object.kind == Kind::File || (finding.severity >= Severity::Warning && is_why())
     };
     notes.extend(judged.findings.iter().filter(is_told).map(|finding| on_one_line(&finding.to_string())));
     notes
+}
+
+fn state<'a>(judged: &ReportInput<'a>, id: &ObjectId) -> Option<&'a Arc<ObjectState>> {
+    ObjectState::find(judged.states, id)
 }
 
 /// Conflicts with other sites of this host, or with its nginx.conf.

@@ -37,6 +37,7 @@ mod route;
 mod server;
 mod snippet;
 mod split;
+mod state;
 mod stream;
 mod tables;
 mod template;
@@ -83,6 +84,7 @@ pub use snippet::{
     SnippetPart, SnippetStatement, SnippetText,
 };
 pub use split::{Branch, Choice, Share, Split, Test, Tested};
+pub use state::{ObjectState, ServedVersion, Standing, Verdict, Version, WorkingVersion};
 pub use stream::{Stream, StreamPolicy};
 pub use tables::Tables;
 pub use template::{Template, TemplatePart};

@@ -26,6 +26,8 @@ mod unread;
 mod validation;
 pub mod yaml;
 
+pub use ingressd_model::Version;
+
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use ingress::{Ingress, IngressBackend, IngressPath, IngressRule, IngressTls};
@@ -35,6 +37,6 @@ pub use list::List;
 pub use namespace::Namespace;
 pub use selector::{LabelCondition, Selector};
 pub use service::{Service, ServicePort, TargetPort};
-pub use snapshot::{LeftOut, Published, Snapshot, SourceFile, SourceLocation, Stored, Version};
+pub use snapshot::{LeftOut, Published, Snapshot, SourceFile, SourceLocation, Stored};
 pub use string_map::StringMap;
 pub use validation::Problem;

@@ -9,11 +9,7 @@ use k8s_openapi::api::networking::v1::{IngressClass, IngressClassSpec, IngressSt
 use super::kind::{Kept as _, KindRow as _};
 use super::{Endpoints, Ingress, List, Namespace, Service, for_kind};
 use ingressd_model::finding::Finding;
-use ingressd_model::{Kind, ObjectId};
-
-/// Distinguishes the versions of one object: a digest of what is kept of it, or of its manifest.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version(pub Arc<str>);
+use ingressd_model::{Kind, ObjectId, Version};
 
 /// A file with manifests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

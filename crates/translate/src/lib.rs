@@ -31,7 +31,6 @@ pub mod value;
 
 pub use admit::keys as budget_keys;
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
-pub use assemble::accepted::Accepted;
 pub use claim::allowed::{Allowance, Allowances, Allowed, AllowedHosts, HostPattern};
 pub use claim::claims::Claims;
 pub use dialect::{DIALECTS, Dialect, ExpressionScope, INGRESS_NGINX, SPECIFICATION};
@@ -51,7 +50,7 @@ pub use tables::{
 };
 pub use value::host::written as written_host;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::prelude::{ParallelIterator as _, ParallelSlice as _, ParallelSliceMut as _};
@@ -73,8 +72,10 @@ use self::memory::Memory;
 use self::resolve::backend::{Backends, Found};
 use self::resolve::endpoint::Slices;
 use self::resolve::resolution::NamedBy;
-use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Forwarded, HostName, Model, ObjectId, Passthroughs, ServerName, Tables, Upstream};
+use ingressd_model::finding::Finding;
+use ingressd_model::{
+    Forwarded, HostName, Model, ObjectId, ObjectState, Passthroughs, ServerName, Tables, Upstream, WorkingVersion,
+};
 use ingressd_objects::{Snapshot, Version};
 
 /// The fewest hosts that are worth another thread.
@@ -92,8 +93,8 @@ pub struct Translation {
     pub tables: Arc<Tables>,
     /// The findings about objects, sorted.
     pub findings: Vec<Finding>,
-    /// The objects of our classes, sorted by name.
-    pub accepted: Vec<Accepted>,
+    /// The states of all objects.
+    pub states: Vec<Arc<ObjectState>>,
     /// Object versions that cannot be served as written; their last good versions should replace
     /// them.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
@@ -122,14 +123,19 @@ pub struct Work {
     pub built: usize,
     /// Rows of the tables that are new or different.
     pub rows: usize,
+    /// Objects whose state differs.
+    pub states: usize,
 }
 
 impl Translation {
-    /// How many Ingresses of the snapshot are of our classes, served or not.
-    pub fn ours(&self, snapshot: &Snapshot) -> usize {
-        let foreign = self.findings.iter().filter(|finding| finding.reason == Reason::ForeignClass);
-        let foreign: HashSet<_> = foreign.map(|finding| &finding.origin.object).collect();
-        snapshot.ingresses.iter().filter(|stored| !foreign.contains(&stored.id)).count()
+    /// How many Ingresses are of our classes, served or not.
+    pub fn ours(&self) -> usize {
+        self.states.iter().filter(|state| state.is_ours()).count()
+    }
+
+    /// The objects of which something is to be served, with what that is.
+    pub fn accepted(&self) -> impl Iterator<Item = (&Arc<ObjectId>, &WorkingVersion)> {
+        self.states.iter().filter_map(|state| Some((&state.id, &**state.working.as_ref()?)))
     }
 
     fn note_names(&mut self, names: &[NamedBy]) {
@@ -186,7 +192,7 @@ impl Translator {
         let mut claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
         translation.findings.extend(allowed::unseen(snapshot, options));
         let everywhere = memory.policies.everywhere(snapshot, options);
-        let selected = select::select(snapshot, options, &mut translation.findings);
+        let (selected, others) = select::select(snapshot, options, &mut translation.findings);
         let intents = memory.read_all(&selected, options);
         let mut attached = memory.policies.attach(intents, &selected, snapshot, options);
         aliases::expand(&mut attached, &options.limits, &mut translation.findings);
@@ -301,8 +307,8 @@ impl Translator {
         translation.due = [due, tls.due, ports.due].into_iter().flatten().min();
 
         let parts = [&taken, &idle].map(|of| offers.parts(of));
-        translation.accepted =
-            assemble::accepted::accepted(subjects.iter().chain(&canaries), &built, &parts, &refusals);
+        let all = subjects.iter().chain(&canaries);
+        translation.states = assemble::states::states(others, &attached, all, &built, &parts, &refusals);
         translation.findings.extend(findings);
         translation.findings.extend(of_closed);
         translation.findings.append(&mut tls.findings);
@@ -332,12 +338,14 @@ impl Translator {
             passthroughs: Passthroughs { hosts: passed, policy: options.streams.policy.clone() },
             stream_upstreams,
         });
+        let states = memory.share_states(&mut translation.states);
         translation.work = Work {
             read: memory.take_read(),
             attached: attached.len(),
             claimed: sites.len(),
             built: memory.built.anew,
             rows: 0,
+            states,
         };
         let given = (snapshot, names, given_claims);
         memory.kept = Kept::of(given, Arc::new(options.clone()), outside, &translation);

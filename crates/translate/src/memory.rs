@@ -19,7 +19,7 @@ use crate::secret::certificate::Certificates;
 use crate::select::Selected;
 use crate::tables::{self, Table};
 use crate::{ClassRule, Dialect, Names, Options, SMALLEST_PART, Translation, Work, admit};
-use ingressd_model::{Model, ObjectId};
+use ingressd_model::{Model, ObjectId, ObjectState};
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
 
 /// What is kept from one translation to the next.
@@ -36,6 +36,7 @@ pub struct Memory {
     /// to something are merged again.
     referable: Vec<(Arc<ObjectId>, Version)>,
     model: Arc<Model>,
+    states: Vec<Arc<ObjectState>>,
     /// The endpoints of its upstreams.
     pub rows: Rows,
     /// The last translation.
@@ -183,10 +184,18 @@ impl Memory {
         }
         Arc::clone(&self.model)
     }
+
+    /// Replaces states by equal ones of the last translation. Returns the number of those that
+    /// differ.
+    pub fn share_states(&mut self, states: &mut Vec<Arc<ObjectState>>) -> usize {
+        let changed = share(states, &self.states, |state| &state.id);
+        self.states.clone_from(states);
+        changed
+    }
 }
 
-/// Both lists are sorted by the key.
-fn share<T: PartialEq + Send + Sync, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>], key: fn(&T) -> &K) {
+/// Both lists are sorted by the key. Returns how many items are new or differ.
+fn share<T: PartialEq + Send + Sync, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>], key: fn(&T) -> &K) -> usize {
     let mut old = old.iter().peekable();
     let namesakes = new.iter().map(|item| {
         while old.next_if(|candidate| key(candidate) < key(item)).is_some() {}
@@ -194,9 +203,9 @@ fn share<T: PartialEq + Send + Sync, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>],
     });
     let namesakes: Vec<_> = namesakes.collect();
     let pairs = new.par_iter_mut().zip(namesakes).with_min_len(SMALLEST_PART);
-    pairs.for_each(|(item, old)| {
-        if let Some(same) = old.filter(|old| Arc::ptr_eq(old, item) || *old == item) {
-            *item = Arc::clone(same);
-        }
+    let changed = pairs.filter_map(|(item, old)| {
+        let same = old.filter(|old| Arc::ptr_eq(old, item) || *old == item);
+        same.map(|same| *item = Arc::clone(same)).is_none().then_some(())
     });
+    changed.count()
 }

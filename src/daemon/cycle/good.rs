@@ -1,8 +1,9 @@
 //! Decides which versions in a confirmed generation become last good versions.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use super::{Cycle, Product, objects};
+use ingressd_model::ObjectState;
 use ingressd_objects::{Snapshot, Version};
 
 impl Cycle {
@@ -15,10 +16,11 @@ impl Cycle {
             objects::take_out(&mut good, id);
         }
         let any = Version("".into());
-        for accepted in product.accepted.iter().filter(|accepted| accepted.closed > 0) {
-            if self.has_earlier(&accepted.id, &any) {
+        let is_closing = |state: &&Arc<ObjectState>| state.working.as_ref().is_some_and(|working| working.closed > 0);
+        for ObjectState { id, .. } in product.states.iter().filter(is_closing).map(|state| &**state) {
+            if self.has_earlier(id, &any) {
                 let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-                objects::put_back(&mut good, &accepted.id, &self.confirmed, Some(&any), &*store);
+                objects::put_back(&mut good, id, &self.confirmed, Some(&any), &*store);
             }
         }
         good

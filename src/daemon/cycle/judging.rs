@@ -11,9 +11,8 @@ use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
 use crate::daemon::quarantine::Entry;
 use ingressd_apply::Complaint;
-use ingressd_model::{Field, ObjectId};
+use ingressd_model::{Field, ObjectId, ObjectState};
 use ingressd_objects::Snapshot;
-use ingressd_translate::Accepted;
 
 /// The input of an attempt that nginx complained about.
 pub(super) struct Attempt<'a> {
@@ -21,8 +20,8 @@ pub(super) struct Attempt<'a> {
     pub(super) snapshot: &'a Snapshot,
     /// The snapshot that the files were made of.
     pub(super) served: &'a Snapshot,
-    /// The Ingresses in the files.
-    pub(super) accepted: &'a [Accepted],
+    /// The states of the objects in the files.
+    pub(super) states: &'a [Arc<ObjectState>],
     /// Whether there were too many attempts to search any longer: then the suspects return to the
     /// versions that nginx ran before.
     pub(super) in_a_hurry: bool,
@@ -39,10 +38,10 @@ impl Attempt<'_> {
     /// Other objects with a host of this one: even an object without a line in the file may change
     /// what its lines mean.
     fn on_same_hosts(&self, id: &ObjectId) -> impl Iterator<Item = &Arc<ObjectId>> {
-        let hosts = self.accepted.iter().find(|accepted| *accepted.id == *id).map(|accepted| &accepted.hosts);
-        let is_shared = move |host: &Arc<str>| hosts.into_iter().flatten().any(|own| own.eq_ignore_ascii_case(host));
-        let on_same_hosts = self.accepted.iter().filter(move |accepted| accepted.hosts.iter().any(&is_shared));
-        on_same_hosts.map(|accepted| &accepted.id)
+        let hosts = ObjectState::find(self.states, id).map_or(&[][..], |state| state.hosts());
+        let is_shared = move |host: &Arc<str>| hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
+        let on_same_hosts = self.states.iter().filter(move |state| state.hosts().iter().any(&is_shared));
+        on_same_hosts.map(|state| &state.id)
     }
 }
 

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use super::searches::Searches;
 use super::{Cycle, Stages};
 use ingressd_model::finding::{Finding, Reason, count, count_of};
-use ingressd_model::{Kind, ObjectId, Origin};
+use ingressd_model::{Kind, ObjectId, ObjectState, Origin};
 use ingressd_objects::{List, Snapshot};
-use ingressd_translate::Accepted;
 
 /// So many hosts are told when they are also at least half of all.
 const MANY: usize = 10;
@@ -65,7 +64,7 @@ impl Cycle {
         }
         let (_, product, _) = self.make(snapshot, stages, &Searches::default());
         let cause = || Cause::of(&self.confirmed, snapshot);
-        let removal = self.removals.by(&hosts(&product.accepted), cause, stages.now());
+        let removal = self.removals.by(&hosts(&product.states), cause, stages.now());
         let Some(removal) = removal.filter(|removal| removal.hosts.len() > most) else {
             return Cow::Borrowed(snapshot);
         };
@@ -81,13 +80,13 @@ impl Cycle {
     }
 
     /// Records which hosts are confirmed now.
-    pub(super) fn confirm_hosts(&mut self, snapshot: &Snapshot, accepted: &[Accepted], stages: &impl Stages) {
+    pub(super) fn confirm_hosts(&mut self, snapshot: &Snapshot, states: &[Arc<ObjectState>], stages: &impl Stages) {
         let cause = || Cause::of(&self.confirmed, snapshot);
         let removals = &mut self.removals;
         if removals.confirmed.is_none() {
             removals.confirmed = stages.hosts_of_earlier_run();
         }
-        let now = hosts(accepted);
+        let now = hosts(states);
         match removals.by(&now, cause, stages.now()) {
             Some(removal) if removal.is_large() => removals.removal = Some(removal),
             _ => {
@@ -171,8 +170,8 @@ fn has<K>(list: &List<K>, id: &ObjectId) -> bool {
     list.find(&id.namespace, &id.name).is_some()
 }
 
-fn hosts(accepted: &[Accepted]) -> Hosts {
-    accepted.iter().flat_map(|accepted| accepted.hosts.iter().cloned()).collect()
+fn hosts(states: &[Arc<ObjectState>]) -> Hosts {
+    states.iter().flat_map(|state| state.hosts().iter().cloned()).collect()
 }
 
 /// Whether objects are gone or different that hosts depend on.

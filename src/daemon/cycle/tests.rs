@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use k8s_openapi::api::core::v1::Secret;
 
 use super::*;
-use ingressd_model::Field;
+use ingressd_model::{Field, WorkingVersion};
 use ingressd_objects::{Ingress, IngressTls, LeftOut, Stored};
 
 mod removals;
@@ -105,22 +105,17 @@ impl Stages for Rules {
         let findings = refused
             .iter()
             .map(|(name, version)| Finding::new(Reason::RefusedValue, Origin::object(&id(name)), *version));
-        let accepted = |id: &Arc<ObjectId>, version: &Version| Accepted {
-            parts: 0,
-            id: Arc::clone(id),
-            version: version.clone(),
-            hosts: Vec::new(),
-            routes: 1,
-            closed: u32::from(self.closing.contains(format!("{}@{}", id.name, version.0).as_str())),
-            unanswered: 0,
-            served: 1,
+        let accepted = |id: &Arc<ObjectId>, version: &Version| {
+            let closed = u32::from(self.closing.contains(format!("{}@{}", id.name, version.0).as_str()));
+            let whole = WorkingVersion::whole(version.clone(), Vec::new(), 1);
+            Arc::new(ObjectState::of(id, WorkingVersion { closed, ..whole }))
         };
         let ingresses = snapshot.ingresses.iter().map(|stored| accepted(&stored.id, &stored.version));
         // Which Secrets are served usually follows from the files, of which there are none here.
         let secrets = snapshot.secrets.iter().map(|stored| accepted(&stored.id, &stored.version));
         Product {
             findings: findings.collect(),
-            accepted: ingresses.chain(secrets).collect(),
+            states: ingresses.chain(secrets).collect(),
             refused: refused.iter().map(|(name, version)| (id(name), Version((*version).into()))).collect(),
             ..Product::default()
         }

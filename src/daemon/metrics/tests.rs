@@ -4,14 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
-use crate::daemon::standing::{Judged, Judgement};
 use ingressd_cluster::publish::{EventResult, Member, Mode, StatusWrite, Writes};
 use ingressd_cluster::source::cluster::{Need, Requests, WatchHealth};
 use ingressd_model::cost::Cost;
-use ingressd_model::finding::Finding;
-use ingressd_model::{Kind, ObjectId, Origin};
-use ingressd_objects::Version;
-use ingressd_translate::Accepted;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId, ObjectState, Origin, ServedVersion, Verdict, Version, WorkingVersion};
 
 #[test]
 fn stub_status_is_read() {
@@ -41,22 +38,10 @@ fn example() -> String {
     let secret = Arc::new(ObjectId::new(Kind::Secret, "shop", "cert"));
     let now = Instant::now();
     let requests = Arc::<Requests>::default();
-    let version = Some(Version("1".into()));
-    let judged = |name: &str, judged, version| Judgement {
-        id: Arc::new(ObjectId::new(Kind::Ingress, "shop", name)),
-        version,
-        judged,
-    };
-    let unanswered = Accepted {
-        id: Arc::new(ObjectId::new(Kind::Ingress, "shop", "down")),
-        version: Version("1".into()),
-        hosts: Vec::new(),
-        routes: 1,
-        parts: 0,
-        closed: 0,
-        served: 1,
-        unanswered: 1,
-    };
+    let id = |name: &str| Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    let whole = WorkingVersion::whole(Version("1".into()), Vec::new(), 1);
+    let unanswered = ObjectState::of(&id("down"), WorkingVersion { unanswered: 1, ..whole });
+    let served = unanswered.working.clone().map(|what| ServedVersion { what, since: None, is_earlier: false });
     requests.count("list", Some(hyper::StatusCode::FORBIDDEN));
     let status = Status {
         generation: Some(3),
@@ -66,10 +51,14 @@ fn example() -> String {
         data_read: Some(now),
         certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),
         findings: [Finding::new(Reason::Quarantined, Origin::object(&secret), "it is an example")].into(),
+        quarantined: [secret].into(),
         objects: vec![("Service", 4)],
         concluded: true,
-        accepted: [unanswered].into(),
-        judgements: [judged("down", Judged::Good, version), judged("none", Judged::Refused, None)].into(),
+        states: [
+            Arc::new(ObjectState { served, ..unanswered }),
+            Arc::new(ObjectState::new(&id("none"), Verdict::Refused)),
+        ]
+        .into(),
         watches: [WatchHealth {
             synced: true,
             heard: Some(now),

@@ -7,10 +7,9 @@ use maud::{Markup, html};
 
 use super::{Asked, table, text};
 use crate::daemon::explain::InForce;
-use crate::daemon::standing::{self, Standing};
 use crate::daemon::status::Status;
 use ingressd_model::finding::count;
-use ingressd_model::{CertificateId, Field, PathMatch, Route, Server, TlsTermination};
+use ingressd_model::{CertificateId, Field, PathMatch, Route, Server, Standing, TlsTermination};
 use ingressd_translate::{asked_hosts, written_host};
 
 /// How many hosts are shown at a time.
@@ -144,16 +143,12 @@ fn endpoints(in_force: &InForce, route: &Route) -> Markup {
 
 /// Ingresses that are not served as their newest version says.
 fn otherwise(asked: &Asked, status: &Status) -> Markup {
-    let of_accepted = status.accepted.iter().map(|accepted| {
-        let hosts = accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>();
-        (&accepted.id, status.standing(accepted), hosts)
+    let in_place = status.in_place().map(|(state, version)| {
+        (&state.id, status.standing(state), version.hosts.iter().map(|host| &**host).collect::<Vec<_>>())
     });
-    let without = status.judgements.iter().filter(|one| standing::find(&status.accepted, &one.id).is_none());
-    let without = without.map(|judgement| {
-        let hosts = asked_hosts(&status.told.snapshot, &judgement.id);
-        (&judgement.id, Standing::of(None, Some(judgement)), hosts)
-    });
-    let found = of_accepted.chain(without).filter(|(_, standing, _)| *standing != Standing::Served);
+    let without = status.not_served();
+    let without = without.map(|state| (&state.id, state.standing(), asked_hosts(&status.told.snapshot, &state.id)));
+    let found = in_place.chain(without).filter(|(_, standing, _)| *standing != Standing::Served);
     let found: Vec<_> = found
         .filter(|(id, standing, hosts)| {
             let name = id.to_string();
@@ -186,5 +181,6 @@ fn meaning(standing: Standing) -> &'static str {
         Standing::LastGood => "an earlier version is served",
         Standing::Refused => "nothing of it is served",
         Standing::Waiting => "its newest version is not in force yet",
+        Standing::NotOurs => "it is another controller's",
     }
 }

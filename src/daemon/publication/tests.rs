@@ -1,30 +1,45 @@
 //! Who is told what by which node.
 
 use super::*;
-use ingressd_apply::{Pin, ServedObject};
-use ingressd_model::Kind;
+use ingressd_apply::Pin;
+use ingressd_cluster::publish::{Offer, Serves};
+use ingressd_model::{Kind, ObjectId, Version, WorkingVersion};
 
-fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-    Accepted {
-        id,
-        version: Version(version.into()),
-        hosts: Vec::new(),
-        routes,
-        parts: 0,
-        closed: 0,
-        served: routes,
-        unanswered: 0,
-    }
+fn working(version: &str, routes: u32) -> WorkingVersion {
+    WorkingVersion::whole(Version(version.into()), Vec::new(), routes)
+}
+
+fn of(name: &str, working: WorkingVersion) -> Arc<ObjectState> {
+    Arc::new(ObjectState::of(&Arc::new(ObjectId::new(Kind::Ingress, "shop", name)), working))
+}
+
+fn accepted(name: &str, version: &str, routes: u32) -> Arc<ObjectState> {
+    of(name, working(version, routes))
+}
+
+/// The objects that are ours, those that are served, those that this node lacks, and those that
+/// are closed.
+fn told(publication: &Publication) -> [String; 4] {
+    let served = publication.served();
+    let names = |has: &dyn Fn(&&Arc<ObjectState>) -> bool| {
+        served.states.iter().filter(has).map(|state| &*state.id.name).collect::<Vec<_>>().join(",")
+    };
+    let offer = |state: &ObjectState| served.offer(Some(state), None);
+    [
+        names(&|state| served.accepts(state)),
+        names(&|state| offer(state) == Offer::Ours(Serves::Yes)),
+        names(&|state| served.unserved().has(&state.id, None, None)),
+        names(&|state| offer(state) == Offer::Closed),
+    ]
 }
 
 fn observed(revision: u64) -> Observed {
     Observed { snapshot: Some(Arc::default()), revision, ..Observed::default() }
 }
 
-fn report(accepted: Vec<Accepted>) -> Report {
+fn report(states: Vec<Arc<ObjectState>>) -> Report {
     let outcome = Outcome::Unchanged { generation: 1 };
-    Report { accepted, ..Report::of(outcome) }
+    Report { states, ..Report::of(outcome) }
 }
 
 #[tokio::test]
@@ -33,29 +48,21 @@ async fn what_has_no_route_is_not_served() {
     publication.read(&observed(1));
     publication.began();
     publication.concluded(&report(vec![accepted("a", "1", 0), accepted("b", "1", 1)]), None, Instant::now());
-    let Served { accepted, confirmed, .. } = publication.served();
-    let names: Vec<_> = accepted.iter().map(|id| &*id.name).collect();
-    let confirmed: Vec<_> =
-        confirmed.iter().flat_map(|confirmed| confirmed.iter()).map(|confirmed| &*confirmed.id.name).collect();
-    assert_eq!((names, confirmed), (vec!["b"], vec!["b"]));
+    assert_eq!(told(&publication), ["b", "b", "a", ""]);
 }
 
 #[tokio::test]
 async fn what_an_earlier_run_served_is_told_from_what_changed_meanwhile() {
     let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
-    let object = |name: &str, version: &str| {
-        let Accepted { id, version, hosts, routes, .. } = accepted(name, version, 1);
-        ServedObject { id, version: version.0, hosts, routes }
-    };
-    let objects = vec![object("a", "1"), object("b", "1"), object("gone", "1")];
+    let objects = vec![accepted("a", "1", 1), accepted("b", "1", 1), accepted("gone", "1", 1)];
     publication.found(&Contents { objects, ..Contents::default() }, Instant::now());
     publication.read(&observed(1));
     for expected in [[true, false, false]; 2] {
         publication.began();
         let now = vec![accepted("a", "1", 1), accepted("b", "2", 1), accepted("c", "1", 1)];
         publication.concluded(&report(now), None, Instant::now());
-        let confirmed = publication.served().confirmed.as_ref().unwrap();
-        assert_eq!(confirmed.iter().map(|confirmed| confirmed.earlier).collect::<Vec<_>>(), expected);
+        let served = publication.served().states.iter().filter_map(|state| state.served.as_ref());
+        assert_eq!(served.map(|served| served.is_earlier).collect::<Vec<_>>(), expected);
     }
 }
 
@@ -65,19 +72,13 @@ async fn what_this_nginx_leaves_out_is_ours_and_lacking() {
     let mut conclude = |served| {
         publication.read(&observed(1));
         publication.began();
-        let taken = Accepted { served, ..accepted("taken", "1", 2) };
+        let taken = of("taken", WorkingVersion { served, ..working("1", 2) });
         let objects = vec![accepted("a", "1", 1), accepted("refused", "1", 0), taken];
         publication.concluded(&report(objects), None, Instant::now());
-        let Served { accepted, confirmed, unserved, .. } = publication.served();
-        let confirmed: Vec<_> =
-            confirmed.iter().flat_map(|confirmed| confirmed.iter()).map(|confirmed| &confirmed.id).collect();
-        let names =
-            |ids: &mut dyn Iterator<Item = &Arc<ObjectId>>| ids.map(|id| id.name.to_string()).collect::<Vec<_>>();
-        [names(&mut accepted.iter()), names(&mut confirmed.into_iter()), names(&mut unserved.iter())]
-            .map(|names| names.join(","))
+        told(&publication)
     };
-    assert_eq!(conclude(0), ["a,taken", "a", "refused,taken"]);
-    assert_eq!(conclude(2), ["a,taken", "a,taken", "refused"]);
+    assert_eq!(conclude(0), ["a,taken", "a", "refused,taken", ""]);
+    assert_eq!(conclude(2), ["a,taken", "a,taken", "refused", ""]);
 }
 
 #[tokio::test]
@@ -86,24 +87,39 @@ async fn what_is_closed_is_ours_and_neither_served_nor_lacking() {
     let mut conclude = |routes, closed, is_taken: bool| {
         publication.read(&observed(1));
         publication.began();
-        let object = Accepted { closed, ..accepted("a", "1", routes) };
+        let object = of("a", WorkingVersion { closed, ..working("1", routes) });
         let failed = Outcome::Failed { why: "the disk is full".to_owned() };
         let report = report(vec![object]);
         let report = if is_taken { report } else { Report { outcome: failed, ..report } };
         publication.concluded(&report, None, Instant::now());
-        let Served { accepted, confirmed, unserved, closed, .. } = publication.served();
-        [accepted.len(), confirmed.as_ref().map_or(0, |confirmed| confirmed.len()), unserved.len(), closed.len()]
+        told(&publication)
     };
     for (what, routes, closed, is_taken, expected) in [
-        ("some of it is closed", 1, 1, true, [1, 1, 0, 0]),
-        ("all of it", 0, 2, true, [1, 0, 0, 1]),
+        ("some of it is closed", 1, 1, true, ["a", "a", "", ""]),
+        ("all of it", 0, 2, true, ["a", "", "", "a"]),
         // nginx goes on answering 503: the address is not withdrawn because the disk is full.
-        ("mended, which nginx was not told", 2, 0, false, [1, 0, 0, 1]),
-        ("mended", 2, 0, true, [1, 1, 0, 0]),
-        ("another's", 0, 0, true, [0, 0, 1, 0]),
+        ("mended, which nginx was not told", 2, 0, false, ["a", "", "", "a"]),
+        ("mended", 2, 0, true, ["a", "a", "", ""]),
+        ("another's", 0, 0, true, ["", "", "a", ""]),
     ] {
         assert_eq!(conclude(routes, closed, is_taken), expected, "{what}");
     }
+}
+
+#[tokio::test]
+async fn what_changes_nothing_of_any_object_is_the_same_list_for_all_who_read_it() {
+    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut conclude = |version: &str| {
+        publication.read(&observed(1));
+        publication.began();
+        let report = report(vec![accepted("a", "1", 1), accepted("b", version, 1)]);
+        publication.concluded(&report, None, Instant::now());
+        Arc::clone(&publication.served().states)
+    };
+    let (first, again, other) = (conclude("1"), conclude("1"), conclude("2"));
+    assert!(Arc::ptr_eq(&first, &again) && !Arc::ptr_eq(&again, &other));
+    let same: Vec<_> = again.iter().zip(&*other).map(|(one, other)| Arc::ptr_eq(one, other)).collect();
+    assert_eq!(same, [true, false], "what stays is not looked at again");
 }
 
 #[tokio::test]
@@ -116,12 +132,12 @@ async fn a_change_that_failed_withdraws_nothing() {
     let both = || vec![accepted("a", "1", 1), accepted("b", "1", 1)];
     // After a start only the source tells what is served.
     for (report, expected) in
-        [(failed(&["a"]), 1), (report(both()), 2), (failed(&["a", "c"]), 3), (report(Vec::new()), 0)]
+        [(failed(&["a"]), "a"), (report(both()), "a,b"), (failed(&["a", "c"]), "a,b,c"), (report(Vec::new()), "")]
     {
         publication.read(&observed(1));
         publication.began();
         publication.concluded(&report, None, Instant::now());
-        assert_eq!(publication.served().accepted.len(), expected);
+        assert_eq!(told(&publication)[0], expected);
     }
 }
 
@@ -164,14 +180,14 @@ async fn what_was_read_of_one_server_is_not_told_to_another() {
     assert!(!publication.read(&heard(&watch)), "nothing came from the new one yet");
     publication.began();
     publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
-    assert!(!publication.served().informed && publication.served().accepted.is_empty());
+    assert!(!publication.served().informed && publication.served().states.is_empty());
     // Now it has read everything, and the objects may be the same: that needs a cycle all the
     // same.
     watch.heard = Some(Instant::now() + Duration::from_secs(1));
     assert!(publication.read(&heard(&watch)) && !publication.read(&heard(&watch)));
     publication.began();
     publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
-    assert!(publication.served().informed && publication.served().accepted.len() == 1);
+    assert!(publication.served().informed && publication.served().states.len() == 1);
 }
 
 #[tokio::test]
@@ -185,21 +201,6 @@ async fn a_pinned_generation_of_the_time_before_a_restore_has_no_revision_that_c
         publication.pin(Some(&Pinned { pin, waiting: None, contents }), Instant::now());
         assert_eq!(publication.served().observed, Some(Revision(expected)), "{revision} of {position:?}");
     }
-}
-
-#[test]
-fn each_version_is_served_since_it_was_first_confirmed() {
-    let began = Instant::now();
-    let at = |seconds| began + Duration::from_secs(seconds);
-    let confirmed = |objects: &[(&str, &str)], before, now| {
-        let accepted: Vec<_> = objects.iter().map(|(name, version)| accepted(name, version, 1)).collect();
-        confirmed(accepted.iter().map(|accepted| (&accepted.id, &accepted.version, (0, 0))), before, now)
-    };
-    let first = confirmed(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
-    let second = confirmed(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));
-    let since: Vec<_> =
-        second.iter().map(|confirmed| (&*confirmed.id.name, confirmed.since, confirmed.earlier)).collect();
-    assert_eq!(since, [("b", at(1), true), ("c", at(2), false), ("d", at(2), false)]);
 }
 
 #[test]

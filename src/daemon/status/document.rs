@@ -1,16 +1,17 @@
 //! The complete status as one JSON value.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
 use super::{ReadFrom, Status};
 use crate::daemon::estimate;
-use crate::daemon::standing::{self, Standing};
 use ingressd_cluster::publish::{Outlook, Peer, View, Writes};
 use ingressd_cluster::source::cluster::Scope;
 use ingressd_model::finding::{Finding, Shown};
-use ingressd_translate::{Accepted, asked_hosts};
+use ingressd_model::{ObjectState, WorkingVersion};
+use ingressd_translate::asked_hosts;
 
 impl Status {
     /// The status for `/status.json` and `ingressd status`. Member names are a contract.
@@ -77,7 +78,7 @@ impl Status {
             ("objects", objects.collect::<Map<_, _>>().into()),
             ("watches", self.watches_json(now)),
             ("estimate", estimate::json(&self.costs)),
-            ("ingresses", self.accepted.iter().map(|accepted| self.ingress_json(accepted, now)).collect()),
+            ("ingresses", self.in_place().map(|(state, version)| self.ingress_json(state, version, now)).collect()),
             ("not_served", self.not_served_json()),
             ("findings", shown.findings.iter().map(|finding| self::finding(finding)).collect()),
             ("findings_left_out", left_out.collect()),
@@ -85,34 +86,31 @@ impl Status {
         members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    fn ingress_json(&self, accepted: &Accepted, now: Instant) -> Value {
+    fn ingress_json(&self, state: &ObjectState, version: &WorkingVersion, now: Instant) -> Value {
         json!({
-            "namespace": &*accepted.id.namespace,
-            "name": &*accepted.id.name,
-            "version": &*accepted.version.0,
-            "state": self.standing(accepted).name(),
-            "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
-            "routes": accepted.answering(),
-            "closed": accepted.answering_503(),
-            "served_seconds": self.served_since(&accepted.id).map(|since| (now - since).as_secs()),
-            "addresses": self.published(&accepted.id),
+            "namespace": &*state.id.namespace,
+            "name": &*state.id.name,
+            "version": &*version.version.0,
+            "state": self.standing(state).name(),
+            "hosts": version.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
+            "routes": version.answering(),
+            "closed": version.answering_503(),
+            "served_seconds": served_seconds(state, now),
+            "addresses": self.published(&state.id),
         })
     }
 
     /// The Ingresses of our class of which nothing is served.
     fn not_served_json(&self) -> Value {
-        let without =
-            self.judgements.iter().filter(|judgement| standing::find(&self.accepted, &judgement.id).is_none());
-        let row = |judgement: &standing::Judgement| {
-            let id = &judgement.id;
+        let row = |state: &Arc<ObjectState>| {
             json!({
-                "namespace": &*id.namespace,
-                "name": &*id.name,
-                "state": Standing::of(None, Some(judgement)).name(),
-                "hosts": asked_hosts(&self.told.snapshot, id),
+                "namespace": &*state.id.namespace,
+                "name": &*state.id.name,
+                "state": state.standing().name(),
+                "hosts": asked_hosts(&self.told.snapshot, &state.id),
             })
         };
-        without.map(row).collect()
+        self.not_served().map(row).collect()
     }
 
     fn watches_json(&self, now: Instant) -> Value {
@@ -148,6 +146,11 @@ impl ReadFrom {
             }),
         }
     }
+}
+
+/// How long nginx has served this version of the object.
+pub(super) fn served_seconds(state: &ObjectState, now: Instant) -> Option<u64> {
+    Some((now - state.served.as_ref()?.since?).as_secs())
 }
 
 /// A finding as JSON.

@@ -6,17 +6,15 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
+use super::document::{self, served_seconds};
 use super::expressions::{Taking, taking};
-use super::{ReadFrom, Status, document};
+use super::{ReadFrom, Status};
 use crate::daemon::explain::Address;
-use crate::daemon::standing::{self, Standing};
 use ingressd_cluster::source::cluster::Scope;
-use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, Kind, ObjectId, ServerName};
+use ingressd_model::finding::Finding;
+use ingressd_model::{Field, Kind, ObjectId, ServerName, Standing, WorkingVersion};
 use ingressd_translate::claim::claims::Claimant;
-use ingressd_translate::{
-    Accepted, Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host,
-};
+use ingressd_translate::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host};
 
 /// The most routes, findings and Ingresses in one response.
 const MOST_ROWS: usize = 200;
@@ -159,8 +157,8 @@ impl Status {
 
     /// The Ingresses of which something is served at hosts like this.
     fn having(&self, is_meant: impl Fn(&str) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
-        let has = move |accepted: &&Accepted| accepted.served > 0 && accepted.hosts.iter().any(|host| is_meant(host));
-        self.accepted.iter().filter(has).map(|accepted| &accepted.id)
+        let has = move |version: &WorkingVersion| version.served > 0 && version.hosts.iter().any(|host| is_meant(host));
+        self.in_place().filter(move |(_, version)| has(version)).map(|(state, _)| &state.id)
     }
 
     /// The namespaces that claim a host, the oldest claim first.
@@ -180,38 +178,38 @@ impl Status {
     /// The state of an Ingress, and what is served of it; the Ingress may not exist or may belong
     /// to another class.
     fn standing_json(&self, id: &ObjectId, now: Instant) -> Map<String, Value> {
-        let accepted = standing::find(&self.accepted, id);
-        let judgement = self.judgement(id);
-        let state = match (accepted, judgement) {
-            (None, None) if self.foreign(id).is_some() => "not ours",
+        let state = self.state(id);
+        let version = state.and_then(|state| state.in_place());
+        let standing = match state {
+            Some(state) => self.standing(state).name(),
+            None if !self.is_read(id) => "absent",
             // It is not known yet whether an object that is newer than the last cycle belongs to
             // our class.
-            (None, None) if !self.is_read(id) => "absent",
-            (Some(accepted), _) => self.standing(accepted).name(),
-            _ => Standing::of(None, judgement).name(),
+            None => Standing::Waiting.name(),
         };
-        let hosts = match accepted {
-            Some(accepted) => accepted.hosts.iter().map(|host| &**host).collect(),
+        let hosts = match version {
+            Some(version) => version.hosts.iter().map(|host| &**host).collect(),
             None => asked_hosts(&self.told.snapshot, id),
         };
         named([
             ("namespace", Value::from(&*id.namespace)),
             ("name", (&*id.name).into()),
-            ("state", state.into()),
+            ("state", standing.into()),
             ("hosts", hosts.into_iter().take(MOST_ROWS).collect()),
-            ("routes", accepted.map_or(0, Accepted::answering).into()),
-            ("closed", accepted.map_or(0, Accepted::answering_503).into()),
-            ("served_seconds", self.served_since(id).map(|since| (now - since).as_secs()).into()),
+            ("routes", version.map_or(0, WorkingVersion::answering).into()),
+            ("closed", version.map_or(0, WorkingVersion::answering_503).into()),
+            ("served_seconds", state.and_then(|state| served_seconds(state, now)).into()),
             ("addresses", self.published(id).into()),
         ])
     }
 
     /// Why nothing of an Ingress is served that belongs to another class or does not exist.
     fn why_not(&self, id: &ObjectId) -> Option<String> {
-        if let Some(finding) = self.foreign(id) {
-            return Some(finding.note.to_string());
+        if let Some(state) = self.state(id) {
+            let why = self.findings.iter().find(|finding| state.is_why(finding));
+            return why.map(|finding| finding.note.to_string());
         }
-        if standing::find(&self.accepted, id).is_some() || self.judgement(id).is_some() || self.is_read(id) {
+        if self.is_read(id) {
             return None;
         }
         let snapshot = &self.told.snapshot;
@@ -242,12 +240,6 @@ impl Status {
 
     fn is_read(&self, id: &ObjectId) -> bool {
         self.told.snapshot.ingresses.position(&id.namespace, &id.name).is_ok()
-    }
-
-    /// The finding that it belongs to another controller.
-    fn foreign(&self, id: &ObjectId) -> Option<&Finding> {
-        let is_it = |finding: &&Finding| finding.reason == Reason::ForeignClass && *finding.origin.object == *id;
-        self.findings.iter().find(is_it)
     }
 
     fn tls(&self, id: &ObjectId, entry: &AskedTls<'_>) -> Value {

@@ -85,7 +85,7 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Transla
     let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
     let mut objects = Objects {
         ingresses: snapshot.ingresses.len(),
-        accepted: translation.ours(snapshot),
+        accepted: translation.ours(),
         hosts: translation.model.servers.len(),
         upstreams: translation.model.upstreams.len(),
         expressions: routes.filter(|route| matches!(route.path, PathMatch::Regex(_))).count(),

@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use super::bucket::Bucket;
 use super::notice::{Notice, place_and_note};
 use super::queue::{Priority, Queue};
-use super::served::{Confirmed, Served};
+use super::served::Served;
 use super::status::published_addresses;
-use ingressd_model::ObjectId;
 use ingressd_model::finding::{Finding, Severity, limit};
+use ingressd_model::{ObjectId, ObjectState, ServedVersion};
 use ingressd_objects::{Published, Version};
 
 /// How many findings of one object become Events at once, however many the settings show
@@ -60,7 +60,7 @@ pub struct Chronicle {
     synced: HashMap<Arc<ObjectId>, Option<Synced>>,
     /// What this node reported when it led before.
     synced_before: HashMap<Arc<ObjectId>, Option<Synced>>,
-    confirmed: Option<Arc<[Confirmed]>>,
+    states: Option<Arc<[Arc<ObjectState>]>>,
     /// Namespaces with a report of a served version that did not fit into the queue.
     crowded_out_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
@@ -162,34 +162,39 @@ impl Chronicle {
 
     fn update_synced(&mut self, served: &Served, now: Instant) -> usize {
         let mut suppressed = 0;
-        let Some(confirmed) = served.confirmed.as_ref().filter(|_| served.serving) else { return 0 };
+        if !served.confirmed || !served.serving {
+            return 0;
+        }
         // Changes by others to objects that are served do not matter here.
-        let is_same = self.confirmed.as_ref().is_some_and(|known| Arc::ptr_eq(known, confirmed));
+        let is_same = self.states.as_ref().is_some_and(|known| Arc::ptr_eq(known, &served.states));
         if is_same && !self.is_due_for(Priority::Good, now) {
             return 0;
         }
-        self.confirmed = Some(Arc::clone(confirmed));
+        self.states = Some(Arc::clone(&served.states));
         self.crowded_out_synced.clear();
-        let mut synced = HashMap::with_capacity(confirmed.len());
+        let mut synced = HashMap::with_capacity(served.states.len());
         let mut causes = None;
-        for confirmed in confirmed.iter() {
-            let id = &confirmed.id;
+        let with_routes = served.states.iter().filter_map(|state| {
+            let in_place = state.served.as_ref().filter(|in_place| in_place.what.served > 0)?;
+            Some((&state.id, in_place))
+        });
+        for (id, in_place) in with_routes {
             let Some(version) = served.snapshot.version(id) else { continue };
             let published = served.snapshot.published_in(id);
             let before = self.synced.remove(id);
             let before = before.or_else(|| {
                 let reported = self.synced_before.get(id).and_then(Option::as_ref);
-                let reported = reported.filter(|told| told.version == confirmed.version).cloned();
-                let is_old = || self.is_old(confirmed, published, now);
-                reported.or_else(|| is_old().then(|| Synced::of(confirmed))).map(Some)
+                let reported = reported.filter(|told| told.version == in_place.what.version).cloned();
+                let is_old = || self.is_old(in_place, published, now);
+                reported.or_else(|| is_old().then(|| Synced::of(in_place))).map(Some)
             });
             // Skipped: an earlier version is served in its place, or a newer one was read
             // meanwhile.
-            if *version != confirmed.version {
+            if *version != in_place.what.version {
                 synced.extend(before.map(|before| (Arc::clone(id), before)));
                 continue;
             }
-            let now_served = Synced::of(confirmed);
+            let now_served = Synced::of(in_place);
             // What goes wrong later has its own Event; that all is well again is told here.
             let is_news = match before.as_ref().and_then(Option::as_ref) {
                 Some(told) => told.version != *version || (now_served.whole && !told.whole),
@@ -204,9 +209,9 @@ impl Chronicle {
                 told = before.flatten();
             } else if is_news {
                 let causes = causes.get_or_insert_with(|| causes_of_503(&served.findings));
-                let note = served_note(confirmed, causes.get(&**id).copied());
+                let note = served_note(in_place, causes.get(&**id).copied());
                 let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();
-                let told = [&*version.0, revision, if confirmed.closed > 0 { "503" } else { "" }];
+                let told = [&*version.0, revision, if in_place.what.answering_503() > 0 { "503" } else { "" }];
                 if let Some(notice) = Notice::synced(id, &served.snapshot, &told, &note) {
                     suppressed += self.wait(id, notice, now);
                 }
@@ -220,9 +225,9 @@ impl Chronicle {
 
     /// Whether the previous leader has reported that this version is served. It has if the object
     /// has an address, unless there may have been no leader when this node began to serve it.
-    fn is_old(&self, confirmed: &Confirmed, published: Option<&Published>, now: Instant) -> bool {
-        let age = now.into_std().saturating_duration_since(confirmed.since);
-        !published_addresses(published).0.is_empty() && (confirmed.earlier || age >= self.leaderless)
+    fn is_old(&self, served: &ServedVersion, published: Option<&Published>, now: Instant) -> bool {
+        let age = served.since.map_or(Duration::ZERO, |since| now.into_std().saturating_duration_since(since));
+        !published_addresses(published).0.is_empty() && (served.is_earlier || age >= self.leaderless)
     }
 
     /// Queues a notice unless there were too many about the object. Returns how many were
@@ -277,14 +282,14 @@ impl Chronicle {
 }
 
 impl Synced {
-    fn of(confirmed: &Confirmed) -> Self {
-        Synced { version: confirmed.version.clone(), whole: confirmed.closed == 0 }
+    fn of(ServedVersion { what, .. }: &ServedVersion) -> Self {
+        Synced { version: what.version.clone(), whole: what.answering_503() == 0 }
     }
 }
 
 /// What nginx serves of an object, and the first cause where some of it answers 503.
-fn served_note(confirmed: &Confirmed, cause: Option<&Finding>) -> String {
-    let Confirmed { routes, closed, .. } = confirmed;
+fn served_note(ServedVersion { what, .. }: &ServedVersion, cause: Option<&Finding>) -> String {
+    let (routes, closed) = (what.served.saturating_add(what.closed), what.answering_503());
     match (closed, cause) {
         (0, _) => "nginx serves it".to_owned(),
         (_, None) => format!("nginx passes no request on for {closed} of {routes} routes; see the other Events"),

@@ -6,40 +6,9 @@ use std::sync::Arc;
 use super::address::Address;
 use super::member::{Member, Revision};
 use super::roster::Life;
+use super::served::{Offer, Serves};
 use super::unserved::Unserved;
 use ingressd_model::ObjectId;
-
-/// Whether our own confirmed generation serves an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Serves {
-    /// The generation serves it.
-    Yes,
-    /// The generation does not serve it.
-    No,
-    /// The generation was made by an earlier run, and what it serves was not recorded.
-    Unknown,
-}
-
-/// What is known about an object.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// The object.
-    pub id: &'a ObjectId,
-    /// Whether it belongs to our class and is valid.
-    pub accepted: bool,
-    /// Whether it belongs to our class and is refused here, because as far as this node knows
-    /// others claimed its hosts and paths first. Other nodes may know better, and serve it.
-    pub disputed: bool,
-    /// Whether a fault of the object closes all its routes, on every node.
-    pub closed: bool,
-    /// Whether our own confirmed generation serves it.
-    pub confirmed: Serves,
-    /// The revision in which its present content was first seen; `None` when the API's
-    /// `resourceVersion` is not a number.
-    pub needs: Option<Revision>,
-    /// The addresses that its status has now.
-    pub current: &'a [Address],
-}
 
 /// What is known about the nodes.
 #[derive(Debug, Clone, Default)]
@@ -97,7 +66,9 @@ impl Nodes {
     }
 }
 
-/// The addresses that the object should have, sorted.
+/// The addresses that the object should have, sorted. `needs` is the revision in which its present
+/// content was first seen (`None` when the API's `resourceVersion` is not a number), and `current`
+/// what its status has now.
 ///
 /// A node's address is added when the node is known to serve the object: that takes a sign of life
 /// and a confirmed generation that contains it. The address stays until there is a reason to
@@ -106,41 +77,29 @@ impl Nodes {
 /// addresses must not vanish because of a brief mistake. An object that this node alone refuses
 /// gets no address from it, and keeps those of nodes that serve it: a leader that knows less than
 /// other nodes must not withdraw what they serve.
-pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
-    let is_there = |addresses: &[Address]| addresses.iter().any(|address| subject.current.contains(address));
-    let mut wanted = Vec::new();
-    if !subject.accepted {
-        let serves = |member: &Member| {
-            let is_unserved = member.unserved.has(subject.id, subject.needs, member.observed);
-            is_there(&member.addresses) && !is_unserved
-        };
-        let served = nodes.others.iter().filter(|(member, _)| subject.disputed && serves(member));
-        wanted.extend(served.flat_map(|(member, _)| member.addresses.iter().cloned()));
-        wanted.sort();
-        wanted.dedup();
-        return wanted;
-    }
-    let is_wanted = match subject.confirmed {
-        _ if subject.closed => is_there(&nodes.own),
-        Serves::Yes => true,
-        Serves::Unknown => is_there(&nodes.own),
-        Serves::No => false,
+pub fn desired(
+    id: &ObjectId,
+    (offer, needs): (Offer, Option<Revision>),
+    current: &[Address],
+    nodes: &Nodes,
+) -> Vec<Address> {
+    let is_there = |addresses: &[Address]| addresses.iter().any(|address| current.contains(address));
+    let is_wanted = match offer {
+        Offer::Ours(Serves::Yes) => true,
+        Offer::Ours(Serves::Unknown) | Offer::Closed => is_there(&nodes.own),
+        Offer::Ours(Serves::No) | Offer::Disputed | Offer::Nothing => false,
     };
-    if is_wanted {
-        wanted.extend_from_slice(&nodes.own);
-    }
-    for (member, life) in &nodes.others {
-        let is_served = match (subject.needs, member.observed) {
+    let mut wanted = if is_wanted { nodes.own.clone() } else { Vec::new() };
+    for (member, life) in nodes.others.iter().filter(|_| offer != Offer::Nothing) {
+        let is_served = match (needs, member.observed) {
             (Some(needs), Some(observed)) => needs <= observed,
             // Without revisions nothing can be compared; the node serves something, which has to
             // be enough.
             (None, _) => true,
             (Some(_), None) => false,
         };
-        if member.unserved.has(subject.id, subject.needs, member.observed) {
-            continue;
-        }
-        if is_there(&member.addresses) || (*life == Life::Alive && is_served && !subject.closed) {
+        let is_added = matches!(offer, Offer::Ours(_)) && *life == Life::Alive && is_served;
+        if !member.unserved.has(id, needs, member.observed) && (is_added || is_there(&member.addresses)) {
             wanted.extend_from_slice(&member.addresses);
         }
     }
@@ -171,20 +130,12 @@ mod tests {
 
     /// The addresses that the status of an Ingress should have, which the node `a` and perhaps
     /// another one serve, and which has these now.
-    fn wanted(
-        accepted: bool,
-        closed: bool,
-        confirmed: Serves,
-        other: Option<(Member, Life)>,
-        current: &[&str],
-    ) -> Vec<String> {
+    fn wanted(offer: Offer, other: Option<(Member, Life)>, current: &[&str]) -> Vec<String> {
         let others: Vec<_> = other.into_iter().map(|(member, life)| (Arc::new(member), life)).collect();
         let members = others.iter().map(|(member, life)| (member, *life));
         let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
         let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
-        let (id, needs) = (cart(), Some(Revision(50)));
-        let subject = Subject { id: &id, accepted, disputed: false, closed, confirmed, needs, current: &current };
-        texts(&desired(subject, &nodes))
+        texts(&desired(&cart(), (offer, Some(Revision(50))), &current, &nodes))
     }
 
     #[test]
@@ -196,47 +147,46 @@ mod tests {
         let unserved = Unserved::of(&[Arc::new(cart())], false);
         let unserved = Some((Member { unserved, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
         let down = Some((Member { serving: false, ..member("b", B, Some(50)) }, Life::Alive));
-        use Serves::{No, Unknown, Yes};
-        for (what, accepted, confirmed, other, current, expected) in [
-            ("alone", true, Yes, None, &[][..], &[A][..]),
-            ("not ours", false, Yes, up(Some(50)), &[A, B], &[]),
-            ("not yet confirmed", true, No, None, &[], &[]),
-            ("left out of the confirmed generation", true, No, None, &[A], &[]),
-            ("after a restart", true, Unknown, None, &[A], &[A]),
-            ("after a restart, a new object", true, Unknown, None, &[], &[]),
-            ("both serve it", true, Yes, up(Some(50)), &[], &[A, B]),
-            ("the other is newer", true, Yes, up(Some(51)), &[], &[A, B]),
-            ("the other has not seen it yet", true, Yes, up(Some(49)), &[], &[A]),
-            ("the other says nothing", true, Yes, up(None), &[], &[A]),
-            ("the other serves an older version", true, Yes, up(Some(49)), &[A, B], &[A, B]),
-            ("only the other serves it", true, No, up(Some(50)), &[], &[B]),
-            ("it may be a leftover", true, Yes, presumed.clone(), &[A], &[A]),
-            ("it may be restarting", true, Yes, presumed, &[A, B], &[A, B]),
-            ("it died", true, Yes, expired, &[A, B], &[A]),
-            ("it is drained", true, Yes, drained, &[A, B], &[A]),
-            ("it stays at a generation without it", true, Yes, unserved.clone(), &[A, B], &[A]),
-            ("only such a one is left", true, No, unserved, &[B], &[]),
-            ("its nginx is down", true, Yes, down, &[A, B], &[A]),
-            ("somebody else's address", true, Yes, None, &["203.0.113.9"], &[A]),
+        let [no, unknown, yes] = [Serves::No, Serves::Unknown, Serves::Yes].map(Offer::Ours);
+        for (what, offer, other, current, expected) in [
+            ("alone", yes, None, &[][..], &[A][..]),
+            ("not ours", Offer::Nothing, up(Some(50)), &[A, B], &[]),
+            ("not yet confirmed", no, None, &[], &[]),
+            ("left out of the confirmed generation", no, None, &[A], &[]),
+            ("after a restart", unknown, None, &[A], &[A]),
+            ("after a restart, a new object", unknown, None, &[], &[]),
+            ("both serve it", yes, up(Some(50)), &[], &[A, B]),
+            ("the other is newer", yes, up(Some(51)), &[], &[A, B]),
+            ("the other has not seen it yet", yes, up(Some(49)), &[], &[A]),
+            ("the other says nothing", yes, up(None), &[], &[A]),
+            ("the other serves an older version", yes, up(Some(49)), &[A, B], &[A, B]),
+            ("only the other serves it", no, up(Some(50)), &[], &[B]),
+            ("it may be a leftover", yes, presumed.clone(), &[A], &[A]),
+            ("it may be restarting", yes, presumed, &[A, B], &[A, B]),
+            ("it died", yes, expired, &[A, B], &[A]),
+            ("it is drained", yes, drained, &[A, B], &[A]),
+            ("it stays at a generation without it", yes, unserved.clone(), &[A, B], &[A]),
+            ("only such a one is left", no, unserved, &[B], &[]),
+            ("its nginx is down", yes, down, &[A, B], &[A]),
+            ("somebody else's address", yes, None, &["203.0.113.9"], &[A]),
         ] {
-            assert_eq!(wanted(accepted, false, confirmed, other, current), expected, "{what}");
+            assert_eq!(wanted(offer, other, current), expected, "{what}");
         }
     }
 
     #[test]
     fn what_is_closed_gets_no_address_and_keeps_what_it_has() {
         let other = |observed, life| Some((member("b", B, Some(observed)), life));
-        use Serves::{No, Unknown, Yes};
-        for (what, confirmed, other, current, expected) in [
-            ("new", No, other(50, Life::Alive), &[][..], &[][..]),
-            ("new, in a generation that was not confirmed", Yes, None, &[], &[]),
-            ("served before", No, other(50, Life::Alive), &[A, B], &[A, B]),
-            ("served before, after a restart", Unknown, None, &[A], &[A]),
-            ("served before by the other", No, other(50, Life::Alive), &[B], &[B]),
-            ("served before, a node comes", No, other(50, Life::Alive), &[A], &[A]),
-            ("served before, a node goes", No, other(50, Life::Expired), &[A, B], &[A]),
+        for (what, other, current, expected) in [
+            ("new", other(50, Life::Alive), &[][..], &[][..]),
+            ("new and alone", None, &[], &[]),
+            ("served before", other(50, Life::Alive), &[A, B], &[A, B]),
+            ("served before, alone", None, &[A], &[A]),
+            ("served before by the other", other(50, Life::Alive), &[B], &[B]),
+            ("served before, a node comes", other(50, Life::Alive), &[A], &[A]),
+            ("served before, a node goes", other(50, Life::Expired), &[A, B], &[A]),
         ] {
-            assert_eq!(wanted(true, true, confirmed, other, current), expected, "{what}");
+            assert_eq!(wanted(Offer::Closed, other, current), expected, "{what}");
         }
     }
 
@@ -244,44 +194,35 @@ mod tests {
     fn what_this_node_alone_refuses_keeps_the_addresses_of_those_that_serve_it() {
         let serves = member("b", B, Some(50));
         let refuses = Member { unserved: Unserved::of(&[Arc::new(cart())], false), ..serves.clone() };
-        for (what, disputed, other, life, current, expected) in [
-            ("it serves", true, &serves, Life::Alive, &[A, B][..], &[B][..]),
-            ("it may be restarting", true, &serves, Life::Presumed, &[B], &[B]),
-            ("nothing was published before", true, &serves, Life::Alive, &[], &[]),
-            ("it refuses, too", true, &refuses, Life::Alive, &[A, B], &[]),
-            ("it died", true, &serves, Life::Expired, &[A, B], &[]),
-            ("refused for what it is", false, &serves, Life::Alive, &[A, B], &[]),
+        use Offer::{Disputed, Nothing};
+        for (what, offer, other, life, current, expected) in [
+            ("it serves", Disputed, &serves, Life::Alive, &[A, B][..], &[B][..]),
+            ("it may be restarting", Disputed, &serves, Life::Presumed, &[B], &[B]),
+            ("nothing was published before", Disputed, &serves, Life::Alive, &[], &[]),
+            ("it refuses, too", Disputed, &refuses, Life::Alive, &[A, B], &[]),
+            ("it died", Disputed, &serves, Life::Expired, &[A, B], &[]),
+            ("refused for what it is", Nothing, &serves, Life::Alive, &[A, B], &[]),
         ] {
             let other = Arc::new(other.clone());
             let nodes = Nodes::new(&member("a", A, None), [(&other, life)].into_iter(), &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
-            let (id, needs) = (cart(), Some(Revision(50)));
-            let (accepted, closed, confirmed) = (false, false, Serves::No);
-            let subject = Subject { id: &id, accepted, disputed, closed, confirmed, needs, current: &current };
-            assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
+            let wanted = desired(&cart(), (offer, Some(Revision(50))), &current, &nodes);
+            assert_eq!(texts(&wanted), expected, "{what}");
         }
     }
 
     #[test]
     fn a_node_that_does_not_serve_is_not_published_by_itself_either() {
-        let subject = Subject {
-            id: &cart(),
-            accepted: true,
-            disputed: false,
-            closed: false,
-            confirmed: Serves::Yes,
-            needs: None,
-            current: &[A.parse().unwrap()],
-        };
+        let wanted = |nodes: &Nodes| desired(&cart(), (Offer::Ours(Serves::Yes), None), &[A.parse().unwrap()], nodes);
         for us in [Member { drained: true, ..member("a", A, None) }, Member { serving: false, ..member("a", A, None) }]
         {
             let nodes = Nodes::new(&us, std::iter::empty(), &BTreeSet::new());
-            assert_eq!(texts(&desired(subject, &nodes)), [""; 0]);
+            assert_eq!(texts(&wanted(&nodes)), [""; 0]);
             assert!(nodes.knows(&A.parse().unwrap()));
         }
         // An API without numeric revisions: all that is known is that the other node serves.
         let other = Arc::new(member("b", B, None));
         let nodes = Nodes::new(&member("a", A, None), [(&other, Life::Alive)].into_iter(), &BTreeSet::new());
-        assert_eq!(texts(&desired(subject, &nodes)), [A, B]);
+        assert_eq!(texts(&wanted(&nodes)), [A, B]);
     }
 }

@@ -12,11 +12,11 @@ use tokio::time::Instant;
 use super::address::Address;
 use super::call::Failure;
 use super::contention::Contention;
-use super::desired::{Nodes, Serves, Subject};
+use super::desired::{Nodes, desired};
 use super::member::Revision;
 use super::served::Served;
 use super::status::{Content, IngressAddresses, Object, StatusStrategy};
-use ingressd_model::ObjectId;
+use ingressd_model::{ObjectId, ObjectState};
 use ingressd_objects::Version;
 
 /// The first pause after a failed write; it doubles each time.
@@ -148,10 +148,7 @@ impl<S: StatusStrategy> Ledger<S> {
         now: Instant,
     ) -> Plan<S::Content> {
         let mut plan = Plan::default();
-        let mut accepted = served.accepted.iter().peekable();
-        let mut closed = served.closed.iter().peekable();
-        let mut unserved = served.unserved.iter().peekable();
-        let mut confirmed = served.confirmed.as_deref().map(|confirmed| confirmed.iter().peekable());
+        let mut states = served.states.iter().peekable();
         let mut seen = 0;
         for object in self.strategy.objects(served) {
             seen += 1;
@@ -159,20 +156,11 @@ impl<S: StatusStrategy> Ledger<S> {
             let entry = Self::entry(&mut self.entries, self.known, &object, version);
             let (id, is_inside, applied) = (object.id, object.is_inside, object.published.is_applied_by(&self.manager));
             let (current, is_stale) = entry.current((object.current, object.is_plain), version);
-            let is_confirmed = confirmed.as_mut().map(|list| is_inside && is_next(list, id, |confirmed| &confirmed.id));
-            let is_accepted = is_inside && is_next(&mut accepted, id, |id| id);
-            let is_disputed = is_inside && is_next(&mut unserved, id, |id| id) && !is_accepted;
+            let state = is_inside.then(|| next(&mut states, id)).flatten();
+            let is_accepted = state.is_some_and(|state| served.accepts(state));
             entry.judge(is_accepted, served.observed);
-            let subject = Subject {
-                id,
-                accepted: is_accepted,
-                disputed: is_disputed,
-                closed: is_accepted && is_next(&mut closed, id, |id| id),
-                confirmed: serves(is_confirmed, entry.needs, served.observed),
-                needs: entry.needs,
-                current: current.0.addresses(),
-            };
-            let content = self.strategy.desired(subject, nodes);
+            let offer = served.offer(state, entry.needs);
+            let content = self.strategy.content(desired(id, (offer, entry.needs), current.0.addresses(), nodes));
             if entry.contention.is_contended(now) {
                 plan.contended.push(Arc::clone(id));
             }
@@ -183,7 +171,7 @@ impl<S: StatusStrategy> Ledger<S> {
                 continue;
             }
             let is_done = match content.is_empty() {
-                true => !entry.is_ours(subject, nodes, applied),
+                true => !entry.withdraws(is_accepted, current.0.addresses(), nodes, applied),
                 false => is_exactly(&current, &content),
             };
             if is_done {
@@ -359,14 +347,14 @@ impl<C: Content> Entry<C> {
     /// object has no managed fields, it is any address in an object of ours, because a node may
     /// have had another address before, and the known addresses of nodes in other objects. That is
     /// tried only once.
-    fn is_ours(&self, subject: Subject<'_>, nodes: &Nodes, applied: Option<bool>) -> bool {
+    fn withdraws(&self, is_accepted: bool, current: &[Address], nodes: &Nodes, applied: Option<bool>) -> bool {
         let withdrawn = self.written.as_ref().is_some_and(|written| written.content.is_empty());
         let is_meant = |address: &Address| match applied {
             Some(true) => true,
-            Some(false) => subject.accepted && nodes.knows(address),
-            None => subject.accepted || nodes.knows(address),
+            Some(false) => is_accepted && nodes.knows(address),
+            None => is_accepted || nodes.knows(address),
         };
-        !withdrawn && subject.current.iter().any(is_meant)
+        !withdrawn && current.iter().any(is_meant)
     }
 }
 
@@ -375,26 +363,15 @@ fn is_exactly<C: Content>((current, is_plain): &(C, bool), content: &C) -> bool 
     *is_plain && current == content
 }
 
-/// Whether our confirmed generation serves an object. A generation that is older than the object's
-/// content proves nothing about it.
-fn serves(is_confirmed: Option<bool>, needs: Option<Revision>, observed: Option<Revision>) -> Serves {
-    match is_confirmed {
-        None => Serves::Unknown,
-        Some(false) => Serves::No,
-        Some(true) if needs.zip(observed).is_some_and(|(needs, observed)| observed < needs) => Serves::Unknown,
-        Some(true) => Serves::Yes,
-    }
-}
-
-/// Whether this object is next in a sorted list that is walked in order; smaller ones are skipped.
-fn is_next<'a, T: 'a>(
-    list: &mut Peekable<impl Iterator<Item = &'a T>>,
+/// The state of this object, which is next in a sorted list that is walked in order; smaller ones
+/// are skipped.
+fn next<'a>(
+    states: &mut Peekable<impl Iterator<Item = &'a Arc<ObjectState>>>,
     id: &Arc<ObjectId>,
-    of: impl Fn(&T) -> &Arc<ObjectId>,
-) -> bool {
+) -> Option<&'a ObjectState> {
     // Most identifiers are shared pointers, which compare faster than their contents.
-    while list.next_if(|item| !Arc::ptr_eq(of(item), id) && of(item) < id).is_some() {}
-    list.next_if(|item| of(item) == id).is_some()
+    while states.next_if(|state| !Arc::ptr_eq(&state.id, id) && state.id < *id).is_some() {}
+    states.next_if(|state| state.id == *id).map(|state| &**state)
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use super::options::{Options, Timing};
 use super::order::Writes;
 use super::served::Served;
 use super::trouble::Trouble;
-use super::unserved::Unserved;
 use super::whereabouts::Whereabouts;
 
 /// The least time between two writes of the record when no urgent part of it changed.
@@ -218,7 +217,7 @@ impl Member {
             generation: served.generation,
             observed: served.observed,
             pinned: served.pinned,
-            unserved: Unserved::of(&served.unserved, served.pinned.is_some()),
+            unserved: served.unserved(),
             claim_order: Arc::clone(&served.claim_order),
             version: env!("CARGO_PKG_VERSION").into(),
             phase: Arc::clone(&served.phase),
@@ -232,6 +231,7 @@ impl Member {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::publish::Unserved;
     use crate::publish::member::Revision;
 
     #[test]

@@ -48,7 +48,9 @@ pub use order::{Order, Writes};
 pub use permissions::{EVENTS, LEASES};
 pub use publisher::Publisher;
 pub use roster::Life;
-pub use served::{Confirmed, Served};
+pub use served::Served;
+#[cfg(test)]
+pub use served::{Offer, Serves};
 pub use status::published_addresses;
 pub use unserved::Unserved;
 pub use view::{Outlook, Peer, View};

@@ -2,12 +2,14 @@
 //! serve.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::member::Revision;
+use super::unserved::Unserved;
 use ingressd_model::finding::Finding;
-use ingressd_model::{ClaimOrder, ObjectId};
-use ingressd_objects::{Snapshot, Version};
+use ingressd_model::{ClaimOrder, ObjectState, WorkingVersion};
+#[cfg(test)]
+use ingressd_model::{ObjectId, ServedVersion, Version};
+use ingressd_objects::Snapshot;
 
 /// The state of this host. Lists are sorted by object.
 #[derive(Debug, Clone, Default)]
@@ -17,14 +19,11 @@ pub struct Served {
     pub informed: bool,
     /// The objects as last read, with their statuses in the cluster.
     pub snapshot: Arc<Snapshot>,
-    /// The Ingresses that belong to our class and are valid.
-    pub accepted: Arc<[Arc<ObjectId>]>,
-    /// Those of the accepted Ingresses of which nothing is served, because a fault of the object
-    /// closes all its routes.
-    pub closed: Arc<[Arc<ObjectId>]>,
-    /// The objects that the confirmed generation serves; `None` for a generation of an earlier run
-    /// without such a record.
-    pub confirmed: Option<Arc<[Confirmed]>>,
+    /// The states of the objects.
+    pub states: Arc<[Arc<ObjectState>]>,
+    /// Whether they tell what nginx serves: not for a generation of an earlier run, which this run
+    /// has not confirmed, and which may have no record.
+    pub confirmed: bool,
     /// The observed revision of Ingresses in the snapshot that this generation was made from.
     pub observed: Option<Revision>,
     /// All findings.
@@ -35,9 +34,6 @@ pub struct Served {
     pub serving: bool,
     /// The generation that the administrator pinned.
     pub pinned: Option<u64>,
-    /// The accepted or disputed Ingresses that this node does not serve. Those that are not among
-    /// the accepted ones have no route here, because others claimed their hosts and paths first.
-    pub unserved: Arc<[Arc<ObjectId>]>,
     /// The order in which namespaces began to claim what several of them claim.
     pub claim_order: Arc<ClaimOrder>,
     /// Whether the administrator drained this node.
@@ -51,24 +47,91 @@ pub struct Served {
     pub nginx: Arc<str>,
 }
 
-/// An object that the confirmed generation serves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confirmed {
-    /// The object.
-    pub id: Arc<ObjectId>,
-    /// The version that is served.
-    pub version: Version,
-    /// When this version began to be served.
-    pub since: Instant,
-    /// Whether an earlier run served this version already, as far as is known.
-    pub earlier: bool,
-    /// How many routes it has in that generation, where this is known.
-    pub routes: u32,
-    /// How many of them answer 503.
-    pub closed: u32,
+/// What this node has to say about the addresses of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// It is not of our class, or is refused for what it is.
+    Nothing,
+    /// It is refused here, because as far as this node knows others claimed its hosts and paths
+    /// first. Other nodes may know better, and serve it.
+    Disputed,
+    /// It is ours, and a fault of the object closes all its routes, on every node.
+    Closed,
+    /// It is ours, and is served by our own confirmed generation, or is not.
+    Ours(Serves),
+}
+
+/// Whether our own confirmed generation serves an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serves {
+    /// The generation serves it.
+    Yes,
+    /// The generation does not serve it.
+    No,
+    /// The generation was made by an earlier run, or is older than the object.
+    Unknown,
+}
+
+impl Offer {
+    /// Whether the object belongs to our class and is valid.
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Offer::Closed | Offer::Ours(_))
+    }
 }
 
 impl Served {
+    /// What counts of an object: what is to be served and, after a failure, what nginx goes on
+    /// serving. A pinned generation tells nothing about what is ours.
+    fn versions<'a>(&self, state: &'a ObjectState) -> impl Iterator<Item = &'a WorkingVersion> {
+        let in_place = state.in_place().filter(|_| self.pinned.is_none());
+        state.working.as_deref().into_iter().chain(in_place)
+    }
+
+    /// Whether the object belongs to our class and is valid. An object without a route is not
+    /// served, for example when all its paths belong to another object.
+    pub fn accepts(&self, state: &ObjectState) -> bool {
+        self.versions(state).any(WorkingVersion::has_routes)
+    }
+
+    fn closes(&self, state: &ObjectState) -> bool {
+        self.versions(state).any(WorkingVersion::is_closed)
+    }
+
+    /// Whether this node does not serve an object that is ours, or that is refused because others
+    /// claimed its hosts and paths first: on other nodes these may have another owner. An object
+    /// that closes its own routes is closed on every node.
+    fn lacks(&self, state: &ObjectState) -> bool {
+        let is_served = |served: &WorkingVersion| served.served > 0 || served.is_closed();
+        match self.pinned {
+            _ if !self.confirmed => false,
+            Some(_) => self.accepts(state) && !self.closes(state) && !state.in_place().is_some_and(is_served),
+            None => state.in_place().is_some_and(|served| !is_served(served)),
+        }
+    }
+
+    /// The objects that this node does not serve.
+    pub fn unserved(&self) -> Unserved {
+        let lacking = self.states.iter().filter(|state| self.lacks(state));
+        Unserved::of(&lacking.map(|state| Arc::clone(&state.id)).collect::<Vec<_>>(), self.pinned.is_some())
+    }
+
+    /// What there is to say about an object, if any is known. `needs` is the revision in which its
+    /// present content was first seen: a generation that is older proves nothing about it.
+    pub fn offer(&self, state: Option<&ObjectState>, needs: Option<Revision>) -> Offer {
+        let is_older = || needs.zip(self.observed).is_some_and(|(needs, observed)| observed < needs);
+        match state {
+            Some(state) if self.closes(state) => Offer::Closed,
+            Some(state) if self.accepts(state) => Offer::Ours(match state.in_place() {
+                _ if !self.confirmed => Serves::Unknown,
+                Some(served) if served.served > 0 && is_older() => Serves::Unknown,
+                Some(served) if served.served > 0 => Serves::Yes,
+                _ => Serves::No,
+            }),
+            Some(state) if self.lacks(state) => Offer::Disputed,
+            _ => Offer::Nothing,
+        }
+    }
+
     /// Whether both are equal. Lists are compared by pointer only.
     pub fn is_same(&self, other: &Served) -> bool {
         self.serves_same(other)
@@ -82,21 +145,19 @@ impl Served {
     /// Whether this host serves the same in both. Objects may have changed, which is served only
     /// later, and others may have written statuses.
     pub fn serves_same(&self, other: &Served) -> bool {
-        self.serves_same_versions(other)
-            && Arc::ptr_eq(&self.accepted, &other.accepted)
-            && self.closed == other.closed
+        Arc::ptr_eq(&self.states, &other.states)
+            && (self.confirmed, self.informed, self.pinned) == (other.confirmed, other.informed, other.pinned)
             && (self.generation, self.serving, self.drained) == (other.generation, other.serving, other.drained)
-            && self.informed == other.informed
-            && (self.pinned, &self.unserved) == (other.pinned, &other.unserved)
     }
+}
 
-    /// Whether both serve the same versions.
-    fn serves_same_versions(&self, other: &Served) -> bool {
-        match (&self.confirmed, &other.confirmed) {
-            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
-            (one, other) => one.is_none() && other.is_none(),
-        }
-    }
+/// An object of ours with two routes in this version, which nginx has served since now.
+#[cfg(test)]
+pub fn in_place(id: &Arc<ObjectId>, version: &Version) -> Arc<ObjectState> {
+    let state = ObjectState::of(id, WorkingVersion::whole(version.clone(), Vec::new(), 2));
+    let since = Some(std::time::Instant::now());
+    let served = state.working.clone().map(|what| ServedVersion { what, since, is_earlier: false });
+    Arc::new(ObjectState { served, ..state })
 }
 
 #[cfg(test)]
@@ -105,9 +166,7 @@ mod tests {
 
     #[test]
     fn what_others_write_into_objects_makes_no_difference_to_what_is_served() {
-        let confirmed: Arc<[Confirmed]> = Arc::default();
-        let id = Arc::new(ObjectId::new(ingressd_model::Kind::Ingress, "shop", "cart"));
-        let served = Served { confirmed: Some(Arc::clone(&confirmed)), ..Served::default() };
+        let served = Served { confirmed: true, ..Served::default() };
         for (what, other, serves_same) in [
             ("objects", Served { snapshot: Arc::default(), ..served.clone() }, true),
             ("how far the generation has come", Served { observed: Some(Revision(1)), ..served.clone() }, true),
@@ -118,15 +177,12 @@ mod tests {
             ),
             ("findings", Served { findings: [].into(), ..served.clone() }, true),
             ("how the daemon is", Served { phase: "failed".into(), ..served.clone() }, true),
-            ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),
-            ("what is closed", Served { closed: [Arc::clone(&id)].into(), ..served.clone() }, false),
-            ("what is confirmed", Served { confirmed: Some([].into()), ..served.clone() }, false),
-            ("nothing is confirmed", Served { confirmed: None, ..served.clone() }, false),
+            ("states", Served { states: [].into(), ..served.clone() }, false),
+            ("nothing is confirmed", Served { confirmed: false, ..served.clone() }, false),
             ("what there is", Served { informed: true, ..served.clone() }, false),
             ("the generation", Served { generation: Some(1), ..served.clone() }, false),
             ("nginx", Served { serving: true, ..served.clone() }, false),
             ("a pinned generation", Served { pinned: Some(1), ..served.clone() }, false),
-            ("what that one lacks", Served { unserved: [id].into(), ..served.clone() }, false),
             ("the administrator's will", Served { drained: true, ..served.clone() }, false),
         ] {
             assert_eq!((served.serves_same(&other), served.is_same(&other)), (serves_same, false), "{what}");

@@ -9,7 +9,6 @@ use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::{Value, json};
 
 use super::address::Address;
-use super::desired::{Nodes, Subject, desired};
 use super::served::Served;
 use ingressd_model::ObjectId;
 use ingressd_objects::{Published, Version};
@@ -60,8 +59,8 @@ pub trait StatusStrategy: Send + Sync + 'static {
     /// The objects, sorted; those within served namespaces and the others separately.
     fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Self::Content>> + Send;
 
-    /// The content that should be published.
-    fn desired(&self, subject: Subject<'_>, nodes: &Nodes) -> Self::Content;
+    /// The content that should be published where the object should have these addresses.
+    fn content(&self, addresses: Vec<Address>) -> Self::Content;
 
     /// The `status` to apply for a content.
     fn status(&self, content: &Self::Content) -> Value;
@@ -94,8 +93,8 @@ impl StatusStrategy for IngressAddresses {
         })
     }
 
-    fn desired(&self, subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
-        desired(subject, nodes)
+    fn content(&self, addresses: Vec<Address>) -> Vec<Address> {
+        addresses
     }
 
     fn status(&self, addresses: &Vec<Address>) -> Value {

@@ -403,8 +403,7 @@ mod tests {
     #[test]
     fn what_others_write_is_compared_now_and_then_and_what_is_served_at_once() {
         let (made, now) = (Instant::now(), Instant::now() + Duration::from_millis(1));
-        let confirmed = Some(Arc::from([]));
-        let served = Served { confirmed, ..Served::default() };
+        let served = Served { confirmed: true, ..Served::default() };
         let written = Served { snapshot: Arc::default(), ..served.clone() };
         let confirmed = Served { generation: Some(2), ..served.clone() };
         let planned = Some((served, made));

@@ -30,7 +30,7 @@ fn with_tls(name: &str, secret: &str) -> String {
 }
 
 fn accepted(translation: &Translation) -> String {
-    let names = translation.accepted.iter().map(|accepted| accepted.id.name.to_string());
+    let names = translation.accepted().map(|(id, _)| id.name.to_string());
     names.collect::<Vec<_>>().join(" ")
 }
 
@@ -530,7 +530,7 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
     let about_budgets = |reason| matches!(reason, Reason::OverBudget | Reason::TooManyEndpoints);
     let told: Vec<_> = translation.findings.iter().filter(|finding| about_budgets(finding.reason)).collect();
     assert!(told.is_empty(), "{:?}", told.first());
-    assert_eq!(translation.accepted.len(), 5000);
+    assert_eq!(translation.accepted().count(), 5000);
     // Their 5000 zones share the namespace's limit.
     assert_eq!(translation.model.zone_size("default").to_string(), "80k");
 }

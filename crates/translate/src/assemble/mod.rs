@@ -1,7 +1,7 @@
 //! The last stage: what belongs to the whole model and to no host.
 
-pub mod accepted;
 pub mod left_out;
+pub mod states;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -4,6 +4,7 @@ pub mod class;
 
 use super::{ClassRule, Options};
 use ingressd_model::finding::Finding;
+use ingressd_model::{ObjectState, Verdict};
 use ingressd_objects::{Ingress, Snapshot, Stored};
 
 /// An object with the class rule that selects it.
@@ -14,16 +15,23 @@ pub fn is_ours(ingress: &Stored<Ingress>, snapshot: &Snapshot, options: &Options
     class::select(ingress, snapshot, options).is_ok()
 }
 
-/// The Ingresses of our classes, with findings about the others.
-pub fn select<'a>(snapshot: &'a Snapshot, options: &'a Options, findings: &mut Vec<Finding>) -> Vec<Selected<'a>> {
-    let mut selected = Vec::with_capacity(snapshot.ingresses.len());
+/// The Ingresses of our classes, and the states of the others, with findings about them.
+pub fn select<'a>(
+    snapshot: &'a Snapshot,
+    options: &'a Options,
+    findings: &mut Vec<Finding>,
+) -> (Vec<Selected<'a>>, Vec<ObjectState>) {
+    let (mut selected, mut others) = (Vec::with_capacity(snapshot.ingresses.len()), Vec::new());
     for stored in snapshot.ingresses.iter() {
         match class::select(stored, snapshot, options) {
             Ok(class) => selected.push((stored, class)),
-            Err(finding) => findings.push(*finding),
+            Err(finding) => {
+                others.push(ObjectState::new(&stored.id, Verdict::NotOurs(finding.reason)));
+                findings.push(*finding);
+            }
         }
     }
-    selected
+    (selected, others)
 }
 
 /// The Ingresses of our classes that are kept out of service, of which no version is good.

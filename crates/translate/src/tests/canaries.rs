@@ -64,7 +64,7 @@ fn what_the_object_says_decides_which_requests_it_takes() {
         assert_eq!(served(&translation), [expected], "{annotations}");
         assert_eq!(findings(&translation), [""; 0], "{annotations}");
         // The canary is of our class, and its share counts as a route.
-        let own = translation.accepted.iter().find(|accepted| &*accepted.id.name == "part").unwrap();
+        let (_, own) = translation.accepted().find(|(id, _)| &*id.name == "part").unwrap();
         assert_eq!((own.routes, own.served, own.closed), (1, 1, 0), "{annotations}");
         assert_eq!(own.hosts, [std::sync::Arc::from("a.example")]);
     }
@@ -107,7 +107,7 @@ fn a_canary_is_ours_while_it_takes_nothing() {
     {
         let main = ingress("main", "nginx", "a.example", annotations, &[path("/", "Prefix", service)]);
         let translation = translate(&[main, part()].join("\n---\n"), options());
-        let own = translation.accepted.iter().find(|accepted| &*accepted.id.name == "part").unwrap();
+        let (_, own) = translation.accepted().find(|(id, _)| &*id.name == "part").unwrap();
         assert_eq!((own.routes, own.served), (1, 1), "{annotations} {service}");
         assert!(!findings(&translation).iter().any(|told| told.starts_with("part ")), "{annotations} {service}");
     }
@@ -135,7 +135,7 @@ fn a_canary_whose_backend_is_away_is_served_no_more_than_its_routes_are() {
         let empty =
             "apiVersion: v1\nkind: Service\nmetadata: {name: empty, namespace: default}\nspec: {ports: [{port: 80}]}";
         let translation = translate(&[&main, &part, empty].join("\n---\n"), options());
-        let counted = translation.accepted.iter().map(|accepted| (&*accepted.id.name, accepted.unanswered));
+        let counted = translation.accepted().map(|(id, served)| (&*id.name, served.unanswered));
         assert_eq!(counted.collect::<Vec<_>>(), [("main", 0), ("part", unanswered)], "{backend}");
         assert_eq!(findings(&translation), Vec::from_iter(told), "{backend}");
         let effects = translation.findings.iter().map(ingressd_model::finding::Finding::effect);

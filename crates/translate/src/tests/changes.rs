@@ -127,8 +127,8 @@ impl World {
 
 /// The complete result.
 fn outcome(translation: &Translation) -> impl PartialEq + std::fmt::Debug {
-    let Translation { model, tables, findings, accepted, refused, claims, due, names, work: _ } = translation.clone();
-    (model, tables, findings, accepted, refused, claims, due, names)
+    let Translation { model, tables, findings, states, refused, claims, due, names, work: _ } = translation.clone();
+    (model, tables, findings, states, refused, claims, due, names)
 }
 
 proptest! {
@@ -214,7 +214,7 @@ fn work_follows_the_size_of_the_change() {
     object.rules[0].paths[0].path = Some("/other".into());
     (stored.object, stored.version) = (Arc::new(object), Version("2".into()));
     let then = translator.translate(&edited, &Names::default(), &claims);
-    assert_eq!(then.work, Work { read: 1, built: 1, ..idle });
+    assert_eq!(then.work, Work { read: 1, built: 1, states: 1, ..idle });
 }
 
 #[test]

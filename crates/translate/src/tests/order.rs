@@ -43,6 +43,6 @@ proptest! {
         let got = Translator::new(options()).translate(&shuffled, &Names::default(), &Default::default());
         prop_assert_eq!((got.model, got.tables), (expected.model, expected.tables));
         prop_assert_eq!(got.findings, expected.findings);
-        prop_assert_eq!(got.accepted, expected.accepted);
+        prop_assert_eq!(got.states, expected.states);
     }
 }

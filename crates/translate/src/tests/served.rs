@@ -85,16 +85,15 @@ fn what_is_closed_does_not_count_and_is_told() {
         });
         let translation = translate(&dated.collect::<Vec<_>>().join("\n---\n"), options);
         let mut found: Vec<_> = translation
-            .accepted
-            .iter()
-            .map(|accepted| format!("{} {}+{}", accepted.id.name, accepted.routes, accepted.closed))
+            .accepted()
+            .map(|(id, served)| format!("{} {}+{}", id.name, served.routes, served.closed))
             .collect();
         found.sort();
         assert_eq!(found.join(", "), expected, "{what}");
-        for closed in translation.accepted.iter().filter(|accepted| accepted.closed > 0) {
+        for (closed, _) in translation.accepted().filter(|(_, served)| served.closed > 0) {
             let tells = |finding: &&ingressd_model::finding::Finding| finding.severity > Severity::Info;
-            let told = translation.findings.iter().filter(tells).any(|finding| finding.origin.object == closed.id);
-            assert!(told, "{what}: nothing is told of {}: {:?}", closed.id, translation.findings);
+            let told = translation.findings.iter().filter(tells).any(|finding| finding.origin.object == *closed);
+            assert!(told, "{what}: nothing is told of {closed}: {:?}", translation.findings);
         }
     }
 }
@@ -115,7 +114,7 @@ fn what_a_refused_object_protects_is_not_open_by_another_one() {
         let found = routes(&translation).iter().any(|line| line.contains("/admin") && line.ends_with("503"));
         assert_eq!(found, closed, "{protection}: {:?}", routes(&translation));
         assert_eq!(translation.refused.len(), 1);
-        assert!(translation.accepted.iter().all(|accepted| &*accepted.id.name == "open"), "{protection}");
+        assert!(translation.accepted().all(|(id, _)| &*id.name == "open"), "{protection}");
         // Where no other object has the host, it has no server.
         assert_eq!(translate(&refused, options()).model.servers.len(), 0);
     }

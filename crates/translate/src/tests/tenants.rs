@@ -45,7 +45,7 @@ fn a_host_is_the_namespaces_that_asked_first() {
         cluster.now(&[&dated(&victim, 2025)]);
         let translation = cluster.now(&[&dated(&victim, 2025), &dated(&evil, 2020)]);
         assert_eq!(outcome(&translation), (vec!["v /".to_owned()], vec!["e HostOwned".to_owned()]));
-        let accepted: Vec<_> = translation.accepted.iter().map(|one| (one.hosts.len(), one.routes)).collect();
+        let accepted: Vec<_> = translation.accepted().map(|(_, one)| (one.hosts.len(), one.routes)).collect();
         assert_eq!(accepted, [(0, 0), (1, 1)], "what is refused is not served");
     }
 }

@@ -34,19 +34,13 @@ impl Stages for Hosts {
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         let served = snapshot.ingresses.iter().filter(|_| !snapshot.ingress_classes.is_empty());
-        let accepted = served.map(|stored| Accepted {
-            parts: 0,
-            id: Arc::clone(&stored.id),
-            version: stored.version.clone(),
-            hosts: vec![format!("{}.test", stored.id.name).into()],
-            routes: 1,
-            closed: 0,
-            unanswered: 0,
-            served: 1,
+        let states = served.map(|stored| {
+            let hosts = vec![format!("{}.test", stored.id.name).into()];
+            Arc::new(ObjectState::of(&stored.id, WorkingVersion::whole(stored.version.clone(), hosts, 1)))
         });
-        let accepted: Vec<_> = accepted.collect();
-        self.served = accepted.iter().map(|accepted| accepted.id.name.to_string()).collect();
-        Product { accepted, ..Product::default() }
+        let states: Vec<_> = states.collect();
+        self.served = states.iter().map(|state| state.id.name.to_string()).collect();
+        Product { states, ..Product::default() }
     }
 
     fn apply(&mut self, _: &FileSet) -> Outcome {

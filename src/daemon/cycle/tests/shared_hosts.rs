@@ -15,14 +15,14 @@ struct Hosts {
     /// Whether it ran the lines before that it complains about.
     ran_before: bool,
     made: Vec<String>,
-    accepted: Vec<Accepted>,
+    states: Vec<Arc<ObjectState>>,
 }
 
 impl Hosts {
     fn new(files: &[(&str, &[&str])], rule: Rule) -> Self {
         let owned = |owners: &[&str]| owners.iter().map(|owner| (*owner).to_owned()).collect();
         let files = files.iter().map(|(host, owners)| ((*host).to_owned(), owned(owners))).collect();
-        Hosts { files, guests: Vec::new(), rule, ran_before: true, made: Vec::new(), accepted: Vec::new() }
+        Hosts { files, guests: Vec::new(), rule, ran_before: true, made: Vec::new(), states: Vec::new() }
     }
 
     fn hosts(&self, name: &str) -> Vec<Arc<str>> {
@@ -60,18 +60,12 @@ impl Stages for Hosts {
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         self.made = names(snapshot);
-        let accepted = snapshot.ingresses.iter().map(|stored| Accepted {
-            parts: 0,
-            id: Arc::clone(&stored.id),
-            version: stored.version.clone(),
-            hosts: self.hosts(&stored.id.name),
-            routes: 1,
-            closed: 0,
-            unanswered: 0,
-            served: 1,
+        let states = snapshot.ingresses.iter().map(|stored| {
+            let working = WorkingVersion::whole(stored.version.clone(), self.hosts(&stored.id.name), 1);
+            Arc::new(ObjectState::of(&stored.id, working))
         });
-        self.accepted = accepted.collect();
-        Product { accepted: self.accepted.clone(), ..Product::default() }
+        self.states = states.collect();
+        Product { states: self.states.clone(), ..Product::default() }
     }
 
     fn apply(&mut self, _: &FileSet) -> Outcome {

@@ -3,8 +3,9 @@
 use k8s_openapi::api::networking::v1::IngressLoadBalancerIngress;
 
 use super::*;
+use crate::publish::served::in_place;
 use ingressd_model::finding::Reason;
-use ingressd_model::{Field, Kind, Origin};
+use ingressd_model::{Field, Kind, Origin, WorkingVersion};
 use ingressd_objects::{Ingress, Snapshot, Stored};
 
 fn finding(name: &str, note: &str) -> Finding {
@@ -161,12 +162,12 @@ fn what_comes_later_has_its_turn_before_all_that_others_wait_for() {
 }
 
 fn serving(version: &str, confirmed: &str, has_address: bool) -> Served {
-    let (stored, confirmed) = object("a", version, confirmed, has_address);
+    let (stored, state) = object("a", version, confirmed, has_address);
     let snapshot = Arc::new(Snapshot { ingresses: vec![stored].into(), ..Snapshot::default() });
-    Served { snapshot, confirmed: Some([confirmed].into()), serving: true, ..Served::default() }
+    Served { snapshot, states: [state].into(), confirmed: true, serving: true, ..Served::default() }
 }
 
-fn object(name: &str, version: &str, confirmed: &str, has_address: bool) -> (Stored<Ingress>, Confirmed) {
+fn object(name: &str, version: &str, confirmed: &str, has_address: bool) -> (Stored<Ingress>, Arc<ObjectState>) {
     let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
     let mut published = Published::default();
     if has_address {
@@ -180,26 +181,34 @@ fn object(name: &str, version: &str, confirmed: &str, has_address: bool) -> (Sto
         published: Some(Arc::new(published)),
         place: None,
     };
-    (
-        stored,
-        Confirmed {
-            id,
-            version: Version(confirmed.into()),
-            since: std::time::Instant::now(),
-            earlier: false,
-            routes: 2,
-            closed: 0,
-        },
-    )
+    (stored, in_place(&id, &Version(confirmed.into())))
+}
+
+/// The same with other versions in place.
+fn with(served: &Served, change: impl Fn(ServedVersion) -> ServedVersion) -> Served {
+    let states = served
+        .states
+        .iter()
+        .map(|state| Arc::new(ObjectState { served: state.served.clone().map(&change), ..ObjectState::clone(state) }));
+    Served { states: states.collect(), ..served.clone() }
+}
+
+/// The same with so many routes that answer 503.
+fn closing(served: &Served, unanswered: u32) -> Served {
+    with(served, |served| {
+        let what = Arc::new(WorkingVersion { unanswered, ..WorkingVersion::clone(&served.what) });
+        ServedVersion { what, ..served }
+    })
 }
 
 /// A state with this many served objects and a finding about each.
 fn crowd(objects: usize) -> Served {
     let names: Vec<_> = (0..objects).map(|number| format!("{number:04}")).collect();
-    let (stored, confirmed): (Vec<_>, Vec<_>) = names.iter().map(|name| object(name, "1", "1", false)).unzip();
+    let (stored, states): (Vec<_>, Vec<_>) = names.iter().map(|name| object(name, "1", "1", false)).unzip();
     Served {
         snapshot: Arc::new(Snapshot { ingresses: stored.into(), ..Snapshot::default() }),
-        confirmed: Some(confirmed.into()),
+        states: states.into(),
+        confirmed: true,
         serving: true,
         findings: names.iter().map(|name| finding(name, "x")).collect(),
         ..Served::default()
@@ -253,9 +262,7 @@ fn what_is_closed_is_not_told_to_be_served() {
         (2, Vec::new(), "nginx passes no request on for 2 of 2 routes; see the other Events"),
         (1, vec![finding("b", "x"), finding("a", "there is none")], cause),
     ] {
-        let mut served = serving("1", "1", false);
-        let confirmed = served.confirmed.iter().flat_map(|confirmed| confirmed.iter());
-        served.confirmed = Some(confirmed.map(|confirmed| Confirmed { closed, ..confirmed.clone() }).collect());
+        let mut served = closing(&serving("1", "1", false), closed);
         let mut chronicle = Chronicle::default();
         served.findings = findings.into();
         look(&mut chronicle, &served, &[], now);
@@ -264,9 +271,7 @@ fn what_is_closed_is_not_told_to_be_served() {
         assert_eq!(first.note, expected);
         // Once all its routes answer, that is told; what fails again has its own Event.
         let mut again = |closed| {
-            let confirmed = served.confirmed.iter().flat_map(|confirmed| confirmed.iter());
-            served.confirmed = Some(confirmed.map(|confirmed| Confirmed { closed, ..confirmed.clone() }).collect());
-            look(&mut chronicle, &served, &[], now);
+            look(&mut chronicle, &closing(&served, closed), &[], now);
             std::iter::from_fn(|| chronicle.take(now)).find(|notice| notice.reason == "Synced")
         };
         let whole = again(0);
@@ -290,12 +295,7 @@ fn what_is_mended_while_it_finds_no_room_is_not_told() {
 #[test]
 fn versions_that_were_confirmed_without_a_leader_are_reported_by_the_next_one() {
     let (now, lease) = (Instant::now(), Duration::from_secs(15));
-    let earlier = || {
-        let mut served = serving("1", "1", true);
-        let confirmed = served.confirmed.iter().flat_map(|confirmed| confirmed.iter());
-        served.confirmed = Some(confirmed.map(|confirmed| Confirmed { earlier: true, ..confirmed.clone() }).collect());
-        served
-    };
+    let earlier = || with(&serving("1", "1", true), |served| ServedVersion { is_earlier: true, ..served });
     for (what, served, at, expected) in [
         ("a moment ago", serving("1", "1", true), now, 1),
         ("in the time of another leader", serving("1", "1", true), now + lease * 2, 0),

@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressLoadBa
 use super::*;
 use crate::publish::member::Member;
 use crate::publish::roster::Life;
-use crate::publish::served::Confirmed;
+use crate::publish::served::in_place;
 use ingressd_model::Kind;
 use ingressd_objects::{Ingress, Published, Snapshot, Stored};
 
@@ -35,19 +35,10 @@ fn ingress(name: &str, revision: u64, content: u64, addresses: &[&str], created:
 }
 
 fn served(ingresses: Vec<Stored<Ingress>>, observed: u128) -> Served {
-    let ids: Vec<_> = ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
-    let since = std::time::Instant::now();
-    let confirmed = ingresses.iter().map(|stored| Confirmed {
-        id: Arc::clone(&stored.id),
-        version: stored.version.clone(),
-        since,
-        earlier: false,
-        routes: 2,
-        closed: 0,
-    });
+    let states = ingresses.iter().map(|stored| in_place(&stored.id, &stored.version));
     Served {
-        confirmed: Some(confirmed.collect()),
-        accepted: ids.into(),
+        states: states.collect(),
+        confirmed: true,
         observed: Some(Revision(observed)),
         snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
         serving: true,
@@ -102,7 +93,7 @@ fn only_what_we_wrote_is_withdrawn_and_only_once() {
     let now = Instant::now();
     let mut ledger = empty();
     let mut served = served(vec![ingress("a", 1, 1, &[A], 0), ingress("b", 2, 1, &[FOREIGN], 0)], 10);
-    served.accepted = Arc::default();
+    let states = std::mem::take(&mut served.states);
     let first = plan(&mut ledger, &served, now);
     assert_eq!(shown(&first), ["a "]);
     // The address turned out not to be ours: the API left it as it was.
@@ -110,7 +101,7 @@ fn only_what_we_wrote_is_withdrawn_and_only_once() {
     assert_eq!(shown(&plan(&mut ledger, &served, now)), [""; 0]);
     // nginx does not run any more.
     let mut ledger = empty();
-    served.accepted = served.snapshot.ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
+    served.states = states;
     let plan = ledger.plan(&served, &nodes(false), &UnderWay::new(), now);
     // An address in an object of ours may be one that a node had before.
     assert_eq!(shown(&plan), ["a ", "b "]);
@@ -138,7 +129,7 @@ fn what_others_applied_stays_unless_the_address_of_a_node_stands_in_an_object_of
         let mut ledger = Ledger::new(IngressAddresses, OURS.into());
         let mut served = served(vec![applied_by(ingress("a", 5, 1, addresses, 0), appliers)], 10);
         if !accepted {
-            served.accepted = Arc::default();
+            served.states = Arc::default();
         }
         // The only node that serves is lost.
         let plan = ledger.plan(&served, &nodes(false), &UnderWay::new(), Instant::now());
@@ -185,7 +176,7 @@ fn nothing_is_published_before_the_generation_that_carries_it() {
 fn what_became_ours_without_changing_is_served_by_those_who_know_of_that() {
     let now = Instant::now();
     let mut ledger = empty();
-    let foreign = Served { accepted: Arc::default(), ..served(vec![ingress("a", 5, 1, &[], 0)], 10) };
+    let foreign = Served { states: Arc::default(), ..served(vec![ingress("a", 5, 1, &[], 0)], 10) };
     let other = |observed| {
         let us = Member { identity: "a".into(), addresses: vec![A.parse().unwrap()], ..member() };
         let other = Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], observed, ..us.clone() };
@@ -204,7 +195,7 @@ fn what_became_ours_without_changing_is_served_by_those_who_know_of_that() {
     // An object that was not compared yet belongs to no one else: a new object exists before the
     // generation that has it.
     let new = served(vec![ingress("n", 15, 1, &[], 0)], 20);
-    let unread = Served { accepted: Arc::default(), observed: Some(Revision(14)), ..new.clone() };
+    let unread = Served { states: Arc::default(), observed: Some(Revision(14)), ..new.clone() };
     assert_eq!(shown(&unread, 15), [""; 0]);
     assert_eq!(shown(&new, 15), ["n 192.0.2.1,192.0.2.2"]);
     // An object that existed before is not new: it came with its namespace, of which the other

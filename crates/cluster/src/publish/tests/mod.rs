@@ -16,7 +16,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use self::api::{Availability, FakeApi};
-use super::{Address, Announced, Confirmed, Counts, Options, Publisher, Revision, Served, published_addresses};
+use super::served::in_place;
+use super::{Address, Announced, Counts, Options, Publisher, Revision, Served, published_addresses};
 use crate::source::cluster::Clients;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
@@ -75,25 +76,14 @@ impl Node {
         let ingresses: Vec<_> = api.ingresses().into_iter().map(stored).collect();
         let services: Vec<_> = api.services().into_iter().map(stored_service).collect();
         let revision = |stored: &Stored<_>| Revision::of(stored.revision());
-        let since = std::time::Instant::now();
         let of_ingresses = ingresses.iter().map(|stored| (&stored.id, &stored.version));
         let all = of_ingresses.chain(services.iter().map(|stored| (&stored.id, &stored.version)));
-        let confirmed = all.clone().map(|(id, version)| Confirmed {
-            id: Arc::clone(id),
-            version: version.clone(),
-            since,
-            earlier: false,
-            routes: 2,
-            closed: 0,
-        });
         Served {
             informed: true,
-            accepted: all.map(|(id, _)| Arc::clone(id)).collect(),
-            confirmed: Some(confirmed.collect()),
+            states: all.map(|(id, version)| in_place(id, version)).collect(),
+            confirmed: true,
             observed: ingresses.iter().filter_map(revision).max(),
             pinned: None,
-            closed: Arc::default(),
-            unserved: Arc::default(),
             claim_order: Arc::default(),
             snapshot: Arc::new(Snapshot {
                 ingresses: ingresses.into(),

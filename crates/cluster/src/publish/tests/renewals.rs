@@ -10,7 +10,6 @@ use tokio::time::sleep;
 
 use super::{Counts, World};
 use crate::publish::address::Address;
-use crate::publish::desired::{Nodes, Subject};
 use crate::publish::served::Served;
 use crate::publish::status::{IngressAddresses, Object, StatusStrategy};
 use crate::publish::trouble::Board;
@@ -30,8 +29,8 @@ impl StatusStrategy for Counting {
         IngressAddresses.objects(served)
     }
 
-    fn desired(&self, subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
-        IngressAddresses.desired(subject, nodes)
+    fn content(&self, addresses: Vec<Address>) -> Vec<Address> {
+        addresses
     }
 
     fn status(&self, content: &Vec<Address>) -> Value {

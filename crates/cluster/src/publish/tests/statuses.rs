@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::api::FakeApi;
 use super::{Counts, World};
 use crate::publish::address::Address;
-use crate::publish::desired::{Nodes, Subject, desired};
 use crate::publish::served::Served;
 use crate::publish::status::{Content, Object, StatusStrategy, entries};
 use crate::publish::trouble::Board;
@@ -53,8 +52,7 @@ impl StatusStrategy for OfServices {
         })
     }
 
-    fn desired(&self, subject: Subject<'_>, nodes: &Nodes) -> Reached {
-        let addresses = desired(subject, nodes);
+    fn content(&self, addresses: Vec<Address>) -> Reached {
         Reached { is_told: !addresses.is_empty(), addresses }
     }
 

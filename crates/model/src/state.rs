@@ -1,0 +1,253 @@
+//! The state of an object: how its newest version was judged, which version is to be served, and
+//! which one nginx serves.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::ObjectId;
+use super::finding::{Finding, Reason};
+
+/// Distinguishes the versions of one object: a digest of what is kept of it, or of its manifest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(pub Arc<str>);
+
+/// The state of an object. Lists of them are sorted by object, and an object whose state stays is
+/// the same `Arc` in the next list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectState {
+    /// Which object it is.
+    pub id: Arc<ObjectId>,
+    /// How its newest version was judged.
+    pub verdict: Verdict,
+    /// The version in the model, the newest one or the last good one.
+    pub working: Option<Arc<WorkingVersion>>,
+    /// The version in the generation that nginx runs, or will run when it starts.
+    pub served: Option<ServedVersion>,
+}
+
+/// How the newest version of an object was judged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was not: no cycle of this run has seen it, or the object is gone.
+    #[default]
+    Unjudged,
+    /// It is not of our classes. The finding with this reason says why.
+    NotOurs(Reason),
+    /// It is to be served.
+    Good,
+    /// An earlier version takes its place.
+    LastGood,
+    /// It cannot be served, and there is no earlier one.
+    Refused,
+}
+
+/// A version of an object, and what the model has of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkingVersion {
+    pub version: Version,
+    /// The hosts that it defines or contributes to, as written; `*` for the catch-all.
+    pub hosts: Vec<Arc<str>>,
+    /// The number of its routes in the model that are served.
+    pub routes: u32,
+    /// How many of them are paths of another object of which this one takes a share, which may be
+    /// 0.
+    pub parts: u32,
+    /// The number of further routes that answer 503 because a fault of the object closes them.
+    pub closed: u32,
+    /// How many routes this nginx serves, which only the gate knows; before that all of them.
+    pub served: u32,
+    /// How many of those answer 503, because a Service, its port or its endpoints are missing, or
+    /// are shares of a canary that the main object takes because of that.
+    pub unanswered: u32,
+}
+
+/// The version of an object that nginx serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedVersion {
+    /// What is served.
+    pub what: Arc<WorkingVersion>,
+    /// Since when nginx is known to serve it; `None` while nothing of it is served, or nginx has
+    /// not confirmed it.
+    pub since: Option<Instant>,
+    /// Whether an earlier run served it already, as far as is known.
+    pub is_earlier: bool,
+}
+
+/// How an object stands, which follows from its state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Its newest version is served.
+    Served,
+    /// Its newest version is served but for some routes, which answer 503 or are left out.
+    Partly,
+    /// All its routes answer 503, because a fault of the object closes them, or because a Service,
+    /// its port or its endpoints are missing; or that keeps a canary from its share.
+    Closed,
+    /// An earlier version is served, because the newest cannot be.
+    LastGood,
+    /// Nothing of it is served.
+    Refused,
+    /// Its newest version is not in force yet: the node is pinned, nginx takes no changes, or a
+    /// change is under way.
+    Waiting,
+    /// It is not of our classes.
+    NotOurs,
+}
+
+impl Standing {
+    /// Those of objects of our classes.
+    pub const OF_OURS: [Standing; 6] = [
+        Standing::Served,
+        Standing::Partly,
+        Standing::Closed,
+        Standing::LastGood,
+        Standing::Refused,
+        Standing::Waiting,
+    ];
+
+    /// The words for people and machines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Standing::Served => "ok",
+            Standing::Partly => "partly",
+            Standing::Closed => "closed",
+            Standing::LastGood => "last good",
+            Standing::Refused => "refused",
+            Standing::Waiting => "waiting",
+            Standing::NotOurs => "not ours",
+        }
+    }
+}
+
+impl WorkingVersion {
+    /// A version of which all routes are served.
+    pub fn whole(version: Version, hosts: Vec<Arc<str>>, routes: u32) -> Self {
+        WorkingVersion { version, hosts, routes, served: routes, ..WorkingVersion::default() }
+    }
+
+    /// Whether nothing of it is served because a fault of the object closes all its routes.
+    pub const fn is_closed(&self) -> bool {
+        self.routes == 0 && self.closed > 0
+    }
+
+    /// Whether it has hosts or paths. An object has none, for example, when all its paths belong
+    /// to another object.
+    pub const fn has_routes(&self) -> bool {
+        self.routes > 0 || self.closed > 0
+    }
+
+    /// How many of its routes pass requests on.
+    pub const fn answering(&self) -> u32 {
+        self.served.saturating_sub(self.unanswered)
+    }
+
+    /// How many of its routes answer 503, for whatever reason.
+    pub const fn answering_503(&self) -> u32 {
+        self.closed.saturating_add(self.unanswered)
+    }
+}
+
+impl ObjectState {
+    /// An object of which nothing is served.
+    pub fn new(id: &Arc<ObjectId>, verdict: Verdict) -> Self {
+        ObjectState { id: Arc::clone(id), verdict, working: None, served: None }
+    }
+
+    /// An object of which this is to be served.
+    pub fn of(id: &Arc<ObjectId>, working: WorkingVersion) -> Self {
+        ObjectState { working: Some(Arc::new(working)), ..ObjectState::new(id, Verdict::Good) }
+    }
+
+    /// Whether it is of our classes, as far as is known.
+    pub const fn is_ours(&self) -> bool {
+        !matches!(self.verdict, Verdict::NotOurs(_))
+    }
+
+    /// Whether this finding says why it is not of our classes.
+    pub fn is_why(&self, finding: &Finding) -> bool {
+        matches!(self.verdict, Verdict::NotOurs(why) if finding.reason == why) && finding.origin.object == self.id
+    }
+
+    /// The hosts of the version that is to be served.
+    pub fn hosts(&self) -> &[Arc<str>] {
+        self.working.as_ref().map_or(&[], |working| &working.hosts)
+    }
+
+    /// The version that nginx serves, or will serve when it starts.
+    pub fn in_place(&self) -> Option<&WorkingVersion> {
+        self.served.as_ref().map(|served| &*served.what)
+    }
+
+    /// How it stands.
+    pub fn standing(&self) -> Standing {
+        let Some(served) = self.in_place() else {
+            return match self.verdict {
+                Verdict::NotOurs(_) => Standing::NotOurs,
+                Verdict::Refused => Standing::Refused,
+                Verdict::Unjudged | Verdict::Good | Verdict::LastGood => Standing::Waiting,
+            };
+        };
+        let is_newest = self.working.as_ref().is_some_and(|working| working.version == served.version);
+        match self.verdict {
+            Verdict::LastGood | Verdict::Refused => Standing::LastGood,
+            Verdict::Good if !is_newest => Standing::Waiting,
+            Verdict::Unjudged | Verdict::NotOurs(_) => Standing::Waiting,
+            Verdict::Good if served.is_closed() => Standing::Closed,
+            Verdict::Good if served.served == 0 => Standing::Refused,
+            Verdict::Good if served.answering() == 0 => Standing::Closed,
+            Verdict::Good if served.answering_503() > 0 || served.served < served.routes => Standing::Partly,
+            Verdict::Good => Standing::Served,
+        }
+    }
+
+    /// The state of this object in a list.
+    pub fn find<'a>(states: &'a [Arc<ObjectState>], id: &ObjectId) -> Option<&'a Arc<ObjectState>> {
+        states.binary_search_by(|state| (*state.id).cmp(id)).ok().map(|index| &states[index])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn what_is_served_and_what_was_judged_tell_how_an_object_stands() {
+        let version = |version: &str| WorkingVersion {
+            version: Version(version.into()),
+            routes: 2,
+            served: 2,
+            ..WorkingVersion::default()
+        };
+        let first = version("1");
+        let second = |served, closed, unanswered| WorkingVersion { served, closed, unanswered, ..version("2") };
+        let closed = WorkingVersion { routes: 0, ..second(0, 1, 0) };
+        let foreign = Verdict::NotOurs(Reason::ForeignClass);
+        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
+        for (served, working, verdict, expected) in [
+            (Some(second(2, 0, 0)), Some("2"), Verdict::Good, Standing::Served),
+            (Some(second(2, 1, 0)), Some("2"), Verdict::Good, Standing::Partly),
+            (Some(second(1, 0, 0)), Some("2"), Verdict::Good, Standing::Partly),
+            (Some(closed), Some("2"), Verdict::Good, Standing::Closed),
+            (Some(second(2, 0, 1)), Some("2"), Verdict::Good, Standing::Partly),
+            (Some(second(2, 0, 2)), Some("2"), Verdict::Good, Standing::Closed),
+            (Some(second(2, 1, 2)), Some("2"), Verdict::Good, Standing::Closed),
+            (Some(second(0, 0, 0)), Some("2"), Verdict::Good, Standing::Refused),
+            // nginx did not take it, or a generation is pinned.
+            (Some(first.clone()), Some("2"), Verdict::Good, Standing::Waiting),
+            (None, Some("2"), Verdict::Good, Standing::Waiting),
+            (Some(first.clone()), None, Verdict::Unjudged, Standing::Waiting),
+            (Some(first.clone()), Some("1"), Verdict::LastGood, Standing::LastGood),
+            (Some(first.clone()), None, Verdict::Refused, Standing::LastGood),
+            (None, None, Verdict::Refused, Standing::Refused),
+            (None, Some("1"), Verdict::LastGood, Standing::Waiting),
+            (Some(first), None, foreign, Standing::Waiting),
+            (None, None, foreign, Standing::NotOurs),
+        ] {
+            let served = served.map(|what| ServedVersion { what: Arc::new(what), since: None, is_earlier: false });
+            let working = working.map(|name| Arc::new(version(name)));
+            let state = ObjectState { working, served, ..ObjectState::new(&id, verdict) };
+            assert_eq!(state.standing(), expected, "{state:?}");
+        }
+    }
+}
