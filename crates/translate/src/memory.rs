@@ -18,7 +18,7 @@ use crate::rows::Rows;
 use crate::secret::certificate::Certificates;
 use crate::select::Selected;
 use crate::tables::{self, Table};
-use crate::{ClassRule, Dialect, Names, Options, SMALLEST_PART, Translation, Work, admit};
+use crate::{ClassRule, Dialect, Names, Options, SMALLEST_PART, Translation};
 use ingressd_model::{Model, ObjectId, ObjectState};
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
 

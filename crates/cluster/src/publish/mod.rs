@@ -48,9 +48,7 @@ pub use order::{Order, Writes};
 pub use permissions::{EVENTS, LEASES};
 pub use publisher::Publisher;
 pub use roster::Life;
-pub use served::Served;
-#[cfg(test)]
-pub use served::{Offer, Serves};
+pub use served::{Offer, Served, Serves};
 pub use status::published_addresses;
 pub use unserved::Unserved;
 pub use view::{Outlook, Peer, View};
