@@ -16,10 +16,11 @@ use ingressd_model::{
     CookiePath, Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, HeaderName,
     HeaderSet, HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
     Listener, LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName,
-    Passthrough, Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
-    RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
-    SessionCookie, Share, Split, Stream, StreamPolicy, Tables, TargetPart, Template, TemplatePart, Test, Text,
-    TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UpstreamIdentity, UrlPath, Variable,
+    Passthrough, Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Presented, Protocol,
+    RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName,
+    Serves, Session, SessionCookie, Share, Split, Stream, StreamPolicy, Tables, TargetPart, Template, TemplatePart,
+    Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
+    Variable,
 };
 use ingressd_nginx::render::{FileSet, Renderer, Work};
 use ingressd_nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, Plan, gate, syntax};
@@ -218,18 +219,8 @@ fn split(service: &str) -> Action {
 
 /// A model that uses every part of the language between translation and rendering.
 fn model() -> Model {
-    let key = rcgen::generate_simple_self_signed(vec!["shop.example.com".to_owned()]).expect("a certificate");
-    let certificate = |id: CertificateId| {
-        Arc::new(Certificate {
-            id,
-            origin: origin(),
-            chain: key.cert.pem().into_bytes().into(),
-            key: SecretBytes(key.signing_key.serialize_pem().into_bytes().into()),
-            validity: ingressd_model::Validity::default(),
-            responder: None,
-            has_issuer: false,
-        })
-    };
+    let certificate =
+        |id: CertificateId| Arc::new(Presented { id, origin: origin(), responder: None, has_issuer: false });
     let own = CertificateId::Secret(object(Kind::Secret, "tls"));
     let fallback = route(prefix("/"), Action::Respond { status: 404 }, Behaviour::default());
     let regex = |source: &str| PathMatch::Regex(pattern(source));
@@ -338,13 +329,25 @@ fn told(model: Model, proxy_protocol: bool) -> Model {
     Model { listeners, ..model }
 }
 
-/// Two endpoints of each upstream of hosts, and those of services.
+/// Two endpoints of each upstream of hosts, those of services, and a key pair for all
+/// certificates.
 fn tables() -> Arc<Tables> {
     let endpoint = |text: &str| Endpoint { address: text.parse().expect("an address"), weight: 2 };
     let two: Arc<[Endpoint]> = ["10.244.0.1:8080", "[fd00::1]:8080"].map(endpoint).into();
     let of_hosts = model().upstreams.into_iter().map(|upstream| (upstream.id.clone(), Arc::clone(&two)));
     let of_streams = streams().map(|(_, upstream, endpoints)| (upstream.id, endpoints.into()));
-    Arc::new(Tables { endpoints: of_hosts.chain(of_streams).collect() })
+    let key = rcgen::generate_simple_self_signed(vec!["shop.example.com".to_owned()]).expect("a certificate");
+    let certificate = |of: Arc<Presented>| {
+        let certificate = Certificate {
+            of: Arc::clone(&of),
+            chain: key.cert.pem().into_bytes().into(),
+            key: SecretBytes(key.signing_key.serialize_pem().into_bytes().into()),
+            validity: ingressd_model::Validity::default(),
+        };
+        (of.id.clone(), Arc::new(certificate))
+    };
+    let certificates = model().certificates.into_iter().map(certificate).collect();
+    Arc::new(Tables { endpoints: of_hosts.chain(of_streams).collect(), certificates })
 }
 
 /// A service with everything for TCP, and one without endpoints for UDP.

@@ -8,7 +8,7 @@ use rcgen::{CertificateParams, DnType, KeyPair};
 
 use super::state_file;
 use ingressd_apply::is_shortage;
-use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes, Validity};
+use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, Presented, SecretBytes, Validity};
 
 /// The common name of the certificate, which tells its readers what is missing.
 const COMMON_NAME: &str = "ingressd default certificate";
@@ -86,14 +86,12 @@ fn parse(text: &str) -> Option<Certificate> {
 
 fn of_parts(key: &str, chain: &str, validity: Validity) -> Certificate {
     let settings = Arc::new(ObjectId::new(Kind::Settings, "", "tls.default-certificate"));
+    let (id, origin) = (CertificateId::SelfSigned, Origin::object(&settings));
     Certificate {
-        id: CertificateId::SelfSigned,
-        origin: Origin::object(&settings),
+        of: Arc::new(Presented { id, origin, responder: None, has_issuer: false }),
         chain: chain.as_bytes().into(),
         key: SecretBytes(key.as_bytes().into()),
         validity,
-        responder: None,
-        has_issuer: false,
     }
 }
 

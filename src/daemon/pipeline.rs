@@ -476,7 +476,7 @@ impl Stages for Pipeline {
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         let Translation { model, tables, mut findings, mut states, mut refused, claims, due, names, work: _ } =
             self.translate(snapshot);
-        let certificates = certificates(&model);
+        let certificates = certificates(&tables);
         let costs = by_namespace(&model, &tables);
         self.ports = self.ports_of(&model);
         self.survey.other_sites.occupied = self.occupied();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ingressd_model::{CertificateId, Model, ObjectId, Route};
+use ingressd_model::{CertificateId, Model, ObjectId, Route, Tables};
 
 /// Whether some route limits the connections of clients.
 pub fn counts_connections(model: &Model) -> bool {
@@ -11,14 +11,14 @@ pub fn counts_connections(model: &Model) -> bool {
 }
 
 /// Secrets with certificates, sorted.
-pub fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
+pub fn certificates(tables: &Tables) -> Vec<(Arc<ObjectId>, i64)> {
     let of_secret = |id: &CertificateId| match id {
         CertificateId::Secret(secret) => Some(Arc::clone(secret)),
         CertificateId::SelfSigned => None,
     };
-    let certificates = model.certificates.iter();
+    let certificates = tables.certificates.iter();
     let mut certificates: Vec<_> =
-        certificates.filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.validity.ends))).collect();
+        certificates.filter_map(|(id, certificate)| Some((of_secret(id)?, certificate.validity.ends))).collect();
     certificates.sort();
     certificates
 }

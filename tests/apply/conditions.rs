@@ -86,7 +86,7 @@ fn the_first_condition_that_a_request_meets_decides_what_is_done_with_it() {
     let options = GateOptions { status: nginx.status, current: nginx.path("ingressd/current"), ..GateOptions::usual() };
     let capabilities = Capabilities::profile(ingressd_model::catalogue::Version(1, 22, 1));
     let row = |(name, address)| (upstream(name), [Endpoint { address, weight: 1 }].into());
-    let tables = Tables { endpoints: [("web", web), ("other", other)].map(row).into() };
+    let tables = Tables { endpoints: [("web", web), ("other", other)].map(row).into(), ..Tables::default() };
     let model = model(address.port()).into();
     let (plan, findings) = gate(&model, &tables.into(), &capabilities, &OtherSites::default(), &options);
     assert_eq!(findings, []);

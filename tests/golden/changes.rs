@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use ingressd_model::cost::{self, Cost};
-use ingressd_model::finding::Finding;
-use ingressd_nginx::render::{self, FileSet, Renderer};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_nginx::render::{self, FilePath, FileSet, Renderer};
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
-use ingressd_objects::{Endpoints, Snapshot, Stored};
+use ingressd_objects::{Endpoints, IngressTls, Snapshot, Stored};
 use ingressd_translate::{Claims, Options, Translation, Translator, Work};
 
 use super::{DEFAULT_CERTIFICATE, SHOWN, cases, documents, inputs, names, snapshot};
@@ -123,6 +123,47 @@ fn a_change_of_one_slice_renders_one_row() {
     assert_eq!((gone.translation.work.built, gone.translation.work.rows), (1, 1));
     assert_eq!((gone.gated, gone.work), (0, render::Work { rendered: 0, rows: 1 }));
     assert!(gone.files.files.keys().any(|path| path.starts_with("empty/")));
+}
+
+/// A Secret with a certificate for this host that nobody had before.
+fn secret(host: &str) -> String {
+    let made = rcgen::generate_simple_self_signed(vec![host.to_owned()]).unwrap();
+    let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: many-tls, namespace: default}}\ntype: kubernetes.io/tls\n\
+         stringData: {{tls.crt: {chain:?}, tls.key: {key:?}}}\n"
+    )
+}
+
+#[test]
+fn a_renewed_certificate_builds_no_host_and_renders_one_row() {
+    let secrets = |host: &str| snapshot(&[secret(host)]).secrets;
+    let mut snapshot = many(300);
+    let first = snapshot.ingresses.edit().iter_mut().find(|stored| *stored.id.name == *"many-7").unwrap();
+    let mut object = (*first.object).clone();
+    let tls = IngressTls { hosts: ["many-7.example.com".into()].into(), secret_name: Some("many-tls".into()) };
+    object.tls = [tls].into();
+    first.object = Arc::new(object);
+    snapshot.secrets = secrets("many-7.example.com");
+    let mut stages = Stages::of(&inputs::options(DEFAULT_CERTIFICATE, &snapshot), &Arc::default());
+    let [_, first] = [0, 1].map(|_| stages.make(&snapshot));
+    let is_shown = |path: &FilePath| path.starts_with("certs/");
+    let shown = |made: &Made| {
+        let mut all = made.files.files.iter().filter(|(path, _)| is_shown(path));
+        all.next().map(|(_, file)| file.content.bytes())
+    };
+
+    snapshot.secrets = secrets("many-7.example.com");
+    let renewed = stages.judged(&snapshot, "renewed");
+    assert_eq!(renewed.translation.work, Work { rows: 1, ..Work::default() });
+    assert_eq!((renewed.gated, renewed.work), (0, render::Work { rendered: 0, rows: 1 }));
+    assert!(Arc::ptr_eq(&renewed.translation.model, &first.translation.model) && shown(&renewed) != shown(&first));
+
+    // Another host in the certificate concerns the host.
+    snapshot.secrets = secrets("other.example.com");
+    let other = stages.judged(&snapshot, "of another host");
+    assert_eq!(other.translation.work.built, 1);
+    assert!(other.findings.iter().any(|finding| finding.reason == Reason::CertificateHostMismatch));
 }
 
 #[test]

@@ -24,24 +24,31 @@ pub enum CertificateId {
     Secret(Arc<ObjectId>),
 }
 
-/// A certificate chain with its key.
+/// What is known of a certificate however often it is renewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Certificate {
+pub struct Presented {
     /// Its identity.
     pub id: CertificateId,
     /// The Secret.
     pub origin: Origin,
+    /// Where it says that a responder tells whether it is revoked (OCSP): what its author chose.
+    pub responder: Option<Arc<str>>,
+    /// Whether its chain has the certificate of its issuer, without which no such question can be
+    /// asked.
+    pub has_issuer: bool,
+}
+
+/// A certificate chain with its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certificate {
+    /// What of it is known for longer.
+    pub of: Arc<Presented>,
     /// The chain as PEM, the host's certificate first.
     pub chain: Arc<[u8]>,
     /// The private key as PEM.
     pub key: SecretBytes,
     /// When clients accept it.
     pub validity: Validity,
-    /// Where it says that a responder tells whether it is revoked (OCSP): what its author chose.
-    pub responder: Option<Arc<str>>,
-    /// Whether its chain has the certificate of its issuer, without which no such question can be
-    /// asked.
-    pub has_issuer: bool,
 }
 
 /// Identifies a password file by its Secret.

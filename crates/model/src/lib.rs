@@ -55,7 +55,9 @@ pub use backend_tls::{BackendTls, Protocols};
 pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};
 pub use behaviour::{Behaviour, Cors, CorsPart, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
 pub use catalogue::{Argument, Directive};
-pub use certificate::{Certificate, CertificateId, DhParameters, PasswordFile, PasswordFileId, SecretBytes, TicketKey};
+pub use certificate::{
+    Certificate, CertificateId, DhParameters, PasswordFile, PasswordFileId, Presented, SecretBytes, TicketKey,
+};
 pub use claim_order::{AgedClaim, ClaimOrder, Extent, Lateness, Seniority};
 pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
@@ -114,8 +116,8 @@ pub struct Model {
     pub servers: Vec<Arc<Server>>,
     /// The upstreams of hosts, sorted by identity.
     pub upstreams: Vec<Arc<Upstream>>,
-    /// Certificates with their keys, sorted by identity.
-    pub certificates: Vec<Arc<Certificate>>,
+    /// The certificates that are presented, sorted by identity.
+    pub certificates: Vec<Arc<Presented>>,
     /// Password files for basic authentication, sorted by identity.
     pub password_files: Vec<Arc<PasswordFile>>,
     /// Certificate authorities for client and backend certificates, sorted by identity.

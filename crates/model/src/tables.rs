@@ -1,16 +1,18 @@
-//! What changes often, beside the model: where upstreams have endpoints. It must not know how that
-//! was found.
+//! What changes often, beside the model: where upstreams have endpoints, and the
+//! bytes of certificates. It must not know how that was found.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Endpoint, Model, Upstream, UpstreamId};
+use super::{Certificate, CertificateId, Endpoint, Model, Upstream, UpstreamId};
 
 /// The tables beside a model. A change of a row alone leaves the model as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tables {
     /// The endpoints of each upstream, sorted by address, without duplicates.
     pub endpoints: BTreeMap<UpstreamId, Arc<[Endpoint]>>,
+    /// Each certificate that is presented, with its key.
+    pub certificates: BTreeMap<CertificateId, Arc<Certificate>>,
 }
 
 impl Tables {

@@ -1,5 +1,6 @@
-//! The last translation, for changes of addresses behind Services alone: these need no host to be
-//! built again and no claim to be decided. It must not know how anything is translated.
+//! The last translation, for changes of addresses behind Services and of certificates alone:
+//! these need no host to be built again and no claim to be decided. It must not know how anything
+//! is translated.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use ingressd_objects::{List, Snapshot};
 /// The last translation and what it was made of.
 #[derive(Debug)]
 pub struct Kept {
-    snapshot: Snapshot,
+    /// Without endpoints.
+    pub snapshot: Snapshot,
     names: Names,
     claims: Arc<Claims>,
     /// The settings, with the ports of TCP and UDP services.
@@ -39,12 +41,12 @@ impl Kept {
         })
     }
 
-    /// Whether nothing has changed but endpoints.
+    /// Whether nothing has changed but endpoints and Secrets.
     pub fn is_of(&self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>, now: i64) -> bool {
         // Neither endpoints nor what is not served count.
         let Snapshot { endpoint_slices: _, outside: _, position: _, left_out, unseen, findings, .. } = snapshot;
         let Snapshot { ingresses, withheld, ingress_classes, services, .. } = snapshot;
-        let Snapshot { secrets, config_maps, nodes, namespaces, .. } = snapshot;
+        let Snapshot { config_maps, nodes, namespaces, .. } = snapshot;
         let before = &self.snapshot;
         self.options.now <= now
             && self.translation.due.is_none_or(|due| now < due)
@@ -52,7 +54,6 @@ impl Kept {
             && before.ingresses.is(ingresses)
             && before.ingress_classes.is(ingress_classes)
             && before.services.is(services)
-            && before.secrets.is(secrets)
             && before.config_maps.is(config_maps)
             && before.nodes.is(nodes)
             && before.namespaces.is(namespaces)

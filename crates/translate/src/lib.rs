@@ -9,6 +9,7 @@ mod assemble;
 mod attach;
 pub mod bounds;
 mod build;
+mod certified;
 pub mod claim;
 mod dialect;
 mod ingress_nginx;
@@ -69,7 +70,7 @@ use self::claim::tls_entries::Entries;
 use self::claim::{allowed, challenges, stream_claims, tls_idle};
 use self::kept::Kept;
 use self::memory::Memory;
-use self::resolve::backend::{Backends, Found};
+use self::resolve::backend::Backends;
 use self::resolve::endpoint::Slices;
 use self::resolve::resolution::NamedBy;
 use ingressd_model::finding::Finding;
@@ -172,14 +173,14 @@ impl Translator {
     /// Translates a snapshot. `claims` are those of the translation that is served.
     pub fn translate(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>) -> Translation {
         let now = self.options.now;
-        let Some(kept) = self.memory.kept.take().filter(|kept| kept.is_of(snapshot, names, claims, now)) else {
+        let Some(mut kept) = self.memory.kept.take().filter(|kept| kept.is_of(snapshot, names, claims, now)) else {
             return self.translate_all(snapshot, names, claims, false);
         };
-        if !self.memory.follow_endpoints(&kept, snapshot, names) {
+        if !self.memory.follow_tables(&mut kept, snapshot, names) {
             return self.translate_all(snapshot, names, claims, true);
         }
         let translation = Translation { work: Work::default(), ..kept.translation.clone() };
-        let translation = self.memory.complete(translation, &kept.options);
+        let translation = self.memory.complete(translation, &kept.options, now);
         self.memory.kept = Some(kept);
         translation
     }
@@ -188,6 +189,9 @@ impl Translator {
     fn translate_all(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>, begun: bool) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
+        if !begun {
+            memory.renew(snapshot);
+        }
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         let mut claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
         translation.findings.extend(allowed::unseen(snapshot, options));
@@ -248,7 +252,7 @@ impl Translator {
             findings: Vec::new(),
             refused: Vec::new(),
         };
-        let (mut outside, mut found) = (Outside::default(), Found::new());
+        let (mut outside, mut found) = (Outside::default(), Tables::default());
         if !left_out.is_empty() {
             let (told, of_left_out) = left_out::findings(nothing_built(), &left_out);
             findings.extend(told);
@@ -262,9 +266,9 @@ impl Translator {
             outside.resolutions.extend_from_slice(&built.resolutions);
             hosts.push(Arc::new(built));
         }
-        let surroundings = Surroundings { options, canaries: &offers, unserved: &unserved_rules, names };
+        let surroundings = Surroundings { canaries: &offers, unserved: &unserved_rules, names };
         if !begun {
-            memory.built.begin(snapshot, options);
+            memory.built.follow(snapshot, options);
             memory.rows.learn(memory.built.refresh(snapshot, names, options, &Outside::default()));
         }
         hosts.extend(memory.built.build(&sites, surroundings, |sites| {
@@ -273,14 +277,17 @@ impl Translator {
             let parts = parts.map(|part| {
                 let mut servers = nothing_built();
                 let built: Vec<_> = part.iter().map(|(name, site)| servers.build(name, site)).collect();
-                (built, servers.backends.found)
+                (built, Tables { endpoints: servers.backends.found, certificates: servers.tls.found })
             });
             let (built, of_parts): (Vec<_>, Vec<_>) = parts.unzip();
-            of_parts.into_iter().for_each(|of_part| found.extend(of_part));
+            for Tables { endpoints, certificates } in of_parts {
+                found.endpoints.extend(endpoints);
+                found.certificates.extend(certificates);
+            }
             built.into_iter().flatten().collect()
         }));
-        let Gathered { mut built, mut upstreams, mut certificates, passed, taken, idle, due } =
-            Gathered::of(&hosts, ends, &mut translation, &mut findings);
+        let Gathered { mut built, mut upstreams, mut certificates, mut uses, passed, taken, idle } =
+            Gathered::of(&hosts, &mut translation, &mut findings);
         let of_closed = admission.close(&mut built);
         site::reserve(&mut built, &translation.claims);
         offers.tell(&taken, &mut findings);
@@ -288,9 +295,8 @@ impl Translator {
         let streams = streams::build(&ports.claims, &mut backends, options, &mut findings);
         translation.note_names(&backends.names);
         upstreams.append(&mut backends.used);
-        found.append(&mut backends.found);
+        found.endpoints.append(&mut backends.found);
         outside.extend(Outside::of(backends));
-        memory.rows.learn(found);
         findings.extend(admit::near_names(&translation.names, &options.limits));
         // Several objects may have asked for the same; which of them was resolved first does not
         // matter.
@@ -304,7 +310,11 @@ impl Translator {
         of_backends.for_each(|certificate| tls.use_as_well(certificate));
         let default_certificate = tls.default_certificate();
         certificates.extend(tls.used().into_iter().map(|certificate| (certificate.id.clone(), certificate)));
-        translation.due = [due, tls.due, ports.due].into_iter().flatten().min();
+        found.certificates.append(&mut tls.found);
+        memory.rows.learn(found);
+        uses.append(&mut tls.uses);
+        memory.rows.set_uses(uses);
+        translation.due = [ends, ports.due].into_iter().flatten().min();
 
         let parts = [&taken, &idle].map(|of| offers.parts(of));
         let all = subjects.iter().chain(&canaries);
@@ -349,7 +359,7 @@ impl Translator {
         };
         let given = (snapshot, names, given_claims);
         memory.kept = Kept::of(given, Arc::new(options.clone()), outside, &translation);
-        memory.complete(translation, options)
+        memory.complete(translation, options, options.now)
     }
 }
 

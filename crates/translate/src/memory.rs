@@ -7,6 +7,7 @@ use rayon::prelude::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
 };
 
+use crate::admit::longest_chain;
 use crate::attach::Attached;
 use crate::build::built::BuiltHosts;
 use crate::kept::Kept;
@@ -14,12 +15,12 @@ use crate::policies::Policies;
 use crate::read::ingress;
 use crate::read::intent::Intent;
 use crate::read::rule::Rule;
-use crate::rows::Rows;
+use crate::rows::{Made, Rows};
 use crate::secret::certificate::Certificates;
 use crate::select::Selected;
 use crate::tables::{self, Table};
 use crate::{ClassRule, Dialect, Names, Options, SMALLEST_PART, Translation};
-use ingressd_model::{Model, ObjectId, ObjectState};
+use ingressd_model::{Certificate, CertificateId, Model, ObjectId, ObjectState, Tables};
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
 
 /// What is kept from one translation to the next.
@@ -135,20 +136,54 @@ impl Memory {
         std::mem::take(&mut self.read)
     }
 
-    /// Takes over the endpoints of this snapshot, where nothing else has changed since the last
-    /// translation. Returns whether that was enough; otherwise hosts have to be built.
-    pub fn follow_endpoints(&mut self, kept: &Kept, snapshot: &Snapshot, names: &Names) -> bool {
-        self.built.begin(snapshot, &kept.options);
+    /// Takes over certificates of this snapshot that were renewed, and returns them.
+    pub fn renew(&mut self, snapshot: &Snapshot) -> Vec<Arc<Certificate>> {
+        let renewed = self.built.begin(snapshot, &mut self.certificates);
+        let certificates = renewed.iter().map(|one| (one.of.id.clone(), Arc::clone(one))).collect();
+        self.rows.learn(Tables { certificates, ..Tables::default() });
+        renewed
+    }
+
+    /// Takes over endpoints and certificates of this snapshot, where nothing else has changed
+    /// since the last translation. Returns whether that was enough; otherwise hosts have to be
+    /// built.
+    pub fn follow_tables(&mut self, kept: &mut Kept, snapshot: &Snapshot, names: &Names) -> bool {
+        let renewed = self.renew(snapshot);
+        self.built.follow(snapshot, &kept.options);
         self.rows.learn(self.built.refresh(snapshot, names, &kept.options, &kept.outside));
-        !self.built.is_stale
+        let is_of_hosts = renewed.iter().all(|one| self.is_of_hosts(&one.of.id, kept, snapshot));
+        kept.snapshot.secrets = snapshot.secrets.clone();
+        is_of_hosts && !self.built.is_stale && self.built.is_unchanged()
+    }
+
+    /// Whether a certificate that was renewed concerns no annotation and no budget.
+    fn is_of_hosts(&self, id: &CertificateId, kept: &Kept, snapshot: &Snapshot) -> bool {
+        let CertificateId::Secret(id) = id else { return false };
+        let mut objects = snapshot.ingresses.iter().chain(&snapshot.withheld);
+        let mut defaults = kept.options.defaults.iter();
+        let chain = |intent: &Intent, snapshot: &Snapshot| {
+            let secrets = intent.tls.iter().filter_map(|entry| entry.secret.as_deref());
+            longest_chain(&id.namespace, secrets, snapshot)
+        };
+        let names = |intent: &&Intent| {
+            intent.of.id.namespace == id.namespace
+                && intent.tls.iter().any(|entry| entry.secret.as_deref() == Some(&*id.name))
+        };
+        let mut intents = self.readings.values().map(|known| &*known.intent).filter(names);
+        !objects.any(|stored| {
+            let mut annotations = stored.object.annotations.iter();
+            annotations.any(|(key, value)| may_refer(key) && value.contains(&*id.name))
+        }) && !defaults.any(|default| default.value.contains(&*id.name))
+            && intents.all(|intent| chain(intent, &kept.snapshot) == chain(intent, snapshot))
     }
 
     /// Adds the tables to a translation that has its model.
-    pub fn complete(&mut self, mut translation: Translation, options: &Options) -> Translation {
-        let (tables, told, rows) = self.rows.tables(&translation.model, &options.limits);
-        (translation.tables, translation.work.rows) = (tables, rows);
-        if !told.is_empty() {
-            translation.findings.extend(told);
+    pub fn complete(&mut self, mut translation: Translation, options: &Options, now: i64) -> Translation {
+        let Made { tables, findings, due, changed } = self.rows.tables(&translation.model, &options.limits, now);
+        (translation.tables, translation.work.rows) = (tables, changed);
+        translation.due = [translation.due, due].into_iter().flatten().min();
+        if !findings.is_empty() {
+            translation.findings.extend(findings);
             translation.findings.sort();
             translation.findings.dedup();
         }

@@ -1,10 +1,10 @@
-//! The rows of the tables beside the model: the endpoints of its upstreams, within the limits. It
-//! must not know how endpoints are found.
+//! The rows of the tables beside the model: the endpoints of its upstreams, within the limits, and
+//! its certificates. It must not know how these are found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::resolve::backend::Found;
+use crate::certified::{Told, Use};
 use crate::{Limits, admit};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Endpoint, Model, Tables, Upstream};
@@ -25,24 +25,45 @@ impl<'m> Row<'m> {
 /// The rows of the last translation.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// The endpoints that were found of each upstream.
+    /// The endpoints and certificates that were found.
     found: Tables,
     /// Those of them that are used.
     tables: Arc<Tables>,
+    /// Where fields name certificates.
+    uses: Vec<Use>,
+    /// What was found about the dates of these; `None` when it has to be found anew.
+    told: Option<Told>,
 }
 
-/// The tables of a model, with what is wrong, and how many of their rows the last ones did not
-/// have.
-pub type Made = (Arc<Tables>, Vec<Finding>, usize);
+/// The tables of a model.
+#[derive(Debug)]
+pub struct Made {
+    pub tables: Arc<Tables>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// When that changes by time alone, in seconds since 1970.
+    pub due: Option<i64>,
+    /// How many rows the last tables did not have.
+    pub changed: usize,
+}
 
 impl Rows {
-    /// Takes over what was found now; of other upstreams the same is known as before.
-    pub fn learn(&mut self, found: Found) {
-        self.found.endpoints.extend(found);
+    /// Takes over what was found now; of others the same is known as before.
+    pub fn learn(&mut self, found: Tables) {
+        self.found.endpoints.extend(found.endpoints);
+        if !found.certificates.is_empty() {
+            self.found.certificates.extend(found.certificates);
+            self.told = None;
+        }
     }
 
-    /// The tables of a model. What is equal is the same in memory as in the last ones.
-    pub fn tables(&mut self, model: &Model, limits: &Limits) -> Made {
+    /// Takes over where fields name certificates.
+    pub fn set_uses(&mut self, uses: Vec<Use>) {
+        (self.uses, self.told) = (uses, None);
+    }
+
+    /// The tables of a model now. What is equal is the same in memory as in the last ones.
+    pub fn tables(&mut self, model: &Model, limits: &Limits, now: i64) -> Made {
         let mut findings = Vec::new();
         let mut of_hosts: Vec<_> = self.found.rows(&model.upstreams).map(Row::of).collect();
         let mut of_streams: Vec<_> = self.found.rows(&model.stream_upstreams).map(Row::of).collect();
@@ -53,12 +74,29 @@ impl Rows {
             findings.extend(admit::bound_endpoints_of(row, limits));
         }
         let all = of_hosts.into_iter().chain(of_streams);
-        let mut endpoints: BTreeMap<_, _> = all.map(|row| (row.upstream.id.clone(), row.endpoints)).collect();
-        let changed = keep(&mut endpoints, &self.tables.endpoints);
-        if changed > 0 || endpoints.len() != self.tables.endpoints.len() {
-            self.tables = Arc::new(Tables { endpoints });
+        let endpoints = all.map(|row| (row.upstream.id.clone(), row.endpoints)).collect();
+        let presented = model.certificates.iter().filter_map(|one| self.found.certificates.get_key_value(&one.id));
+        let certificates = presented.map(|(id, certificate)| (id.clone(), Arc::clone(certificate))).collect();
+        let mut tables = Tables { endpoints, certificates };
+        let changed = keep(&mut tables.endpoints, &self.tables.endpoints)
+            + keep(&mut tables.certificates, &self.tables.certificates);
+        let (one, other) = (&tables, &*self.tables);
+        let is_shorter =
+            one.endpoints.len() < other.endpoints.len() || one.certificates.len() < other.certificates.len();
+        if changed > 0 || is_shorter {
+            self.tables = Arc::new(tables);
         }
-        (Arc::clone(&self.tables), findings, changed)
+        let Rows { found, tables, uses, told } = self;
+        let told = match told.take().filter(|told| told.holds(now)) {
+            Some(kept) => told.insert(kept),
+            None => {
+                let is_used: BTreeSet<_> = uses.iter().map(|(id, _)| id).chain(tables.certificates.keys()).collect();
+                found.certificates.retain(|id, _| is_used.contains(id));
+                told.insert(Told::of(uses, &found.certificates, now))
+            }
+        };
+        findings.extend_from_slice(&told.findings);
+        Made { tables: Arc::clone(tables), findings, due: told.due, changed }
     }
 }
 

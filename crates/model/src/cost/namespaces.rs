@@ -9,18 +9,16 @@ use super::{
 };
 use crate::catalogue::Module;
 use crate::{
-    Action, Behaviour, Certificate, CertificateId, ClientCertificates, CorsPart, ListMark, Model, PathMatch,
-    RewritePattern, Route, Server, ServerName, SessionCookie, Split, Tables, TlsTermination, UpstreamId, Variables,
+    Action, Behaviour, ClientCertificates, CorsPart, ListMark, Model, PathMatch, RewritePattern, Route, Server,
+    ServerName, SessionCookie, Split, Tables, TlsTermination, UpstreamId, Variables,
 };
 
 /// The cost of each namespace, sorted by name. The cost of what belongs to no namespace, such as
 /// the settings, has an empty name. What several namespaces share is counted for the first.
 pub fn by_namespace(model: &Model, tables: &Tables) -> Vec<(Arc<str>, Cost)> {
     let mut costs = Costs::default();
-    let certificates: BTreeMap<&CertificateId, &Certificate> =
-        model.certificates.iter().map(|certificate| (&certificate.id, &**certificate)).collect();
     for server in &model.servers {
-        costs.add_server(server, &certificates);
+        costs.add_server(server, tables);
     }
     for (upstream, endpoints) in tables.rows(&model.upstreams) {
         let namespace = &upstream.id.namespace;
@@ -96,14 +94,14 @@ impl<'m> Costs<'m> {
         }
     }
 
-    fn add_server(&mut self, server: &'m Server, certificates: &BTreeMap<&CertificateId, &Certificate>) {
+    fn add_server(&mut self, server: &'m Server, tables: &Tables) {
         let namespace = &server.origin.object.namespace;
         self.add(namespace, Cost::of_host());
         if let ServerName::Expression(name) = &server.name {
             self.add(namespace, Cost::of_expression(name.as_str()));
         }
         if let TlsTermination::Own(id) = &server.tls {
-            let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
+            let length = tables.certificates.get(id).map_or(0, |certificate| certificate.chain.len());
             self.add(namespace, Cost::of_tls_host(LONGEST_CHAIN));
             self.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
         }

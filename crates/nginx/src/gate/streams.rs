@@ -315,7 +315,7 @@ mod tests {
             let all = (0..endpoints).map(|last| format!("10.244.0.{last}:80").parse().unwrap());
             let all = all.map(|address| Endpoint { address, weight: 1 });
             let upstream = Arc::clone(&model.stream_upstreams[0]);
-            let tables = Tables { endpoints: [(upstream.id.clone(), all.collect())].into() };
+            let tables = Tables { endpoints: [(upstream.id.clone(), all.collect())].into(), ..Tables::default() };
             let other_sites = OtherSites { worker_connections: connections, ..OtherSites::default() };
             let options = GateOptions { stream_percent: 25, ..GateOptions::default() };
             let decisions = Decisions { stream_connections: share(&other_sites, &options), ..Decisions::default() };

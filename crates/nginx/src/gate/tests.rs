@@ -4,21 +4,12 @@ use super::*;
 use crate::SiteListen;
 use crate::usual;
 use ingressd_model::catalogue::Version;
-use ingressd_model::{Certificate, CertificateId, HostListeners, Listener, SecretBytes, Upstream, UpstreamId};
+use ingressd_model::{CertificateId, HostListeners, Listener, Presented, Upstream, UpstreamId};
 
 pub fn model() -> Model {
     let id = CertificateId::SelfSigned;
-    let key = SecretBytes(Arc::from(&b""[..]));
-    let certificate = Certificate {
-        id: id.clone(),
-        origin: host(),
-        chain: Arc::from(&b""[..]),
-        key,
-        validity: ingressd_model::Validity::default(),
-        responder: None,
-        has_issuer: false,
-    };
-    let certificates = vec![Arc::new(certificate)];
+    let presented = Presented { id: id.clone(), origin: host(), responder: None, has_issuer: false };
+    let certificates = vec![Arc::new(presented)];
     Model { listeners: listeners(false), certificates, default_certificate: Some(id), ..Model::default() }
 }
 

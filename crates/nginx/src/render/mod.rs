@@ -37,8 +37,8 @@ use blocks::Blocks;
 use crowds::Crowds;
 use engine::Engine;
 use ingressd_model::{
-    AccessList, Authority, Certificate, CertificateId, Directive, Endpoint, Forwarded, Instance, PasswordFile, Server,
-    ServerName, Stream, TlsTermination, Upstream, UpstreamId,
+    AccessList, Authority, Certificate, CertificateId, Directive, Endpoint, Forwarded, Instance, PasswordFile,
+    Presented, Server, ServerName, Stream, TlsTermination, Upstream, UpstreamId,
 };
 use lower::Facts;
 use memory::{Files, Rows};
@@ -57,7 +57,7 @@ pub struct Renderer {
     blocks: Blocks,
     servers: Files<Server>,
     upstreams: Rows<Upstream, [Endpoint]>,
-    certificates: Files<Certificate>,
+    certificates: Rows<Presented, Certificate>,
     password_files: Files<PasswordFile>,
     lists: Files<AccessList>,
     streams: Files<Stream>,
@@ -98,7 +98,7 @@ impl Renderer {
             blocks: Blocks::default(),
             servers: Files::default(),
             upstreams: Rows::default(),
-            certificates: Files::default(),
+            certificates: Rows::default(),
             password_files: Files::default(),
             lists: Files::default(),
             streams: Files::default(),
@@ -159,12 +159,6 @@ impl Renderer {
         let path = |one: &Server| names::server_file(one, &crowds);
         self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all, anew);
         all.extend(reserved.map(|one| (names::reserved_file(), Arc::new(lower::server(&one, &facts, engine)))));
-        let path = |one: &Certificate| names::certificate_file(&one.id);
-        let make = |one: &Certificate| {
-            let parts = [Part::Bytes(Arc::clone(&one.chain)), Part::Fixed("\n"), Part::Bytes(Arc::clone(&one.key.0))];
-            File::secret(parts, one.origin.clone())
-        };
-        self.certificates.render(&model.certificates, path, make, &mut all, anew);
         let path = |one: &PasswordFile| names::password_file(&one.id);
         let make = |one: &PasswordFile| File::secret([Part::Bytes(Arc::clone(&one.content.0))], one.origin.clone());
         self.password_files.render(&model.password_files, path, make, &mut all, anew);
@@ -200,6 +194,14 @@ impl Renderer {
         let path = |one: &Upstream| names::stream_upstream_file(&one.id);
         let make = |one: &Upstream, row: &[Endpoint]| lower::stream_upstream(one, row, decisions, engine);
         self.stream_upstreams.render(&rows, path, make, &mut all, anew);
+        let row = |(one, id): (_, &_)| Some((one, Arc::clone(tables.certificates.get(id)?)));
+        let rows: Vec<_> = model.certificates.iter().map(|one| (one, &one.id)).filter_map(row).collect();
+        let path = |one: &Presented| names::certificate_file(&one.id);
+        let make = |one: &Presented, row: &Certificate| {
+            let parts = [Part::Bytes(Arc::clone(&row.chain)), Part::Fixed("\n"), Part::Bytes(Arc::clone(&row.key.0))];
+            File::secret(parts, one.origin.clone())
+        };
+        self.certificates.render(&rows, path, make, &mut all, anew);
         FileSet { files: all.into_iter().collect() }
     }
 

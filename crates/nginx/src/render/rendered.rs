@@ -18,7 +18,7 @@ pub struct Rendered {
 /// How much work rendering was: what was kept from the last plan counts nowhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Servers, services, certificates and lists of the model whose files were made.
+    /// Servers, services, password files and lists of the model whose files were made.
     pub rendered: usize,
     /// Rows of the tables whose files were made.
     pub rows: usize,

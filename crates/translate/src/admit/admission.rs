@@ -66,7 +66,7 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits, snapshot: &Snapsho
     // Only what comes near to a limit is looked at more closely.
     for (subject, demand) in subjects.iter().zip(&mut demands) {
         if most.contains_key(namespace(subject)) {
-            demand.chain = demand::longest_chain(subject, snapshot);
+            demand.chain = demand::longest_chain(demand::namespace(subject), demand::secrets(subject), snapshot);
         }
     }
     let mut tallies: Tallies<'a> =

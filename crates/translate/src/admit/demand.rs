@@ -245,9 +245,9 @@ const MOST_LOOKED_THROUGH: usize = 16 << 10;
 
 /// How many certificates the longest chain has in a Secret that an object names; 0 where there is
 /// none, because then the host has no certificate of its own.
-pub fn longest_chain(subject: &Subject<'_>, snapshot: &Snapshot) -> u64 {
-    let names: BTreeSet<_> = secrets(subject).collect();
-    let stored = names.into_iter().filter_map(|name| snapshot.secret(namespace(subject), name));
+pub fn longest_chain<'a>(namespace: &str, secrets: impl Iterator<Item = &'a str>, snapshot: &Snapshot) -> u64 {
+    let names: BTreeSet<_> = secrets.collect();
+    let stored = names.into_iter().filter_map(|name| snapshot.secret(namespace, name));
     let chains = stored.filter_map(|stored| Some(stored.object.data.as_ref()?.get("tls.crt")?.0.as_slice()));
     let (mut longest, mut bytes) = (0, 0);
     for chain in chains {

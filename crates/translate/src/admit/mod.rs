@@ -11,6 +11,7 @@ mod tests;
 mod zones;
 
 pub use admission::{admit, close_refused};
+pub use demand::longest_chain;
 pub use endpoints::{bound as bound_endpoints, bound_one as bound_endpoints_of};
 
 use std::collections::BTreeMap;

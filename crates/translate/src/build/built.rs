@@ -11,18 +11,21 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, Pa
 use super::client_certificates::Unserved;
 use crate::attach::canary::{Canaries, Offer};
 use crate::attach::subject::Subject;
+use crate::certified::Use;
 use crate::claim::site::{Claim, Root, Site};
 use crate::read::intent::Intent;
 use crate::read::path::{Matching, Text};
 use crate::read::rule::Rule;
-use crate::resolve::backend::{Backends, Found};
+use crate::resolve::backend::Backends;
 use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
+use crate::secret::certificate::Certificates;
 use crate::{NameAnswer, Names, Options, Reading, Translation};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
-    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Passthrough, Server, ServerName, Upstream,
+    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Passthrough, Presented, Server,
+    ServerName, Tables, Upstream,
 };
 use ingressd_objects::{Endpoints, List, Service, Snapshot, Stored, Version};
 
@@ -33,7 +36,9 @@ pub struct Built {
     /// Its upstreams, in any order, perhaps repeated.
     pub upstreams: Vec<Arc<Upstream>>,
     /// The certificates that it presents.
-    pub certificates: Vec<Arc<Certificate>>,
+    pub certificates: Vec<Arc<Presented>>,
+    /// Where fields name certificates.
+    pub uses: Vec<Use>,
     /// Hosts with TLS passthrough.
     pub passed: Vec<Passthrough>,
     /// The fields of the canaries that take a share of its paths.
@@ -46,8 +51,6 @@ pub struct Built {
     pub findings: Vec<Finding>,
     /// Versions that cannot be served as written.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
-    /// When the passage of time alone changes its findings, in seconds since 1970.
-    pub due: Option<i64>,
     /// The objects that were looked up in the snapshot.
     pub dependencies: Vec<Dependency>,
     /// What its references to Services were resolved to.
@@ -60,37 +63,32 @@ pub struct Gathered {
     pub built: Vec<Arc<Server>>,
     /// In any order, perhaps repeated.
     pub upstreams: Vec<Arc<Upstream>>,
-    pub certificates: BTreeMap<CertificateId, Arc<Certificate>>,
+    pub certificates: BTreeMap<CertificateId, Arc<Presented>>,
+    /// Where fields name certificates.
+    pub uses: Vec<Use>,
     pub passed: Vec<Passthrough>,
     /// The fields of the canaries that take a share.
     pub taken: BTreeSet<Origin>,
     /// Those of them to which nginx passes no request.
     pub idle: BTreeSet<Origin>,
-    /// When one of them changes by time alone.
-    pub due: Option<i64>,
 }
 
 impl Gathered {
-    /// Gathers them; `due` is when something else changes by time alone.
-    pub fn of(
-        hosts: &[Arc<Built>],
-        due: Option<i64>,
-        translation: &mut Translation,
-        findings: &mut Vec<Finding>,
-    ) -> Self {
-        let mut all = Gathered { built: Vec::with_capacity(hosts.len()), due, ..Gathered::default() };
+    /// Gathers them.
+    pub fn of(hosts: &[Arc<Built>], translation: &mut Translation, findings: &mut Vec<Finding>) -> Self {
+        let mut all = Gathered { built: Vec::with_capacity(hosts.len()), ..Gathered::default() };
         for host in hosts {
             all.built.extend(host.server.clone());
             all.upstreams.extend_from_slice(&host.upstreams);
             let certificates = host.certificates.iter().map(|one| (one.id.clone(), Arc::clone(one)));
             all.certificates.extend(certificates);
+            all.uses.extend_from_slice(&host.uses);
             all.passed.extend_from_slice(&host.passed);
             all.taken.extend(host.taken.iter().cloned());
             all.idle.extend(host.idle.iter().cloned());
             translation.note_names(&host.names);
             findings.extend_from_slice(&host.findings);
             translation.refused.extend_from_slice(&host.refused);
-            all.due = [all.due, host.due].into_iter().flatten().min();
         }
         all
     }
@@ -139,8 +137,6 @@ impl Outside {
 
 #[derive(Debug)]
 struct CachedHost {
-    /// When it was built, in seconds since 1970.
-    at: i64,
     /// Whether the endpoints of a Service change more than its upstream.
     is_stale: bool,
     subjects: Box<[KeptSubject]>,
@@ -189,8 +185,6 @@ struct KeptClaim {
 /// The inputs of all hosts, apart from the objects.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'c> {
-    /// The administrator's settings.
-    pub options: &'c Options,
     /// Objects that take a share of the requests for the paths of others.
     pub canaries: &'c Canaries<'c, 'c>,
     /// Client certificate rules of objects that are not served.
@@ -205,9 +199,24 @@ impl BuiltHosts {
         self.hosts.clear();
     }
 
-    /// Records what has changed in this snapshot.
-    pub fn begin(&mut self, snapshot: &Snapshot, options: &Options) {
+    /// Records which Secrets have changed. Certificates that were renewed concern no host, and are
+    /// returned.
+    pub fn begin(&mut self, snapshot: &Snapshot, certificates: &mut Certificates) -> Vec<Arc<Certificate>> {
         self.changed.clear();
+        let mut renewed = Vec::new();
+        compare(&self.secrets, &snapshot.secrets, |stored| {
+            let now = snapshot.secret(&stored.id.namespace, &stored.id.name);
+            match now.and_then(|now| certificates.renew(now)) {
+                Some(checked) => renewed.push(Arc::clone(&checked.certificate)),
+                None => drop(self.changed.insert(Dependency::on(Kind::Secret, &stored.id.namespace, &stored.id.name))),
+            }
+        });
+        self.secrets = snapshot.secrets.clone();
+        renewed
+    }
+
+    /// Records what else has changed in this snapshot.
+    pub fn follow(&mut self, snapshot: &Snapshot, options: &Options) {
         self.moved.clear();
         self.is_stale = false;
         let (changed, moved) = (&mut self.changed, &mut self.moved);
@@ -221,21 +230,23 @@ impl BuiltHosts {
             let service = stored.object.service.as_deref();
             moved.extend(service.map(|service| Dependency::on(Kind::EndpointSlice, &stored.id.namespace, service)));
         });
-        compare(&self.secrets, &snapshot.secrets, |stored| {
-            changed.insert(Dependency::on(Kind::Secret, &stored.id.namespace, &stored.id.name));
-        });
         if !is_same {
             self.forget();
         }
         self.keep(snapshot, options);
     }
 
+    /// Whether nothing that a host was built from has changed but endpoints.
+    pub fn is_unchanged(&self) -> bool {
+        self.changed.is_empty()
+    }
+
     /// Resolves references to Services whose endpoints have changed again. A host stays as it is
     /// where only the addresses differ, which are returned.
-    pub fn refresh(&mut self, snapshot: &Snapshot, names: &Names, options: &Options, outside: &Outside) -> Found {
+    pub fn refresh(&mut self, snapshot: &Snapshot, names: &Names, options: &Options, outside: &Outside) -> Tables {
         let BuiltHosts { hosts, moved, is_stale, .. } = self;
         if moved.is_empty() {
-            return Found::new();
+            return Tables::default();
         }
         let touched = |dependencies: &[Dependency]| dependencies.iter().any(|one| moved.contains(one));
         let built = hosts.iter().map(|(_, host)| Arc::clone(&host.built)).enumerate();
@@ -262,13 +273,12 @@ impl BuiltHosts {
                 hosts[*number].1.is_stale = !stays;
             }
         }
-        backends.found
+        Tables { endpoints: backends.found, ..Tables::default() }
     }
 
     fn keep(&mut self, snapshot: &Snapshot, options: &Options) {
         self.services = snapshot.services.clone();
         self.slices = snapshot.endpoint_slices.clone();
-        self.secrets = snapshot.secrets.clone();
         self.classes = snapshot.ingress_classes.clone();
         self.nodes = snapshot.nodes.clone();
         self.own_ports.clone_from(&options.own_ports);
@@ -315,7 +325,6 @@ impl BuiltHosts {
 impl CachedHost {
     fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: Arc<Built>) -> Self {
         CachedHost {
-            at: surroundings.options.now,
             is_stale: false,
             subjects: site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
             claims: site.claims.iter().map(KeptClaim::of).collect(),
@@ -338,10 +347,7 @@ impl CachedHost {
         surroundings: Surroundings<'_>,
         changed: &HashSet<Dependency>,
     ) -> bool {
-        let now = surroundings.options.now;
         !self.is_stale
-            && self.at <= now
-            && self.built.due.is_none_or(|due| now < due)
             && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
             && (self.is_without_owner, self.root) == (site.is_without_owner, site.root)
             && self.order == site.order
@@ -413,7 +419,8 @@ impl KeptClaim {
     }
 }
 
-/// Reports each object that is in one list only or differs; returns whether there was none.
+/// Reports each object that is in one list only or differs, once or twice; returns whether there
+/// was none.
 fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>)) -> bool {
     if before.is(after) {
         return true;
@@ -501,7 +508,7 @@ mod tests {
                 .0
                 .insert(HostName::new("auth.example.net").unwrap(), NameAnswer { addresses, ..NameAnswer::default() });
         };
-        let rows: [(&str, Change<'_>, &[&str]); 13] = [
+        let rows: [(&str, Change<'_>, &[&str]); 14] = [
             ("nothing", &|_, _, _| {}, &[]),
             ("time", &|_, options, _| options.now += 1, &[]),
             ("an object", &|snapshot, _, _| touch(&mut snapshot.ingresses, "one"), &["one.example"]),
@@ -527,7 +534,12 @@ mod tests {
                 &|snapshot, _, _| snapshot.services.edit().retain(|stored| *stored.id.name != *"web"),
                 &of_web,
             ),
-            ("a Secret", &|snapshot, _, _| touch(&mut snapshot.secrets, "shop-tls"), &["secure.example"]),
+            ("a Secret", &|snapshot, _, _| touch(&mut snapshot.secrets, "shop-tls"), &[]),
+            (
+                "a Secret that went",
+                &|snapshot, _, _| snapshot.secrets.edit().retain(|stored| *stored.id.name != *"shop-tls"),
+                &["secure.example"],
+            ),
             ("a class", &|snapshot, _, _| touch(&mut snapshot.ingress_classes, "nginx"), &all),
             ("settings", &|_, options, _| options.own_addresses.push("192.0.2.1:80".parse().unwrap()), &all),
         ];

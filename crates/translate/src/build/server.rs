@@ -241,6 +241,7 @@ impl<'a> Servers<'a> {
             server: server.map(Arc::new),
             upstreams: std::mem::take(&mut self.backends.used),
             certificates: self.tls.used(),
+            uses: std::mem::take(&mut self.tls.uses),
             passed: std::mem::take(&mut self.passed),
             taken: std::mem::take(&mut self.taken),
             idle: std::mem::take(&mut self.idle),
@@ -248,7 +249,6 @@ impl<'a> Servers<'a> {
             resolutions: self.backends.take_resolutions(),
             findings,
             refused,
-            due: self.tls.due.take(),
             dependencies: std::mem::take(&mut self.backends.dependencies),
         }
     }

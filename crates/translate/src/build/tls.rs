@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 
 use crate::Options;
 use crate::attach::subject::Subject;
+use crate::certified::Use;
 use crate::claim::tls_entries::Entries;
 use crate::read::intent::TlsSpec;
 use crate::resolve::dependency::Dependency;
@@ -15,8 +15,7 @@ use crate::secret::certificate::{Certificates, Checked};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
-    Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination, Validity, ValidityPhase,
-    in_words,
+    Certificate, CertificateId, Field, Kind, ObjectId, Origin, Presented, ServerName, TlsTermination,
 };
 use ingressd_objects::{Snapshot, Stored, Version};
 
@@ -27,13 +26,15 @@ pub struct Tls<'a> {
     options: &'a Options,
     certificates: &'a Certificates,
     entries: Entries<'a>,
-    used: BTreeMap<CertificateId, Arc<Certificate>>,
+    used: BTreeMap<CertificateId, Arc<Presented>>,
+    /// The certificates that were found.
+    pub found: BTreeMap<CertificateId, Arc<Certificate>>,
+    /// Where a field names one of them.
+    pub uses: Vec<Use>,
     /// Versions of Secrets without a certificate that may be served.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// What is wrong.
     pub findings: Vec<Finding>,
-    /// When the passage of time alone changes the findings, in seconds since 1970.
-    pub due: Option<i64>,
 }
 
 /// The existing Secrets that an object names for TLS.
@@ -59,7 +60,8 @@ impl<'a> Tls<'a> {
     pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a Certificates) -> Self {
         let (refused, findings) = (Vec::new(), Vec::new());
         let entries = Entries::new(snapshot, certificates);
-        Tls { snapshot, options, certificates, entries, used: BTreeMap::new(), refused, findings, due: None }
+        let (used, found, uses) = Default::default();
+        Tls { snapshot, options, certificates, entries, used, found, uses, refused, findings }
     }
 
     /// How TLS of a host is terminated that these objects share, and the namespace whose entry
@@ -216,7 +218,7 @@ impl<'a> Tls<'a> {
     }
 
     /// All chosen certificates, sorted.
-    pub fn used(&mut self) -> Vec<Arc<Certificate>> {
+    pub fn used(&mut self) -> Vec<Arc<Presented>> {
         std::mem::take(&mut self.used).into_values().collect()
     }
 
@@ -226,8 +228,14 @@ impl<'a> Tls<'a> {
     }
 
     fn serve(&mut self, certificate: &Arc<Certificate>) -> CertificateId {
-        self.used.entry(certificate.id.clone()).or_insert_with(|| Arc::clone(certificate));
-        certificate.id.clone()
+        let id = &certificate.of.id;
+        self.used.entry(id.clone()).or_insert_with(|| Arc::clone(&certificate.of));
+        self.find(certificate);
+        id.clone()
+    }
+
+    fn find(&mut self, certificate: &Arc<Certificate>) {
+        self.found.insert(certificate.of.id.clone(), Arc::clone(certificate));
     }
 
     fn secret(&mut self, namespace: &str, name: &str, origin: &Origin) -> Option<Arc<Checked>> {
@@ -240,14 +248,13 @@ impl<'a> Tls<'a> {
         };
         match self.certificates.check(secret) {
             Ok(checked) => {
-                let now = self.options.now;
-                self.findings.extend(told_of_validity(name, checked.certificate.validity, now, origin));
+                self.find(&checked.certificate);
+                self.uses.push((checked.certificate.of.id.clone(), origin.clone()));
                 let doubts = checked.doubts.iter().map(|doubt| {
                     let note = format!("the certificate in Secret {name:?} is served, but {doubt}");
                     Finding::new(Reason::DoubtfulCertificate, origin.clone(), note)
                 });
                 self.findings.extend(doubts);
-                self.due = [self.due, checked.certificate.validity.changes(now)].into_iter().flatten().min();
                 Some(checked)
             }
             Err(fault) => {
@@ -264,28 +271,6 @@ impl<'a> Tls<'a> {
             }
         }
     }
-}
-
-/// The finding about the validity of a served certificate.
-fn told_of_validity(secret: &str, validity: Validity, now: i64, origin: &Origin) -> Option<Finding> {
-    let at = |second: i64| Timestamp::from_second(second).map_or_else(|_| second.to_string(), |time| time.to_string());
-    let (reason, clause) = match validity.standing(now) {
-        ValidityPhase::Good => return None,
-        ValidityPhase::NotYet => {
-            (Reason::CertificateNotYetValid, format!("its validity begins at {}", at(validity.begins)))
-        }
-        ValidityPhase::Ended => (Reason::CertificateExpired, format!("its validity ended at {}", at(validity.ends))),
-        ValidityPhase::Ending(left) => {
-            let note = format!(
-                "the certificate in Secret {secret:?} ends at {}, in less than {}, and should have been renewed",
-                at(validity.ends),
-                in_words(left)
-            );
-            return Some(Finding::new(Reason::CertificateEnding, origin.clone(), note));
-        }
-    };
-    let note = format!("the certificate in Secret {secret:?} is served although {clause}");
-    Some(Finding::new(reason, origin.clone(), note))
 }
 
 /// Whether the object may choose the certificate: the default certificate, also for unknown hosts,

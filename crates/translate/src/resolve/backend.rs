@@ -55,9 +55,6 @@ impl BackendReference<'_> {
     }
 }
 
-/// The endpoints that were found of upstreams.
-pub type Found = BTreeMap<UpstreamId, Arc<[Endpoint]>>;
-
 /// Resolves references, each once for a translation.
 #[derive(Debug)]
 pub struct Backends<'a> {
@@ -73,7 +70,7 @@ pub struct Backends<'a> {
     /// without endpoints are added by who uses them nevertheless.
     pub used: Vec<Arc<Upstream>>,
     /// The endpoints of all upstreams that were resolved.
-    pub found: Found,
+    pub found: BTreeMap<UpstreamId, Arc<[Endpoint]>>,
     /// The upstreams for which no endpoint was found.
     without_endpoints: HashSet<UpstreamId>,
     /// The objects that were looked up meanwhile.
@@ -130,7 +127,7 @@ impl<'a> Backends<'a> {
             resolved,
             hosts,
             used,
-            found: Found::new(),
+            found: BTreeMap::new(),
             without_endpoints,
             dependencies,
             names: named,

@@ -16,7 +16,7 @@ use super::key;
 use super::pem::{tidy, unread};
 use crate::value::excerpt;
 use crate::value::host;
-use ingressd_model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName, Validity};
+use ingressd_model::{Certificate, CertificateId, ObjectId, Origin, Presented, SecretBytes, ServerName, Validity};
 use ingressd_objects::{Stored, Version};
 
 /// The key of a Secret with the certificate chain.
@@ -49,6 +49,11 @@ impl Checked {
         self.names.iter().any(|pattern| host::covers(pattern, name))
     }
 
+    /// Whether it takes the place of another one without a difference but its bytes and dates.
+    fn renews(&self, other: &Self) -> bool {
+        self.certificate.of == other.certificate.of && self.names == other.names && self.doubts == other.doubts
+    }
+
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -75,6 +80,21 @@ impl Certificates {
             .into_par_iter()
             .map(|secret| (Arc::clone(&secret.id), (secret.version.clone(), check(secret).map(Arc::new))));
         self.0.extend(verdicts.collect::<Vec<_>>());
+    }
+
+    /// The certificate of a Secret that has changed, where it renews the one that was known.
+    pub fn renew(&mut self, secret: &Stored<Secret>) -> Option<Arc<Checked>> {
+        let (version, verdict) = self.0.get_mut(&secret.id)?;
+        let before = verdict.clone().ok()?;
+        if *version == secret.version {
+            return Some(before);
+        }
+        let now = check(secret).map(Arc::new);
+        let renewed = now.clone().ok().filter(|now| now.renews(&before));
+        if renewed.is_some() {
+            (*version, *verdict) = (secret.version.clone(), now);
+        }
+        renewed
     }
 
     /// The result for a Secret.
@@ -156,14 +176,12 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
             why
         }
     })?;
+    let (id, origin) = (CertificateId::Secret(Arc::clone(&secret.id)), Origin::object(&secret.id));
     let certificate = Certificate {
-        id: CertificateId::Secret(Arc::clone(&secret.id)),
-        origin: Origin::object(&secret.id),
+        of: Arc::new(Presented { id, origin, responder, has_issuer }),
         chain: written_chain.into_bytes().into(),
         key: SecretBytes(written_key.into_bytes().into()),
         validity,
-        responder,
-        has_issuer,
     };
     Ok(Checked { certificate: Arc::new(certificate), names, doubts: unread.into_iter().chain(unnamed).collect() })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{findings, ingress, options, path, routes, shared, translate};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes};
+use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, Presented, SecretBytes};
 
 #[test]
 fn certificates() {
@@ -33,7 +33,8 @@ fn certificates() {
     );
     let refused: Vec<_> = translation.refused.iter().map(|(id, _)| &*id.name).collect();
     assert_eq!(refused, ["mismatched-tls"]);
-    for certificate in &translation.model.certificates {
+    assert_eq!(translation.tables.certificates.len(), translation.model.certificates.len());
+    for certificate in translation.tables.certificates.values() {
         let chain = String::from_utf8_lossy(&certificate.chain);
         assert!(chain.starts_with("-----BEGIN CERTIFICATE-----\n") && chain.ends_with("-----END CERTIFICATE-----\n"));
     }
@@ -54,7 +55,8 @@ fn chains_are_read_whole() {
     ] {
         let objects = [tls_ingress("a", "ingressd", DATE, "a.test", "tls"), tls_secret("tls", &chain, &key)];
         let translation = translate(&objects.join("\n---\n").replace("\\u{feff}", "\\uFEFF"), options());
-        let own = translation.model.certificates.iter().filter(|certificate| *certificate.origin.object.name == *"tls");
+        let all = translation.tables.certificates.values();
+        let own = all.filter(|certificate| *certificate.of.origin.object.name == *"tls");
         let read = own.map(|own| String::from_utf8_lossy(&own.chain).matches("-----BEGIN CERTIFICATE-----\n").count());
         assert_eq!(read.sum::<usize>(), expected, "{what}");
         let is_told =
@@ -167,7 +169,7 @@ fn every_sort_of_certificate_and_key() {
         assert_eq!(line, format!("{host} {tls}"), "row {number}: {:?}", translation.findings);
         let reasons: Vec<_> = translation.findings.iter().map(|finding| finding.reason.to_string()).collect();
         assert_eq!(reasons, *expected, "row {number}");
-        for certificate in &translation.model.certificates {
+        for certificate in translation.tables.certificates.values() {
             let chain = String::from_utf8_lossy(&certificate.chain);
             let expected = if **given == long { 10 } else { 1 };
             assert_eq!(chain.matches("-----BEGIN").count(), expected, "row {number}: {chain}");
@@ -325,14 +327,12 @@ fn of_many_entries_the_same_one_counts_as_of_few() {
 
 #[test]
 fn the_default_certificate_is_configured_or_made() {
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", "self-signed")));
     let own = Arc::new(Certificate {
-        id: CertificateId::SelfSigned,
-        origin: Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", "self-signed"))),
+        of: Arc::new(Presented { id: CertificateId::SelfSigned, origin, responder: None, has_issuer: false }),
         chain: Arc::from(&b""[..]),
         key: SecretBytes(Arc::from(&b""[..])),
         validity: ingressd_model::Validity::default(),
-        responder: None,
-        has_issuer: false,
     });
     let rows: &[(Option<&str>, bool, &str, &[&str])] = &[
         (None, false, "none", &[]),
