@@ -52,8 +52,7 @@ pub struct Renderer {
     background: Option<Background>,
     /// The plan that was rendered last, and the files of its model.
     last: Option<(Plan, Arc<FileSet>)>,
-    /// The upstreams that had no endpoints, and the files that depend on it.
-    empty: Option<(HashSet<UpstreamId>, Vec<(FilePath, Arc<File>)>)>,
+    empty: Option<OfEmpty>,
     blocks: Blocks,
     servers: Files<Server>,
     upstreams: Rows<Upstream, [Endpoint]>,
@@ -63,6 +62,9 @@ pub struct Renderer {
     streams: Files<Stream>,
     stream_upstreams: Rows<Upstream, [Endpoint]>,
 }
+
+/// The upstreams that had no endpoints, and the files that depend on it.
+type OfEmpty = (HashSet<UpstreamId>, Vec<(FilePath, Arc<File>)>);
 
 /// What every cached server was rendered with.
 #[derive(Debug, PartialEq, Eq)]
