@@ -21,6 +21,7 @@ use crate::select::Selected;
 use crate::tables::{self, Table};
 use crate::{ClassRule, Dialect, Names, Options, SMALLEST_PART, Translation};
 use ingressd_model::{Certificate, CertificateId, Model, ObjectId, ObjectState, Tables};
+use ingressd_objects::references::may_refer;
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
 
 /// What is kept from one translation to the next.
