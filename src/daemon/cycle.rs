@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use self::bisection::Verdict;
 use self::judging::Attempt;
 use self::proof::{Asked, Releases};
 use self::removal::Removals;
 use self::searches::Searches;
 use self::stragglers::Stragglers;
-use self::trial::Verdict;
 use self::weighing::Weighings;
 use super::candidates;
 use super::explain::InForce;
@@ -29,6 +29,7 @@ use ingressd_nginx::render::{Digest, FileSet};
 use ingressd_objects::{Snapshot, Version};
 use ingressd_translate::{Claims, Namespaces};
 
+mod bisection;
 mod good;
 mod judging;
 mod proof;
@@ -38,7 +39,6 @@ mod stragglers;
 mod substitution;
 #[cfg(test)]
 mod tests;
-mod trial;
 mod weighing;
 
 /// The most attempts in one cycle while culprits are looked for.
@@ -335,12 +335,12 @@ impl Cycle {
                     }
                     let in_a_hurry = attempts >= PATIENT_ATTEMPTS || self.now - began >= PATIENCE;
                     let attempt = Attempt { snapshot, served: &served, states: &product.states, in_a_hurry };
-                    let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.trials);
+                    let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.running);
                     stages.resume_sharing();
                     let is_crowd = self.charge();
                     match others.take() {
                         // Others may have changed meanwhile, and go first again.
-                        Some(report) if goes_on && searches.trials.is_empty() => {
+                        Some(report) if goes_on && searches.running.is_empty() => {
                             let again = Some(Duration::ZERO);
                             return self.ended(Report { attempts, tests, again, ..report }, stages);
                         }
@@ -369,7 +369,7 @@ impl Cycle {
                     }
                     if let Some(report) = others {
                         let waiting = self.waiting(snapshot);
-                        // The report knows nothing of versions that were just convicted.
+                        // The report knows nothing of versions that were just put into quarantine.
                         let goes_on = self.goes_on(&waiting) || !self.refused.is_empty();
                         let again = if goes_on { Some(Duration::ZERO) } else { self.rests(&waiting) };
                         return self.ended(Report { attempts, tests, again, ..report }, stages);
@@ -377,7 +377,7 @@ impl Cycle {
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
                 Outcome::Killed { read: true, why, .. } => {
-                    self.convict_killers(why, snapshot, (&served, &product.files));
+                    self.quarantine_killers(why, snapshot, (&served, &product.files));
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
                 // An nginx that does not run tells nothing about the objects that are left out
@@ -436,16 +436,16 @@ impl Cycle {
         report
     }
 
-    /// Ends trials whose complaints are gone, or says that some go on.
+    /// Ends searches whose complaints are gone, or says that some go on.
     fn ends_well(&mut self, searches: &mut Searches, snapshot: &Snapshot, attempts: usize) -> bool {
-        for mut trial in std::mem::take(&mut searches.trials) {
-            match trial.bisection.go_on(false) {
-                Verdict::Continue if attempts < MOST_ATTEMPTS => searches.trials.push(trial),
-                _ => self.convict_all(&trial, snapshot),
+        for mut search in std::mem::take(&mut searches.running) {
+            match search.bisection.go_on(false) {
+                Verdict::Continue if attempts < MOST_ATTEMPTS => searches.running.push(search),
+                _ => self.quarantine_all(&search, snapshot),
             }
         }
         self.charge();
-        !searches.trials.is_empty()
+        !searches.running.is_empty()
     }
 
     /// Records what the files are made of before they are applied: if the daemon is killed right

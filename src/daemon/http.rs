@@ -24,9 +24,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use super::connection_limit::{Answering, ConnectionLimit};
 use super::metrics::{Format, Heartbeat, Metrics, StubStatus};
 use super::page;
-use super::room::{Attention, Room};
 use super::status::Status;
 use ingressd_model::HostName;
 use ingressd_model::finding::on_one_line;
@@ -83,16 +83,16 @@ struct Caller {
 
 /// Serves until it is dropped; open connections are finished.
 pub async fn serve(listener: TcpListener, facts: Facts) {
-    let room = Room::new(MOST_CONNECTIONS);
+    let limit = ConnectionLimit::new(MOST_CONNECTIONS);
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 let facts = facts.clone();
-                let seat = room.seat().await;
-                let attention = seat.attention();
-                seat.serve(async move {
+                let permit = limit.permit().await;
+                let answering = permit.answering();
+                permit.serve(async move {
                     let _ =
-                        tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, peer.ip(), facts, attention)).await;
+                        tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, peer.ip(), facts, answering)).await;
                 });
             }
             Err(error) => {
@@ -105,12 +105,12 @@ pub async fn serve(listener: TcpListener, facts: Facts) {
     }
 }
 
-async fn connection(stream: TcpStream, peer: IpAddr, facts: Facts, attention: Attention) {
+async fn connection(stream: TcpStream, peer: IpAddr, facts: Facts, answering: Answering) {
     let remote = facts.remote.borrow().clone();
     match tokio::time::timeout(REQUEST_TIMEOUT, accept(stream, remote)).await {
-        Ok(Ok(Spoken::Plain(stream))) => speak(stream, Caller { address: peer, proof: None }, facts, attention).await,
+        Ok(Ok(Spoken::Plain(stream))) => speak(stream, Caller { address: peer, proof: None }, facts, answering).await,
         Ok(Ok(Spoken::Tls(stream, proof))) => {
-            speak(stream, Caller { address: peer, proof: Some(proof) }, facts, attention).await;
+            speak(stream, Caller { address: peer, proof: Some(proof) }, facts, answering).await;
         }
         Ok(Err(error)) => tracing::debug!("a connection to the http endpoints did not begin: {error}"),
         // It said nothing in time.
@@ -118,11 +118,11 @@ async fn connection(stream: TcpStream, peer: IpAddr, facts: Facts, attention: At
     }
 }
 
-async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin, caller: Caller, facts: Facts, attention: Attention) {
-    let attention = Arc::new(attention);
+async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin, caller: Caller, facts: Facts, answering: Answering) {
+    let answering = Arc::new(answering);
     let service = service_fn(move |request| {
-        let (caller, facts, attention) = (caller.clone(), facts.clone(), Arc::clone(&attention));
-        async move { Ok::<_, Infallible>(attention.pay(answer(&request, &caller, &facts)).await) }
+        let (caller, facts, answering) = (caller.clone(), facts.clone(), Arc::clone(&answering));
+        async move { Ok::<_, Infallible>(answering.respond(answer(&request, &caller, &facts)).await) }
     });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())

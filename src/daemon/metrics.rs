@@ -287,7 +287,7 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
 
 fn register_workers(registry: &mut Registry, status: &Status) {
     let workers = Family::<StateLabel, Gauge>::default();
-    for (state, count) in [("current", status.workers), ("draining", status.crowd.draining)] {
+    for (state, count) in [("current", status.workers), ("draining", status.old_workers.draining)] {
         workers.get_or_create(&StateLabel { state }).set(whole(count));
     }
     registry.register(
@@ -296,7 +296,7 @@ fn register_workers(registry: &mut Registry, status: &Status) {
                                         (draining)",
         workers,
     );
-    let most = whole(status.crowd.most);
+    let most = whole(status.old_workers.most);
     gauge(registry, "nginx_draining_workers_most", "Limit for draining workers of nginx", most);
     let ended: Counter = Counter::default();
     ended.inc_by(status.ended);

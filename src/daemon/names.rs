@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use self::agenda::Agenda;
-use self::bulletin::Bulletin;
+use self::answer_pacing::AnswerPacing;
+use self::schedule::Schedule;
 use self::wanted::WantedNames;
 use super::dns::{Dns, Half, LookupResult};
 use super::state_file;
@@ -19,8 +19,8 @@ use ingressd_model::HostName;
 use ingressd_model::finding::count;
 use ingressd_translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 
-mod agenda;
-mod bulletin;
+mod answer_pacing;
+mod schedule;
 mod wanted;
 
 /// The least time between two writes of the known answers, which may be large.
@@ -46,8 +46,8 @@ struct Keeper {
     known: BTreeMap<HostName, NameAnswer>,
     /// Names that are not queried, because there are too many.
     refused: BTreeSet<HostName>,
-    agenda: Agenda,
-    bulletin: Bulletin,
+    schedule: Schedule,
+    pacing: AnswerPacing,
     questions: JoinSet<(HostName, LookupResult)>,
     /// The answers that were reported last.
     told: Arc<Names>,
@@ -146,8 +146,8 @@ impl Keeper {
             file,
             known,
             refused: BTreeSet::new(),
-            agenda: Agenda::new(least),
-            bulletin: Bulletin::new(least),
+            schedule: Schedule::new(least),
+            pacing: AnswerPacing::new(least),
             questions: JoinSet::new(),
             kept: kept(&told),
             told,
@@ -160,13 +160,13 @@ impl Keeper {
         loop {
             let now = Instant::now();
             self.ask(now);
-            if self.bulletin.due().is_some_and(|due| due <= now) {
+            if self.pacing.due().is_some_and(|due| due <= now) {
                 publish.send_replace(self.tell(now));
             }
             if self.keeping.is_some_and(|due| due <= now) {
                 self.keep(now).await;
             }
-            let next = [self.agenda.next(now), self.bulletin.due(), self.keeping].into_iter().flatten().min();
+            let next = [self.schedule.next(now), self.pacing.due(), self.keeping].into_iter().flatten().min();
             tokio::select! {
                 changed = changes.changed() => {
                     if changed.is_err() {
@@ -189,7 +189,7 @@ impl Keeper {
 
     /// Begins the queries that are due.
     fn ask(&mut self, now: Instant) {
-        while let Some((name, patience)) = self.agenda.take(now) {
+        while let Some((name, patience)) = self.schedule.take(now) {
             let dns = self.dns.clone();
             self.questions.spawn(async move {
                 let looked = dns.ask(&name, patience).await;
@@ -205,40 +205,40 @@ impl Keeper {
         self.known.retain(|name, _| {
             let stays = names.contains_key(name);
             if !stays {
-                self.bulletin.drop(name);
+                self.pacing.drop(name);
             }
             stays
         });
-        self.agenda.want(names, now);
+        self.schedule.want(names, now);
         std::mem::replace(&mut self.refused, refused) != self.refused
     }
 
     fn learn(&mut self, name: HostName, looked: LookupResult, now: Instant) {
         let lasts = match &looked {
             LookupResult::Addresses(_, lasts) => Some(*lasts),
-            LookupResult::Half(half) if !half.addresses.is_empty() => Some(half.lasts.min(agenda::LONGEST_FAILING)),
+            LookupResult::Half(half) if !half.addresses.is_empty() => Some(half.lasts.min(schedule::LONGEST_FAILING)),
             LookupResult::Half(_) | LookupResult::Nothing(_) | LookupResult::Failed(_) => None,
         };
-        if !self.agenda.answered(&name, lasts, now) {
+        if !self.schedule.answered(&name, lasts, now) {
             return;
         }
         let answer = judged(self.known.get(&name), looked, self.limits.addresses_of_name);
         let told = self.told.0.get(&name);
-        match self.agenda.namespaces(&name) {
+        match self.schedule.namespaces(&name) {
             Some(namespaces) if told != Some(&answer) => {
                 if let Some(why) = &answer.failure {
                     tracing::debug!("{name} is not resolved: {why}");
                 }
-                self.bulletin.differs(&name, namespaces, told.is_none(), now);
+                self.pacing.differs(&name, namespaces, told.is_none(), now);
             }
-            _ => self.bulletin.drop(&name),
+            _ => self.pacing.drop(&name),
         }
         self.known.insert(name, answer);
     }
 
     /// All known answers; they are written as soon as the time for it has come.
     fn tell(&mut self, now: Instant) -> Arc<Names> {
-        self.bulletin.told(now);
+        self.pacing.told(now);
         let refused = refused_answers(&self.refused, &self.limits);
         self.told = Arc::new(Names(refused.chain(self.known.clone()).collect()));
         let earliest = self.kept_at.map_or(now, |kept_at| now.max(kept_at + SAVING));
@@ -329,12 +329,12 @@ pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
     let mut answers: BTreeMap<_, _> = refused_answers(&refused, limits).collect();
     let (mut names, mut questions) = (names.into_keys(), JoinSet::new());
     loop {
-        while questions.len() < agenda::MOST_QUESTIONS
+        while questions.len() < schedule::MOST_QUESTIONS
             && let Some(name) = names.next()
         {
             let dns = dns.clone();
             questions.spawn(async move {
-                let looked = dns.ask(&name, agenda::DEADLINE).await;
+                let looked = dns.ask(&name, schedule::DEADLINE).await;
                 (name, looked)
             });
         }
@@ -421,7 +421,7 @@ mod tests {
     }
 
     fn is_told(keeper: &mut Keeper, now: Instant) -> bool {
-        let is_told = keeper.bulletin.due().is_some_and(|due| due <= now);
+        let is_told = keeper.pacing.due().is_some_and(|due| due <= now);
         if is_told {
             keeper.tell(now);
         }
@@ -473,7 +473,9 @@ mod tests {
         let others = wanted(&["a.x", "b.x"]).referred;
         assert!(keeper.want(&Wanted { others, ..Wanted::default() }, now));
         assert_eq!(keeper.known.len(), 1);
-        assert!(keeper.agenda.namespaces(&name("a.x")).is_some() && keeper.agenda.namespaces(&name("b.x")).is_none());
+        assert!(
+            keeper.schedule.namespaces(&name("a.x")).is_some() && keeper.schedule.namespaces(&name("b.x")).is_none()
+        );
         keeper.want(&Wanted::default(), now);
         assert!(keeper.known.is_empty() && keeper.tell(now).0.is_empty());
     }

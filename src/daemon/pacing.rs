@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ingressd_apply::Crowd;
+use ingressd_apply::OldWorkers;
 use ingressd_config::Pacing;
 
 /// Reloads may take one part in this many of the time: while nginx reads a configuration, it
@@ -26,7 +26,7 @@ pub struct Pacer {
     /// without effect on nginx take no more than half of a processor.
     rests: Duration,
     /// The old workers that still serve, and when they were counted.
-    crowd: Crowd,
+    old_workers: OldWorkers,
     looked: Duration,
 }
 
@@ -65,8 +65,8 @@ impl Next {
 impl Pacer {
     /// A pacer at rest.
     pub fn new(rules: Pacing) -> Self {
-        let (crowd, zero) = (Crowd::default(), Duration::ZERO);
-        Pacer { rules, waiting_since: None, last: None, running: None, rests: zero, crowd, looked: zero }
+        let (old_workers, zero) = (OldWorkers::default(), Duration::ZERO);
+        Pacer { rules, waiting_since: None, last: None, running: None, rests: zero, old_workers, looked: zero }
     }
 
     /// Records a change.
@@ -77,7 +77,7 @@ impl Pacer {
     /// Records that a cycle begins, which includes every change so far. Returns the time of the
     /// oldest change.
     pub fn began(&mut self, now: Duration) -> Option<Duration> {
-        self.running = Some(Running { began: now, draining: self.crowd.draining });
+        self.running = Some(Running { began: now, draining: self.old_workers.draining });
         self.waiting_since.take()
     }
 
@@ -92,8 +92,8 @@ impl Pacer {
     }
 
     /// Records the number of old workers.
-    pub fn looked(&mut self, now: Duration, crowd: Crowd) {
-        (self.looked, self.crowd) = (now, crowd);
+    pub fn looked(&mut self, now: Duration, old_workers: OldWorkers) {
+        (self.looked, self.old_workers) = (now, old_workers);
     }
 
     /// What comes next: `None` while a cycle runs or nothing waits.
@@ -103,8 +103,8 @@ impl Pacer {
         let after_last = |spacing: Duration| self.last.map_or(Duration::ZERO, |last| last.began + spacing);
         let paced = |spacing| gathered.max(after_last(spacing)).max(self.rests).min(latest);
         let calm = paced(self.spacing());
-        let due = paced(self.growing_spacing()).max(self.looked + self.crowd.pause);
-        if self.crowd.draining == 0 {
+        let due = paced(self.growing_spacing()).max(self.looked + self.old_workers.pause);
+        if self.old_workers.draining == 0 {
             return Some(Next::Cycle(due));
         }
         // Most old workers end while a reload is confirmed or soon after, so earlier numbers are
@@ -122,7 +122,7 @@ impl Pacer {
     /// connection ends, so a change after such a reload waits for as long as any change may: more
     /// frequent reloads must not bring old workers to their limit any sooner.
     fn growing_spacing(&self) -> Duration {
-        let has_grown = self.last.is_some_and(|last| self.crowd.draining > last.draining);
+        let has_grown = self.last.is_some_and(|last| self.old_workers.draining > last.draining);
         self.spacing().max(if has_grown { self.rules.ceiling } else { Duration::ZERO })
     }
 }
@@ -155,8 +155,8 @@ mod tests {
         Duration::from_millis(number)
     }
 
-    const fn crowd(draining: usize, pause: u64) -> Crowd {
-        Crowd { draining, most: 100, pause: milliseconds(pause) }
+    const fn old_workers(draining: usize, pause: u64) -> OldWorkers {
+        OldWorkers { draining, most: 100, pause: milliseconds(pause) }
     }
 
     /// The least time between reloads applies up to a second, except for old workers.
@@ -249,11 +249,11 @@ mod tests {
                     Cycle(began, cost, draining) => {
                         pacer.began(milliseconds(began));
                         assert_eq!(pacer.next(), None, "{name}: no second cycle while one runs");
-                        pacer.looked(milliseconds(began + 10), crowd(draining, 0));
+                        pacer.looked(milliseconds(began + 10), old_workers(draining, 0));
                         pacer.ended(milliseconds(began + 10), cost.map(milliseconds));
                     }
-                    Drain(now, draining) => pacer.looked(milliseconds(now), crowd(draining, 0)),
-                    Crowded(now, draining, pause) => pacer.looked(milliseconds(now), crowd(draining, pause)),
+                    Drain(now, draining) => pacer.looked(milliseconds(now), old_workers(draining, 0)),
+                    Crowded(now, draining, pause) => pacer.looked(milliseconds(now), old_workers(draining, pause)),
                     Due(at) => next(Some(Next::Cycle(milliseconds(at)))),
                     Look(at) => next(Some(Next::Look(milliseconds(at)))),
                     Never => next(None),
@@ -315,7 +315,8 @@ mod tests {
             for now in (0..300_000).step_by(10) {
                 old.retain(|(_, end)| now < *end);
                 pacer.changed(milliseconds(now));
-                let seen = |reloads: &[u64], old: &[_]| Crowd::of(Some(&Self::table(now, reloads, old)), Self::ALLOWED);
+                let seen =
+                    |reloads: &[u64], old: &[_]| OldWorkers::of(Some(&Self::table(now, reloads, old)), Self::ALLOWED);
                 while let Some(next) = pacer.next().filter(|next| next.at() <= milliseconds(now)) {
                     if let Next::Look(_) = next {
                         pacer.looked(milliseconds(now), seen(&outcome.reloads, &old));

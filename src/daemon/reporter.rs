@@ -304,7 +304,7 @@ impl Reporter {
 fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
     status.master = nginx.status.master.as_ref().ok().copied();
     status.workers = nginx.status.workers;
-    (status.crowd, status.ended) = (nginx.status.crowd, nginx.status.ended);
+    (status.old_workers, status.ended) = (nginx.status.old_workers, nginx.status.ended);
     status.served = served;
     status.generation = nginx.status.confirmed;
     status.nginx_version = nginx.version.as_str().into();

@@ -450,7 +450,7 @@ impl Daemon {
     fn finish(&mut self, done: Done, now: Instant, reporter: &mut Reporter) {
         let Done { work, result, nginx } = done;
         self.work = Some(work);
-        self.pacer.looked(now - self.began, nginx.status.crowd);
+        self.pacer.looked(now - self.began, nginx.status.old_workers);
         match result {
             Finished::Cycle(report) => self.conclude(*report, &nginx, now, reporter),
             Finished::Names(names) => {

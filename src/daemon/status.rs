@@ -16,7 +16,7 @@ use super::explain::InForce;
 use super::link::Link;
 use super::outcomes::Step;
 use super::withdrawal::Withdrawal;
-use ingressd_apply::{Crowd, Pinned};
+use ingressd_apply::{OldWorkers, Pinned};
 use ingressd_cluster::publish::{Outlook, Served, View, published_addresses};
 use ingressd_cluster::source::cluster::{Requests, Scope, WatchHealth};
 use ingressd_model::cost::Cost;
@@ -87,7 +87,7 @@ pub struct Status {
     /// Workers that accept connections.
     pub workers: usize,
     /// Workers that finish their connections.
-    pub crowd: Crowd,
+    pub old_workers: OldWorkers,
     /// How many draining workers were ended because there were too many.
     pub ended: u64,
     /// Whether this run made the generation, or found it to be current.
@@ -210,7 +210,7 @@ impl Status {
 
     /// The findings of the daemon and of nginx that no cycle makes.
     fn findings_of_itself(&self) -> impl Iterator<Item = Finding> {
-        [self.settings_finding(), self.refusal_finding(), self.crowd_finding(), self.down_finding()]
+        [self.settings_finding(), self.refusal_finding(), self.old_workers_finding(), self.down_finding()]
             .into_iter()
             .flatten()
     }
@@ -239,8 +239,8 @@ impl Status {
     }
 
     /// The finding that old workers come close to their limit.
-    fn crowd_finding(&self) -> Option<Finding> {
-        let Crowd { draining, most, .. } = self.crowd;
+    fn old_workers_finding(&self) -> Option<Finding> {
+        let OldWorkers { draining, most, .. } = self.old_workers;
         let tell = || {
             let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
             let note = format!(
@@ -251,7 +251,7 @@ impl Status {
             );
             Finding::new(Reason::DrainingWorkers, Origin::object(&nginx), note)
         };
-        self.crowd.is_dense().then(tell)
+        self.old_workers.are_many().then(tell)
     }
 
     /// How many hosts are served.

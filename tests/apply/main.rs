@@ -213,7 +213,7 @@ fn connections_that_never_end_keep_no_more_old_workers_than_may_be() {
         let expected = number.min(6) + 1;
         eventually("workers without connections ended", || (nginx.children().len() <= expected).then_some(()));
         let status = applier.status();
-        assert!(status.crowd.draining <= status.crowd.most && status.crowd.most == 6, "{status:?}");
+        assert!(status.old_workers.draining <= status.old_workers.most && status.old_workers.most == 6, "{status:?}");
         assert_eq!(nginx.children().len(), expected);
     }
     let open: Vec<_> = held.iter_mut().map(is_open).collect();

@@ -19,7 +19,7 @@ const READERS: &[(&str, usize)] = &[
     ("src/doctor/checks/nginx.rs", 2),
     ("src/migrate/item.rs", 1),
     ("src/migrate/judge.rs", 2),
-    ("src/publish/chronicle.rs", 1),
+    ("src/publish/tracker.rs", 1),
     // A part of a stage asks another one of the same stage, which has no other answer yet.
     ("crates/translate/src/admit/endpoints.rs", 1),
     ("crates/translate/src/admit/servable.rs", 1),

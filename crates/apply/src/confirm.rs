@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::crowd::surplus;
 use super::error::ApplyError;
 use super::host::{Host, NoMaster};
+use super::old_workers::surplus;
 use super::options::Options;
 use super::process::{Effort, Process, Table};
 use super::steps::{Step, Steps};

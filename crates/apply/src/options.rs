@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ingressd_model::Instance;
 
-use super::crowd::Allowance;
+use super::old_workers::Allowance;
 
 /// Folders, limits and waiting times.
 #[derive(Debug, Clone, PartialEq, Eq)]

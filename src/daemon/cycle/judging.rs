@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use super::Cycle;
-use super::trial::{Suspect, Trial, Verdict};
+use super::bisection::{ComplaintSearch, Suspect, Verdict};
 use super::weighing::list;
 use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
@@ -47,69 +47,76 @@ impl Attempt<'_> {
 
 impl Cycle {
     /// Decides what the next attempt leaves out. Returns false when no object can be blamed.
-    pub(super) fn judge(&mut self, complaints: &[Complaint], attempt: &Attempt<'_>, trials: &mut Vec<Trial>) -> bool {
-        let mut convicted = BTreeSet::new();
-        if !self.go_on(complaints, attempt, trials, &mut convicted) {
+    pub(super) fn judge(
+        &mut self,
+        complaints: &[Complaint],
+        attempt: &Attempt<'_>,
+        searches: &mut Vec<ComplaintSearch>,
+    ) -> bool {
+        let mut quarantined = BTreeSet::new();
+        if !self.go_on(complaints, attempt, searches, &mut quarantined) {
             return false;
         }
         let mut doubtful = Vec::new();
         for complaint in complaints {
             let (suspects, changed) = self.suspects(complaint, attempt);
-            let is_tried = |id: &ObjectId| trials.iter().any(|trial| trial.concerns(id));
-            let is_about_trial = trials.iter().any(|trial| trial.is_about_file_of(complaint));
-            if is_about_trial || suspects.iter().any(|suspect| is_tried(&suspect.id)) {
+            let is_tried = |id: &ObjectId| searches.iter().any(|search| search.concerns(id));
+            let is_searched = searches.iter().any(|search| search.is_about_file_of(complaint));
+            if is_searched || suspects.iter().any(|suspect| is_tried(&suspect.id)) {
                 continue;
             }
             match &suspects[..] {
                 [] => {}
                 // An object may have several complaints; the version that takes its place was not
                 // tested yet.
-                [only] if convicted.insert(Arc::clone(&only.id)) => self.convict(complaint, only, attempt.snapshot),
+                [only] if quarantined.insert(Arc::clone(&only.id)) => {
+                    self.quarantine_one(complaint, only, attempt.snapshot)
+                }
                 [_] => {}
-                _ => doubtful.push(Trial::new(complaint, suspects, changed)),
+                _ => doubtful.push(ComplaintSearch::new(complaint, suspects, changed)),
             }
         }
-        for trial in doubtful {
-            // Without the objects that were just blamed the complaint may be gone, and two trials
+        for search in doubtful {
+            // Without the objects that were just blamed the complaint may be gone, and two searches
             // of the same objects would mislead each other.
-            let is_tried = |id| trials.iter().any(|other| other.concerns(id));
+            let is_tried = |id| searches.iter().any(|other| other.concerns(id));
             let is_settled =
-                trial.bisection.everybody().any(|suspect| convicted.contains(&suspect.id) || is_tried(&suspect.id));
+                search.bisection.everybody().any(|suspect| quarantined.contains(&suspect.id) || is_tried(&suspect.id));
             match is_settled {
                 true => {}
-                false if attempt.in_a_hurry => self.give_up(trial, attempt, &mut convicted),
+                false if attempt.in_a_hurry => self.give_up(search, attempt, &mut quarantined),
                 false => {
-                    let suspects: Vec<_> = trial.bisection.everybody().map(|suspect| &suspect.id).collect();
-                    let (words, suspects) = (&trial.complaint.words, list(suspects));
+                    let suspects: Vec<_> = search.bisection.everybody().map(|suspect| &suspect.id).collect();
+                    let (words, suspects) = (&search.complaint.words, list(suspects));
                     tracing::warn!(
                         "nginx refuses a file of several objects: {words}; ingressd searches among {suspects}"
                     );
-                    trials.push(trial);
+                    searches.push(search);
                 }
             }
         }
-        !convicted.is_empty() || !trials.is_empty()
+        !quarantined.is_empty() || !searches.is_empty()
     }
 
-    /// Continues the running trials. Returns false when no object can be blamed.
+    /// Continues the running searches. Returns false when no object can be blamed.
     fn go_on(
         &mut self,
         complaints: &[Complaint],
         attempt: &Attempt<'_>,
-        trials: &mut Vec<Trial>,
-        convicted: &mut BTreeSet<Arc<ObjectId>>,
+        searches: &mut Vec<ComplaintSearch>,
+        quarantined: &mut BTreeSet<Arc<ObjectId>>,
     ) -> bool {
-        for mut trial in std::mem::take(trials) {
-            let stays = complaints.iter().any(|complaint| trial.is_about(complaint));
-            match trial.bisection.go_on(stays) {
-                Verdict::Continue if attempt.in_a_hurry => self.give_up(trial, attempt, convicted),
-                Verdict::Continue => trials.push(trial),
-                Verdict::Guilty => {
-                    self.convict_all(&trial, attempt.snapshot);
-                    convicted.extend(trial.bisection.excluded().map(|suspect| Arc::clone(&suspect.id)));
+        for mut search in std::mem::take(searches) {
+            let stays = complaints.iter().any(|complaint| search.is_about(complaint));
+            match search.bisection.go_on(stays) {
+                Verdict::Continue if attempt.in_a_hurry => self.give_up(search, attempt, quarantined),
+                Verdict::Continue => searches.push(search),
+                Verdict::Found => {
+                    self.quarantine_all(&search, attempt.snapshot);
+                    quarantined.extend(search.bisection.excluded().map(|suspect| Arc::clone(&suspect.id)));
                 }
-                Verdict::Nobody => match trial.again_without_substitutes() {
-                    Some(again) => trials.push(again),
+                Verdict::Nobody => match search.again_without_substitutes() {
+                    Some(again) => searches.push(again),
                     None => {
                         tracing::warn!("the search ends: nobody is to blame");
                         return false;
@@ -120,11 +127,16 @@ impl Cycle {
         true
     }
 
-    /// Ends a trial that would take too long.
-    fn give_up(&mut self, mut trial: Trial, attempt: &Attempt<'_>, convicted: &mut BTreeSet<Arc<ObjectId>>) {
-        trial.bisection.give_up();
-        self.convict_all(&trial, attempt.snapshot);
-        convicted.extend(trial.bisection.excluded().map(|suspect| Arc::clone(&suspect.id)));
+    /// Ends a search that would take too long.
+    fn give_up(
+        &mut self,
+        mut search: ComplaintSearch,
+        attempt: &Attempt<'_>,
+        quarantined: &mut BTreeSet<Arc<ObjectId>>,
+    ) {
+        search.bisection.give_up();
+        self.quarantine_all(&search, attempt.snapshot);
+        quarantined.extend(search.bisection.excluded().map(|suspect| Arc::clone(&suspect.id)));
     }
 
     /// The objects that may have caused a complaint and can still be taken out. Those whose
@@ -163,14 +175,14 @@ impl Cycle {
         objects::version(&self.confirmed, id) != Some(version) && !store.has(id, version)
     }
 
-    pub(super) fn convict_all(&mut self, trial: &Trial, snapshot: &Snapshot) {
-        tracing::warn!("the search ends: {}", list(trial.bisection.excluded().map(|suspect| &suspect.id)));
-        for suspect in trial.bisection.excluded() {
-            self.convict(&trial.complaint, suspect, snapshot);
+    pub(super) fn quarantine_all(&mut self, search: &ComplaintSearch, snapshot: &Snapshot) {
+        tracing::warn!("the search ends: {}", list(search.bisection.excluded().map(|suspect| &suspect.id)));
+        for suspect in search.bisection.excluded() {
+            self.quarantine_one(&search.complaint, suspect, snapshot);
         }
     }
 
-    pub(super) fn convict(&mut self, complaint: &Complaint, suspect: &Suspect, snapshot: &Snapshot) {
+    pub(super) fn quarantine_one(&mut self, complaint: &Complaint, suspect: &Suspect, snapshot: &Snapshot) {
         let Suspect { id, left_out } = suspect;
         let Some(version) = objects::version(snapshot, id).cloned() else { return };
         let origin = complaint.origin.as_ref().filter(|origin| origin.object == *id);

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use super::bisection::Suspect;
 use super::searches::Searches;
 use super::substitution::Exclusion;
-use super::trial::Suspect;
 use super::{Cycle, Stages};
 use crate::daemon::objects;
 use crate::daemon::quarantine::Proof;
@@ -33,7 +33,7 @@ pub(super) type Asked = BTreeMap<Arc<ObjectId>, Instant>;
 /// What the tests say of a suspected version.
 enum Verdict {
     Innocent,
-    Guilty(Proof),
+    Found(Proof),
     /// It clashes with this younger object, which came with the same change.
     Younger(Arc<ObjectId>, Complaint),
 }
@@ -65,7 +65,7 @@ impl Cycle {
             self.asked.insert(Arc::clone(&id), self.now);
             match verdict {
                 None => return false,
-                Some(Verdict::Guilty(proof)) => {
+                Some(Verdict::Found(proof)) => {
                     self.stragglers.asked(&id.namespace, self.now - began, self.now);
                     self.quarantine.prove(&[id], proof);
                 }
@@ -75,7 +75,7 @@ impl Cycle {
                 }
                 Some(Verdict::Younger(other, complaint)) => {
                     self.release(&id);
-                    self.convict(&complaint, &Suspect { id: Arc::clone(&other), left_out: false }, snapshot);
+                    self.quarantine_one(&complaint, &Suspect { id: Arc::clone(&other), left_out: false }, snapshot);
                     self.quarantine.prove(&[other], Proof::Together);
                     goes_on = true;
                 }
@@ -147,7 +147,7 @@ impl Cycle {
         self.exclude(&id, false, snapshot, &mut excluded);
         let is_accepted = self.try_without(&excluded, snapshot, stages).is_some_and(|found| found.is_empty());
         if let (true, Some(complaint)) = (is_accepted, complaints.first()) {
-            self.convict(complaint, &Suspect { id: Arc::clone(&id), left_out: false }, snapshot);
+            self.quarantine_one(complaint, &Suspect { id: Arc::clone(&id), left_out: false }, snapshot);
             self.quarantine.prove(&[id], Proof::Alone);
         }
         is_accepted
@@ -162,7 +162,7 @@ impl Cycle {
             && is_missing
             && !self.refused_without_others(std::slice::from_ref(id), snapshot, stages)?.is_empty()
         {
-            return Some(Verdict::Guilty(Proof::Alone));
+            return Some(Verdict::Found(Proof::Alone));
         }
         let mut excluded = self.excluded(snapshot, &Searches::default());
         excluded.remove(id);
@@ -171,10 +171,10 @@ impl Cycle {
         }
         // What is no Ingress has no effect without one.
         if !is_ingress {
-            return Some(Verdict::Guilty(Proof::Alone));
+            return Some(Verdict::Found(Proof::Alone));
         }
         let younger = if is_missing { self.younger(id, &excluded, snapshot, stages)? } else { None };
-        Some(younger.map_or(Verdict::Guilty(Proof::Together), |(other, complaint)| Verdict::Younger(other, complaint)))
+        Some(younger.map_or(Verdict::Found(Proof::Together), |(other, complaint)| Verdict::Younger(other, complaint)))
     }
 
     /// What nginx says of these Ingresses without all others.
@@ -270,7 +270,7 @@ impl Cycle {
         self.quarantine.release(id);
     }
 
-    /// The proof of a version that is convicted now.
+    /// The proof of a version that is put into quarantine now.
     pub(super) fn proof_of(&self, id: &ObjectId, version: &Version) -> Proof {
         match self.releases.get(id) {
             Some((released, count)) if released == version && *count >= MOST_RELEASES => Proof::Alone,

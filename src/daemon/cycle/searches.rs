@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::trial::{Suspect, Trial};
+use super::bisection::{ComplaintSearch, Suspect};
 
 /// The searches that run while a snapshot is applied.
 #[derive(Debug, Default)]
 pub(super) struct Searches {
     /// Searches for the causes of complaints about lines.
-    pub(super) trials: Vec<Trial>,
+    pub(super) running: Vec<ComplaintSearch>,
     /// What the next attempt tells about, when it is a weighing, and when that began.
     pub(super) weighing: Option<(Weighing, Instant)>,
     /// Changes that come after those of all others, or are left out of a weighing.
@@ -28,14 +28,14 @@ pub(super) enum Weighing {
 impl Searches {
     /// The objects that the next attempt leaves out.
     pub(super) fn excluded(&self) -> impl Iterator<Item = &Suspect> {
-        self.trials.iter().flat_map(|trial| trial.bisection.excluded()).chain(&self.waiting)
+        self.running.iter().flat_map(|search| search.bisection.excluded()).chain(&self.waiting)
     }
 
     /// Sets the objects that wait. They are left out anyway, so a search among them would learn
     /// nothing.
     pub(super) fn wait_for(&mut self, waiting: Vec<Suspect>) {
-        let waits = |trial: &Trial| waiting.iter().any(|suspect| trial.concerns(&suspect.id));
-        self.trials.retain(|trial| !waits(trial));
+        let waits = |search: &ComplaintSearch| waiting.iter().any(|suspect| search.concerns(&suspect.id));
+        self.running.retain(|search| !waits(search));
         (self.waiting, self.weighing) = (waiting, None);
     }
 }

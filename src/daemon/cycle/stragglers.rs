@@ -12,7 +12,7 @@ pub(super) const REST: u32 = 9;
 
 /// After so many refused versions within [`MEMORY`] the changes of a namespace come last, or after
 /// fewer that took a [`REST`]th of it.
-const CROWD: u32 = 8;
+const MANY: u32 = 8;
 
 /// How long a refused version counts, and how long changes come last after it.
 const MEMORY: Duration = Duration::from_secs(60);
@@ -89,7 +89,7 @@ impl Stragglers {
             asked: before.asked + new.asked,
         });
         let Lately { refused, found, asked, .. } = lately;
-        let is_much = refused >= CROWD || (found + asked) * REST >= MEMORY;
+        let is_much = refused >= MANY || (found + asked) * REST >= MEMORY;
         if is_much {
             let straggler = Straggler { rested: now + asked * REST, last: now + MEMORY, refused, is_heavy: false };
             self.known.insert(Arc::clone(namespace), straggler);

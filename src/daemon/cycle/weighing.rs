@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use super::bisection::{Bisection, Suspect, Verdict};
 use super::searches::{Searches, Weighing};
 use super::stragglers::REST;
-use super::trial::{Bisection, Suspect, Verdict};
 use super::{Cycle, Stages};
 use crate::daemon::objects;
 use crate::daemon::quarantine::Proof;
@@ -61,7 +61,7 @@ impl<T: Clone> Search<T> {
         Search { words: words.to_owned(), bisection, spent: Duration::ZERO, weighings: 0 }
     }
 
-    /// Continues after a weighing. Returns the guilty at its end; nobody when nginx does not even
+    /// Continues after a weighing. Returns the culprits at its end; nobody when nginx does not even
     /// take what it ran before.
     fn weighed(&mut self, is_too_much: bool, cost: Duration) -> Option<Vec<T>> {
         self.spent += cost;
@@ -70,7 +70,7 @@ impl<T: Clone> Search<T> {
             Verdict::Nobody => return Some(Vec::new()),
             Verdict::Continue if self.weighings < MOST_WEIGHINGS && self.spent < LONGEST_SEARCH => return None,
             Verdict::Continue => self.bisection.give_up(),
-            Verdict::Guilty => {}
+            Verdict::Found => {}
         }
         Some(self.bisection.excluded().cloned().collect())
     }
@@ -107,7 +107,7 @@ impl Cycle {
         );
         self.weighings.of_all = Some(search);
         // Other searches begin again when nginx repeats its complaints.
-        searches.trials.clear();
+        searches.running.clear();
         searches.waiting = self.waiting(snapshot);
         let begins = self.let_in(searches, stages);
         if !begins {
@@ -131,15 +131,15 @@ impl Cycle {
         match weighing {
             Weighing::OfAll => {
                 let search = self.weighings.of_all.as_mut();
-                let Some(guilty) = search.and_then(|search| search.weighed(too_much.is_some(), cost)) else { return };
+                let Some(culprits) = search.and_then(|search| search.weighed(too_much.is_some(), cost)) else { return };
                 let Some(Search { words, spent, weighings, .. }) = self.weighings.of_all.take() else { return };
                 tracing::warn!(
                     "the search ends after {} s of weighing: too much are the changes of {}",
                     spent.as_secs_f32(),
-                    list(&guilty)
+                    list(&culprits)
                 );
-                let share = spent / u32::try_from(guilty.len()).unwrap_or(u32::MAX).max(1);
-                for namespace in &guilty {
+                let share = spent / u32::try_from(culprits.len()).unwrap_or(u32::MAX).max(1);
+                for namespace in &culprits {
                     // After a longer search, what nginx takes may have changed meanwhile: then its
                     // changes are weighed once more.
                     match weighings {
@@ -155,15 +155,15 @@ impl Cycle {
                     self.blame(&namespace, words, cost, snapshot);
                 }
                 Some(search) => {
-                    let Some(guilty) = search.weighed(too_much.is_some(), cost) else {
+                    let Some(culprits) = search.weighed(too_much.is_some(), cost) else {
                         return self.stragglers.too_much(&namespace, cost, self.now);
                     };
                     let Some(Search { words, spent, .. }) = self.weighings.of_namespace.remove(&namespace) else {
                         return;
                     };
                     self.stragglers.too_much(&namespace, spent * REST, self.now);
-                    let guilty: Vec<_> = guilty.into_iter().map(|(id, _)| id).collect();
-                    self.convict_heavy(&words, &guilty, snapshot);
+                    let culprits: Vec<_> = culprits.into_iter().map(|(id, _)| id).collect();
+                    self.quarantine_heavy(&words, &culprits, snapshot);
                 }
             },
         }
@@ -182,7 +182,7 @@ impl Cycle {
         }
         match &suspects[..] {
             [] => {}
-            [(only, _)] => self.convict_heavy(words, &[Arc::clone(only)], snapshot),
+            [(only, _)] => self.quarantine_heavy(words, &[Arc::clone(only)], snapshot),
             _ => {
                 tracing::warn!("ingressd searches among {} changed objects of {namespace}", suspects.len());
                 // Between two weighings others have as much time.
@@ -209,26 +209,31 @@ impl Cycle {
         });
     }
 
-    fn convict_heavy(&mut self, words: &str, guilty: &[Arc<ObjectId>], snapshot: &Snapshot) {
-        tracing::warn!("too much for nginx are {}: {words}", list(guilty));
+    fn quarantine_heavy(&mut self, words: &str, culprits: &[Arc<ObjectId>], snapshot: &Snapshot) {
+        tracing::warn!("too much for nginx are {}: {words}", list(culprits));
         let complaint = Complaint { words: words.to_owned(), ..Complaint::default() };
-        for id in guilty {
-            self.convict(&complaint, &Suspect { id: Arc::clone(id), left_out: false }, snapshot);
+        for id in culprits {
+            self.quarantine_one(&complaint, &Suspect { id: Arc::clone(id), left_out: false }, snapshot);
         }
-        self.quarantine.prove(guilty, Proof::Alone);
+        self.quarantine.prove(culprits, Proof::Alone);
     }
 
     /// Handles that nginx was killed by what it did not run before. A bisection would kill it
     /// again and again, for everybody. So the heaviest namespace is left out, after another kill
     /// the next two, and so on, and none is let back in for an hour.
-    pub(super) fn convict_killers(&mut self, words: &str, snapshot: &Snapshot, (served, files): (&Snapshot, &FileSet)) {
+    pub(super) fn quarantine_killers(
+        &mut self,
+        words: &str,
+        snapshot: &Snapshot,
+        (served, files): (&Snapshot, &FileSet),
+    ) {
         let words = format!("{words}; other changes in its namespace wait for an hour");
         let suspects = self.heaviest_first(served, files);
         let namespaces = suspects.chunk_by(|(one, _), (other, _)| one.namespace == other.namespace);
-        let guilty = namespaces.take(1 << self.kills.min(MOST_KILLS)).flatten();
-        let guilty: Vec<_> = guilty.map(|(id, _)| Arc::clone(id)).collect();
-        self.convict_heavy(&words, &guilty, snapshot);
-        for id in &guilty {
+        let culprits = namespaces.take(1 << self.kills.min(MOST_KILLS)).flatten();
+        let culprits: Vec<_> = culprits.map(|(id, _)| Arc::clone(id)).collect();
+        self.quarantine_heavy(&words, &culprits, snapshot);
+        for id in &culprits {
             self.stragglers.fatal(&id.namespace, self.now);
         }
         self.kills += 1;

@@ -46,7 +46,7 @@ fn example() -> String {
     let status = Status {
         generation: Some(3),
         workers: 2,
-        crowd: ingressd_apply::Crowd { most: 16, ..Default::default() },
+        old_workers: ingressd_apply::OldWorkers { most: 16, ..Default::default() },
         ended: 4,
         data_read: Some(now),
         certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),

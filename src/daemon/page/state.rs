@@ -35,7 +35,7 @@ pub fn section(status: &Status, now: Instant) -> Markup {
                 dd {
                     (text(&status.nginx_version)) ", "
                     (count(status.workers, "worker", "workers"))
-                    @if status.crowd.draining > 0 { ", " (status.crowd.draining) " finishing their connections" }
+                    @if status.old_workers.draining > 0 { ", " (status.old_workers.draining) " finishing their connections" }
                 }
                 @if let Some(generation) = status.served { dt { "Generation" } dd { (generation) } }
                 @if let Some(age_of_data) = status.data_age(now).filter(|age| age.as_secs() > 0) {

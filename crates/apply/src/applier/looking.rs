@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::super::crowd::Crowd;
 use super::super::error::ApplyError;
 use super::super::host::{Host, NoMaster};
+use super::super::old_workers::OldWorkers;
 use super::super::outcome::Outcome;
 use super::super::process::{Process, Role};
 use super::super::verdict::{Pending, Verdict, at_rest};
@@ -22,7 +22,7 @@ pub struct NginxState {
     /// The number of workers that accept connections.
     pub workers: usize,
     /// Workers that finish their connections, and how many there may be.
-    pub crowd: Crowd,
+    pub old_workers: OldWorkers,
     /// How many draining workers were ended so far because there were too many.
     pub ended: u64,
     /// The generation on disk.
@@ -126,8 +126,8 @@ impl<H: Host> Applier<H> {
         let master = match self.host.master() {
             Ok(master) => master,
             Err(NoMaster::Down(why)) => {
-                let crowd = Crowd::of(None, self.options.draining);
-                return Ok(NginxState { crowd, ..NginxState::of(Err(why)) });
+                let old_workers = OldWorkers::of(None, self.options.draining);
+                return Ok(NginxState { old_workers, ..NginxState::of(Err(why)) });
             }
             Err(NoMaster::Unknown(why)) => return Err(ApplyError::unseen(why)),
         };
@@ -138,8 +138,8 @@ impl<H: Host> Applier<H> {
             None => self.host.served()?,
             served => served,
         };
-        let crowd = Crowd::of(table.as_ref(), self.options.draining);
-        Ok(NginxState { workers, crowd, served, ..NginxState::of(Ok(master.pid)) })
+        let old_workers = OldWorkers::of(table.as_ref(), self.options.draining);
+        Ok(NginxState { workers, old_workers, served, ..NginxState::of(Ok(master.pid)) })
     }
 
     /// Why nothing can be confirmed while an upgrade of nginx's binary is under way.
@@ -163,6 +163,6 @@ impl NginxState {
     /// Of this master nothing else is known.
     fn of(master: Result<u32, String>) -> Self {
         let (on_disk, served, confirmed) = (None, None, None);
-        NginxState { master, workers: 0, crowd: Crowd::default(), ended: 0, on_disk, served, confirmed }
+        NginxState { master, workers: 0, old_workers: OldWorkers::default(), ended: 0, on_disk, served, confirmed }
     }
 }

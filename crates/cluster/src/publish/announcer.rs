@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::bucket::Bucket;
 use super::call::{Failure, call};
-use super::chronicle::Chronicle;
 use super::contention;
 use super::counts::{Counts, EventResult};
 use super::documentation::Documentation;
+use super::event_tracker::EventTracker;
 use super::notice::Notice;
 use super::options::Options;
 use super::trouble::Trouble;
@@ -35,7 +35,7 @@ pub struct Announcer {
     identity: Arc<str>,
     documentation: Documentation,
     counts: Counts,
-    chronicle: Chronicle,
+    tracker: EventTracker,
     bucket: Bucket,
     pause: Duration,
     /// The namespace of the last failed Event, when none was written since.
@@ -54,7 +54,7 @@ impl Announcer {
             identity,
             documentation: options.documentation.clone(),
             counts,
-            chronicle: Chronicle::new(options.lease_duration),
+            tracker: EventTracker::new(options.lease_duration),
             bucket: Bucket::per_second(options.event_rate, options.event_burst),
             pause: PAUSE.0,
             failed: None,
@@ -71,7 +71,7 @@ impl Announcer {
             if !inputs.leadership.borrow_and_update().holds(now) {
                 // When this node leads again, another leader may have reported some of it: the
                 // names of Events prevent duplicates.
-                self.chronicle.rest();
+                self.tracker.rest();
                 self.trouble.ceased();
                 self.failed = None;
                 self.rests.clear();
@@ -83,14 +83,14 @@ impl Announcer {
             }
             if let Some(served) = &*inputs.served.borrow_and_update() {
                 let others = contention::findings(&contended.borrow_and_update());
-                let suppressed = self.chronicle.update(served, &others, now);
+                let suppressed = self.tracker.update(served, &others, now);
                 self.counts.events(EventResult::Suppressed, suppressed);
             }
             // The queue is emptied before the state is compared again, unless the state changed, a
             // finding has lasted for long enough, or there is room again for notices that found
             // none.
             loop {
-                let next = self.chronicle.due(Instant::now());
+                let next = self.tracker.due(Instant::now());
                 tokio::select! {
                     biased;
                     changed = inputs.leadership.changed() => { if changed.is_err() { return } break }
@@ -103,7 +103,7 @@ impl Announcer {
                     Err(until) => until,
                     Ok(()) => self.announce(now).await,
                 };
-                if self.chronicle.is_due(Instant::now()) {
+                if self.tracker.is_due(Instant::now()) {
                     break;
                 }
             }
@@ -112,11 +112,11 @@ impl Announcer {
 
     /// Writes one Event. Returns when the next one may be written.
     async fn announce(&mut self, now: Instant) -> Instant {
-        let Some(mut notice) = self.chronicle.take(now) else { return now };
+        let Some(mut notice) = self.tracker.take(now) else { return now };
         let result = match self.write(&notice).await {
             Ok(_) => EventResult::Sent,
             Err(Failure::Exists(_)) if notice.rename() => {
-                self.chronicle.put_back(notice);
+                self.tracker.put_back(notice);
                 return now;
             }
             Err(Failure::Exists(_)) => EventResult::Known,
@@ -148,7 +148,7 @@ impl Announcer {
         let rest = self.rests.entry(namespace.clone()).or_insert(PAUSE.0);
         let until = now + retry_after.max(*rest);
         *rest = (*rest * 2).min(PAUSE.1);
-        self.chronicle.defer(notice, until);
+        self.tracker.defer(notice, until);
         let before = self.failed.replace(namespace);
         if before.is_some() {
             self.trouble.failed(failure.sort(), failure);

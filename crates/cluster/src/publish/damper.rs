@@ -86,7 +86,7 @@ impl Visits {
 #[cfg(test)]
 mod tests {
     use super::super::member::Member;
-    use super::super::roster::Life;
+    use super::super::members::Life;
     use super::*;
 
     /// The times at which the node is published, in halves of a second, when it is there or

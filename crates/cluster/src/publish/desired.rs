@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::address::Address;
 use super::member::{Member, Revision};
-use super::roster::Life;
+use super::members::Life;
 use super::served::{Offer, Serves};
 use super::unserved::Unserved;
 use ingressd_model::ObjectId;

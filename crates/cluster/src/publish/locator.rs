@@ -14,8 +14,8 @@ use super::followed::{Followed, follow};
 use super::host::{Host, Interface};
 use super::kernel::Kernel;
 use super::options::{Announced, Mode, Options};
+use super::own_addresses::OwnAddresses;
 use super::trouble::{Board, Trouble};
-use super::whereabouts::Whereabouts;
 use crate::source::cluster::Clients;
 
 /// How long to wait after a change of the host's network: changes come in groups, and a new IPv6
@@ -39,7 +39,7 @@ pub struct Locator {
     kernel: Option<Kernel>,
     trouble: Trouble,
     object: watch::Receiver<Followed>,
-    told: watch::Sender<Option<Arc<Whereabouts>>>,
+    told: watch::Sender<Option<Arc<OwnAddresses>>>,
     /// The task that watches an object of the cluster; it ends when this is dropped.
     following: JoinSet<()>,
 }
@@ -51,7 +51,7 @@ impl Locator {
         identity: &str,
         clients: &Clients,
         board: &Board,
-    ) -> (Self, watch::Receiver<Option<Arc<Whereabouts>>>) {
+    ) -> (Self, watch::Receiver<Option<Arc<OwnAddresses>>>) {
         let name = identity.rsplit_once('_').map_or(identity, |(name, _)| name).to_ascii_lowercase();
         let node = options.node_object.clone().unwrap_or_else(|| name.into());
         let (tell_object, object) = watch::channel(Followed::Unknown);
@@ -71,7 +71,7 @@ impl Locator {
             }
             _ => {}
         }
-        let (told, whereabouts) = watch::channel(None);
+        let (told, own_addresses) = watch::channel(None);
         let mut locator = Locator {
             options: Arc::clone(options),
             node,
@@ -86,7 +86,7 @@ impl Locator {
         if !locator.asks_host() {
             locator.tell();
         }
-        (locator, whereabouts)
+        (locator, own_addresses)
     }
 
     /// Whether the settings need the host's own addresses.
@@ -152,7 +152,7 @@ impl Locator {
     }
 
     fn tell(&mut self) {
-        let found = Whereabouts::of(&self.options, &self.node, &self.host, &self.object.borrow_and_update());
+        let found = OwnAddresses::of(&self.options, &self.node, &self.host, &self.object.borrow_and_update());
         let Some(found) = found else { return };
         self.told.send_if_modified(|told| {
             if told.as_deref() == Some(&found) {
@@ -179,7 +179,7 @@ async fn changed(kernel: &mut Option<Kernel>) {
 }
 
 /// Logs the addresses. The text may quote others, so control characters are escaped for terminals.
-fn report(before: Option<&Whereabouts>, now: &Whereabouts) {
+fn report(before: Option<&OwnAddresses>, now: &OwnAddresses) {
     if before.is_none_or(|before| before.addresses != now.addresses) {
         let list: Vec<_> = now.addresses.iter().map(ToString::to_string).collect();
         match list.is_empty() {

@@ -14,9 +14,9 @@ use super::call::{Failure, call};
 use super::member::{Member, lease_name};
 use super::options::{Options, Timing};
 use super::order::Writes;
+use super::own_addresses::OwnAddresses;
 use super::served::Served;
 use super::trouble::Trouble;
-use super::whereabouts::Whereabouts;
 
 /// The least time between two writes of the record when no urgent part of it changed.
 const SPACING: Duration = Duration::from_secs(1);
@@ -65,7 +65,7 @@ impl Membership {
     pub async fn run(
         mut self,
         mut served: watch::Receiver<Option<Served>>,
-        mut place: watch::Receiver<Option<Arc<Whereabouts>>>,
+        mut place: watch::Receiver<Option<Arc<OwnAddresses>>>,
         mut stop: watch::Receiver<bool>,
     ) {
         loop {
@@ -95,7 +95,7 @@ impl Membership {
     }
 
     /// The record of this node, when all of its parts are known.
-    fn member(&self, served: &Option<Served>, place: &Option<Arc<Whereabouts>>) -> Option<Member> {
+    fn member(&self, served: &Option<Served>, place: &Option<Arc<OwnAddresses>>) -> Option<Member> {
         let writes = Some(*self.writes.borrow());
         Some(Member { writes, ..Member::of(&self.identity.node, served.as_ref()?, place.as_ref()?) })
     }
@@ -208,7 +208,7 @@ fn due(
 
 impl Member {
     /// The record of this node.
-    pub fn of(identity: &Arc<str>, served: &Served, place: &Whereabouts) -> Self {
+    pub fn of(identity: &Arc<str>, served: &Served, place: &OwnAddresses) -> Self {
         Member {
             identity: Arc::clone(identity),
             addresses: place.addresses.clone(),

@@ -6,29 +6,29 @@ use tokio::time::Instant;
 
 use super::followed;
 use super::member::GROUP_LABEL;
+use super::members::Members;
 use super::options::Options;
-use super::roster::Roster;
 use super::trouble::Trouble;
 use crate::source::cluster::{Clients, Failure, Found, Sink, Stream, Timing};
 
 /// Watches for ever. A connection that is silent for the duration of a Lease is dropped: at least
 /// our own record should have changed.
-pub async fn watch(clients: &Clients, options: &Options, told: watch::Sender<Roster>, trouble: Trouble) {
+pub async fn watch(clients: &Clients, options: &Options, told: watch::Sender<Members>, trouble: Trouble) {
     let silence = options.lease_duration;
     let timing = Timing { answer: silence, silence, ..followed::TIMING };
     let selector = format!("{GROUP_LABEL}={}", options.lease);
     let stream = Stream::<Lease>::new(clients, clients.watch.clone(), Some(&options.namespace), timing);
-    stream.labels(Some(&selector)).follow(&mut RosterUpdater { listed: Vec::new(), told, trouble }).await;
+    stream.labels(Some(&selector)).follow(&mut MembersUpdater { listed: Vec::new(), told, trouble }).await;
 }
 
-/// Updates the roster.
-struct RosterUpdater {
+/// Updates the members.
+struct MembersUpdater {
     listed: Vec<Lease>,
-    told: watch::Sender<Roster>,
+    told: watch::Sender<Members>,
     trouble: Trouble,
 }
 
-impl Sink<Lease> for RosterUpdater {
+impl Sink<Lease> for MembersUpdater {
     fn begin(&mut self) {
         self.listed.clear();
     }
@@ -39,17 +39,17 @@ impl Sink<Lease> for RosterUpdater {
 
     fn end(&mut self) {
         let listed = std::mem::take(&mut self.listed);
-        self.told.send_modify(|roster| roster.replace(&listed, Instant::now()));
+        self.told.send_modify(|members| members.replace(&listed, Instant::now()));
     }
 
     fn applied(&mut self, found: Found<Lease>) {
         if let Ok(lease) = found.object {
-            self.told.send_modify(|roster| roster.apply(&lease, Instant::now()));
+            self.told.send_modify(|members| members.apply(&lease, Instant::now()));
         }
     }
 
     fn deleted(&mut self, _: &str, name: &str) {
-        self.told.send_modify(|roster| roster.delete(name, Instant::now()));
+        self.told.send_modify(|members| members.delete(name, Instant::now()));
     }
 
     fn heard(&mut self, _: Option<&str>) {

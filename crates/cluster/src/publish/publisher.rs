@@ -13,16 +13,16 @@ use super::counts::Counts;
 use super::election::{Leadership, holder_of};
 use super::leader::Candidate;
 use super::locator::Locator;
+use super::members::Members;
 use super::membership::{Identity, Membership, asked};
 use super::options::Options;
 use super::order::Writes;
+use super::own_addresses::OwnAddresses;
 use super::peers;
-use super::roster::Roster;
 use super::served::Served;
 use super::status::IngressAddresses;
 use super::trouble::Board;
 use super::view::Outlook;
-use super::whereabouts::Whereabouts;
 use super::writer::{Inputs, Outputs, Writer};
 use crate::source::cluster::Clients;
 use ingressd_model::ObjectId;
@@ -57,14 +57,14 @@ impl Publisher {
         let options = Arc::new(options);
         let (stop, stopped) = watch::channel(false);
         let (tell_leadership, leadership) = watch::channel(Leadership::default());
-        let (tell_roster, roster) = watch::channel(Roster::new(options.lease_duration));
+        let (tell_roster, members) = watch::channel(Members::new(options.lease_duration));
         let (tell_contended, contended) = watch::channel(Vec::new());
         let (tell_writes, writes) = watch::channel(if options.status { Writes::Now } else { Writes::Never });
         let board = Board::default();
         let (locator, place) = Locator::start(&options, &identity, clients, &board);
         let inputs = Inputs {
             served: served.clone(),
-            roster: roster.clone(),
+            members: members.clone(),
             leadership: leadership.clone(),
             place: place.clone(),
         };
@@ -72,7 +72,7 @@ impl Publisher {
             identity: Arc::clone(&identity),
             manager: options.manager().into(),
             leadership,
-            roster,
+            members,
             contended: contended.clone(),
             place: place.clone(),
             mode: options.mode,
@@ -161,7 +161,7 @@ impl Drop for Publisher {
 async fn lead(
     candidate: Candidate,
     mut served: watch::Receiver<Option<Served>>,
-    mut place: watch::Receiver<Option<Arc<Whereabouts>>>,
+    mut place: watch::Receiver<Option<Arc<OwnAddresses>>>,
     told: watch::Sender<Leadership>,
     mut stop: watch::Receiver<bool>,
 ) {

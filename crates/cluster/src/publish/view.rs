@@ -11,11 +11,11 @@ use super::address::Address;
 use super::contention;
 use super::election::Leadership;
 use super::member::Member;
+use super::members::{Life, Members};
 use super::options::Mode;
 use super::order::Writes;
-use super::roster::{Life, Roster};
+use super::own_addresses::OwnAddresses;
 use super::trouble::Board;
-use super::whereabouts::Whereabouts;
 use ingressd_model::finding::Finding;
 use ingressd_model::{ClaimOrder, ObjectId};
 
@@ -25,9 +25,9 @@ pub struct Outlook {
     pub(super) identity: Arc<str>,
     pub(super) manager: Arc<str>,
     pub(super) leadership: watch::Receiver<Leadership>,
-    pub(super) roster: watch::Receiver<Roster>,
+    pub(super) members: watch::Receiver<Members>,
     pub(super) contended: watch::Receiver<Vec<Arc<ObjectId>>>,
-    pub(super) place: watch::Receiver<Option<Arc<Whereabouts>>>,
+    pub(super) place: watch::Receiver<Option<Arc<OwnAddresses>>>,
     pub(super) mode: Mode,
     pub(super) writes: watch::Receiver<Writes>,
     pub(super) board: Board,
@@ -74,9 +74,9 @@ impl Outlook {
         let writes = *self.writes.borrow();
         let addresses = self.place.borrow().as_ref().map(|place| place.addresses.clone());
         let leadership = self.leadership.borrow().clone();
-        let roster = self.roster.borrow();
+        let members = self.members.borrow();
         let peer = |((member, life), age): ((&Arc<Member>, Life), _)| Peer { member: Arc::clone(member), life, age };
-        let peers = roster.members(now).zip(roster.ages(now)).map(peer);
+        let peers = members.members(now).zip(members.ages(now)).map(peer);
         View {
             identity: Arc::clone(&self.identity),
             manager: Arc::clone(&self.manager),
@@ -92,23 +92,23 @@ impl Outlook {
     /// The orders of claims in the records of all nodes: this node's first, then by age of the
     /// record.
     pub fn claim_orders(&self) -> Arc<[Arc<ClaimOrder>]> {
-        self.roster.borrow().claim_orders(&self.identity)
+        self.members.borrow().claim_orders(&self.identity)
     }
 
     /// The order in the record of this node.
     pub fn own_claim_order(&self) -> Arc<ClaimOrder> {
-        self.roster.borrow().claim_order(&self.identity)
+        self.members.borrow().claim_order(&self.identity)
     }
 
     /// Whether the records of all nodes were read once.
     pub fn knows_members(&self) -> bool {
-        self.roster.borrow().is_complete()
+        self.members.borrow().is_complete()
     }
 
     /// Waits until the records of all nodes were read once.
     pub async fn members_known(&self) {
         // The wait fails when the watch has ended: callers have a deadline of their own.
-        let _ = self.roster.clone().wait_for(Roster::is_complete).await;
+        let _ = self.members.clone().wait_for(Members::is_complete).await;
     }
 
     /// The findings about publishing, sorted.

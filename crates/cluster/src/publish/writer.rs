@@ -22,13 +22,13 @@ use super::desired::Nodes;
 use super::election::Leadership;
 use super::ledger::{Ledger, Plan, UnderWay, Write};
 use super::member::Member;
+use super::members::Members;
 use super::options::Options;
 use super::order::{Order, Writes};
-use super::roster::Roster;
+use super::own_addresses::OwnAddresses;
 use super::served::Served;
 use super::status::{Content as _, IngressAddresses, StatusStrategy};
 use super::trouble::Trouble;
-use super::whereabouts::Whereabouts;
 use ingressd_model::ObjectId;
 
 /// How long one write may take.
@@ -50,11 +50,11 @@ pub struct Inputs {
     /// What this host serves.
     pub served: watch::Receiver<Option<Served>>,
     /// The other nodes.
-    pub roster: watch::Receiver<Roster>,
+    pub members: watch::Receiver<Members>,
     /// The leader.
     pub leadership: watch::Receiver<Leadership>,
     /// The addresses of this node.
-    pub place: watch::Receiver<Option<Arc<Whereabouts>>>,
+    pub place: watch::Receiver<Option<Arc<OwnAddresses>>>,
 }
 
 /// The outputs of the writer.
@@ -139,7 +139,7 @@ impl<S: StatusStrategy> Writer<S> {
         loop {
             let now = Instant::now();
             let leadership = inputs.leadership.borrow_and_update().clone();
-            let may_write = self.may_write(&inputs.roster.borrow());
+            let may_write = self.may_write(&inputs.members.borrow());
             let held_before = std::mem::replace(&mut held, leadership.holds(now) && may_write);
             if held && !held_before {
                 self.ledger.forget();
@@ -155,10 +155,10 @@ impl<S: StatusStrategy> Writer<S> {
                 self.plan(&mut inputs, held, now);
                 due = None;
             }
-            self.tell(may_write, inputs.roster.borrow().is_complete());
+            self.tell(may_write, inputs.members.borrow().is_complete());
             self.look_back();
             let ready = self.send(&leadership, now);
-            let expiry = inputs.roster.borrow().next_expiry(now);
+            let expiry = inputs.members.borrow().next_expiry(now);
             let until = leadership.until.filter(|until| *until > now);
             let end = [due, self.plan.next, expiry, self.damper.next(now), until];
             let end = end.into_iter().flatten().min();
@@ -170,7 +170,7 @@ impl<S: StatusStrategy> Writer<S> {
                     let served = inputs.served.borrow();
                     Some(next_comparison(self.planned.as_ref(), served.as_ref(), Instant::now()))
                 }
-                changed = inputs.roster.changed() => {
+                changed = inputs.members.changed() => {
                     go_on = changed;
                     if held { self.compare_nodes(&inputs, Instant::now()) } else { None }
                 }
@@ -192,8 +192,8 @@ impl<S: StatusStrategy> Writer<S> {
     }
 
     /// Whether the administrator's order lets the nodes of the group write.
-    fn may_write(&self, roster: &Roster) -> bool {
-        roster.order().map_or(!self.options.hold, |order| order == Order::Publish)
+    fn may_write(&self, members: &Members) -> bool {
+        members.order().map_or(!self.options.hold, |order| order == Order::Publish)
     }
 
     /// Reports whether this node writes. Restoring former statuses relies on this: after `Held`
@@ -206,7 +206,7 @@ impl<S: StatusStrategy> Writer<S> {
 
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
         inputs.place.mark_unchanged();
-        inputs.roster.mark_unchanged();
+        inputs.members.mark_unchanged();
         self.planned = inputs.served.borrow_and_update().clone().map(|served| (served, now));
         self.nodes = if leads { self.nodes(inputs, now) } else { None };
         self.plan = match (&self.planned, &self.nodes) {
@@ -241,12 +241,12 @@ impl<S: StatusStrategy> Writer<S> {
         let place = inputs.place.borrow().clone()?;
         let us = Member::of(&self.identity, &served, &place);
         self.former.extend(us.addresses.iter().cloned());
-        let roster = inputs.roster.borrow();
-        if !roster.is_complete() {
+        let members = inputs.members.borrow();
+        if !members.is_complete() {
             return None;
         }
-        let mut nodes = Nodes::new(&us, roster.members(now), &self.former);
-        let members = roster.members(now).map(|(member, _)| &**member).filter(|member| member.identity != us.identity);
+        let mut nodes = Nodes::new(&us, members.members(now), &self.former);
+        let members = members.members(now).map(|(member, _)| &**member).filter(|member| member.identity != us.identity);
         let drained = members.chain([&us]).filter(|member| member.drained).map(|member| Arc::clone(&member.identity));
         self.damper.hold_back(&mut nodes, &us.identity, &drained.collect(), now);
         Some(nodes)

@@ -2,10 +2,10 @@
 //! was closed. It must not know how nginx is written to.
 
 mod apart;
-mod crowds;
 mod inherited;
 mod memory;
 mod names;
+mod namespace_limits;
 mod passthrough;
 mod routes;
 mod sockets;
@@ -108,7 +108,7 @@ fn decide(
     }
     let sites_beside = SitesBeside::of(other_sites, &sockets.listens);
     taken::drop_taken_hosts(&mut model, &sites_beside, &mut findings);
-    names::leave_out_crowded(&mut model, &mut findings);
+    names::leave_out_colliding(&mut model, &mut findings);
     let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
     streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
@@ -131,8 +131,8 @@ fn decide(
         stream_log::decide(&options.access_log, capabilities, other_sites, conflict)
     });
     let (names_hash, longest_name) = names::table(&model, other_sites);
-    let requests_of_namespace = crowds::requests(capabilities, options, &mut findings);
-    let kept_of_namespaces = crowds::kept(&model, requests_of_namespace, options);
+    let requests_of_namespace = namespace_limits::requests(capabilities, options, &mut findings);
+    let kept_of_namespaces = namespace_limits::kept(&model, requests_of_namespace, options);
     let decisions = Decisions {
         listens: sockets.listens,
         http2,

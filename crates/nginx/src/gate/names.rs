@@ -50,50 +50,50 @@ const FULLEST: usize = 60 << 10;
 /// Leaves out hosts whose names would fill a bucket: everybody can find names that nginx's hash
 /// puts into the bucket of another one. Of the namespaces there, the one with the most loses its
 /// last.
-pub fn leave_out_crowded(model: &mut Model, findings: &mut Vec<Finding>) {
+pub fn leave_out_colliding(model: &mut Model, findings: &mut Vec<Finding>) {
     let names = |of: fn(&ServerName) -> Option<&str>| {
         model.servers.iter().flat_map(move |server| {
             let all = [&server.name].into_iter().chain(&server.reserved);
             all.filter_map(move |name| Some((of(name)?, &*server.origin.object.namespace, name)))
         })
     };
-    let mut crowded = crowded(names(|name| match name {
+    let mut colliding = colliding(names(|name| match name {
         ServerName::Exact(host) => Some(host.as_str()),
         _ => None,
     }));
     if !model.passthroughs.hosts.is_empty() {
         // The wildcards with passthrough are keys of a table, too.
-        crowded.extend(self::crowded(names(|name| match name {
+        colliding.extend(self::colliding(names(|name| match name {
             ServerName::Wildcard(host) => Some(host.as_str()),
             _ => None,
         })));
     }
-    if crowded.is_empty() {
+    if colliding.is_empty() {
         return;
     }
     for server in model.servers.iter_mut().filter(|server| !server.reserved.is_empty()) {
-        std::sync::Arc::make_mut(server).reserved.retain(|name| !crowded.contains(name));
+        std::sync::Arc::make_mut(server).reserved.retain(|name| !colliding.contains(name));
     }
     model.servers.retain(|server| {
-        let is_crowded = crowded.contains(&server.name);
+        let collides = colliding.contains(&server.name);
         let words = "nginx's table of names has no room for it, because the namespace has very many hosts with names that \
                      nginx's hash cannot tell apart; use another host";
-        let told = places(server).filter(|_| is_crowded);
+        let told = places(server).filter(|_| collides);
         findings.extend(told.map(|place| Finding::new(Reason::HostNotAllowed, place, words)));
-        !is_crowded
+        !collides
     });
 }
 
 /// The names for which there is no room. They come with what is hashed of them, and their
 /// namespace.
-fn crowded<'m>(names: impl Iterator<Item = (&'m str, &'m str, &'m ServerName)>) -> BTreeSet<ServerName> {
+fn colliding<'m>(names: impl Iterator<Item = (&'m str, &'m str, &'m ServerName)>) -> BTreeSet<ServerName> {
     let mut buckets = vec![(0, Vec::new()); FEWEST];
     for name in names {
         let (bytes, list) = &mut buckets[hash(name.0) % FEWEST];
         *bytes += size(name.0);
         list.push(name);
     }
-    let mut crowded = BTreeSet::new();
+    let mut colliding = BTreeSet::new();
     for (mut bytes, list) in buckets.into_iter().filter(|(bytes, _)| *bytes > FULLEST) {
         let mut namespaces: BTreeMap<_, (usize, Vec<_>)> = BTreeMap::new();
         for (text, namespace, name) in list {
@@ -107,10 +107,10 @@ fn crowded<'m>(names: impl Iterator<Item = (&'m str, &'m str, &'m ServerName)>) 
         {
             *sum -= size;
             bytes -= size;
-            crowded.insert(name.clone());
+            colliding.insert(name.clone());
         }
     }
-    crowded
+    colliding
 }
 
 /// The bytes that a name takes in a bucket: a pointer, the length, and the name.
@@ -159,7 +159,7 @@ mod tests {
                     Passthrough { name: victim.name.clone(), origin: victim.origin.clone(), upstream: None };
                 model.passthroughs.hosts.extend(has_passthrough.then_some(passthrough));
                 let mut findings = Vec::new();
-                leave_out_crowded(&mut model, &mut findings);
+                leave_out_colliding(&mut model, &mut findings);
                 assert_eq!(!findings.is_empty(), are_left_out, "{many}");
                 assert_eq!(model.servers.len() + findings.len(), many + 2);
                 let attackers = findings.iter().all(|finding| &*finding.origin.object.namespace == "attacker");

@@ -26,18 +26,18 @@ pub enum Value {
     /// Always set to this, where the backend speaks HTTP/1.1.
     SetByHttp(&'static str, &'static str),
     /// The first, or the second where the headers of some proxy are trusted.
-    SetOrTold(&'static str, &'static str, &'static str),
+    SetOrTrusted(&'static str, &'static str, &'static str),
     /// The first, or the second where some proxy is trusted, also by the PROXY protocol.
     Scheme(&'static str, &'static str, &'static str),
     /// Removed from all requests.
     Cleared,
     /// Removed, unless a trusted proxy sends it.
-    ClearedUnlessTold,
+    ClearedUnlessTrusted,
     /// Passed on as the client sends it.
     Passed,
 }
 
-use Value::{Cleared, ClearedUnlessTold, Passed, Scheme, Set, SetByHttp, SetOrTold};
+use Value::{Cleared, ClearedUnlessTrusted, Passed, Scheme, Set, SetByHttp, SetOrTrusted};
 
 /// The value grows with each pass through this node: it contains the received value four times and
 /// one more character, so its lengths are 1, 5, 21, 85, 341, 1365, 5461. The next one exceeds
@@ -59,38 +59,42 @@ pub const HEADERS: &[Header] = &[
     header("X-Forwarded-Host", Set("$ingressd_host", "as `Host`"), "host"),
     Header {
         detailed: Set("$http_x_forwarded_for", "`X-Forwarded-For` as it came"),
-        ..header("X-Original-Forwarded-For", ClearedUnlessTold, "for logs")
+        ..header("X-Original-Forwarded-For", ClearedUnlessTrusted, "for logs")
     },
     Header {
         detailed: Set("$http_x_forwarded_host", "`X-Forwarded-Host` as it came"),
-        ..header("X-Original-Forwarded-Host", ClearedUnlessTold, "for logs")
+        ..header("X-Original-Forwarded-Host", ClearedUnlessTrusted, "for logs")
     },
     header("X-Ingress-Hops", Set(HOPS, "a mark for each pass"), "ends loops"),
     header("Upgrade", SetByHttp("$ingressd_upgrade", "what the client sends, but not `h2c`"), "WebSockets"),
     header("Connection", SetByHttp("$ingressd_connection", "`upgrade` with `Upgrade`, else nothing"), "WebSockets"),
     header("Proxy", Cleared, "a variable of CGI that chooses a proxy (httpoxy)"),
-    header("X-Forwarded-For", SetOrTold("$remote_addr", "$ingressd_forwarded_for", "the client's address"), "client"),
-    header("X-Forwarded-Port", SetOrTold("$ingressd_port", "$ingressd_port", "the port of nginx"), "URL"),
+    header(
+        "X-Forwarded-For",
+        SetOrTrusted("$remote_addr", "$ingressd_forwarded_for", "the client's address"),
+        "client",
+    ),
+    header("X-Forwarded-Port", SetOrTrusted("$ingressd_port", "$ingressd_port", "the port of nginx"), "URL"),
     header("X-Forwarded-Proto", SCHEME, "scheme"),
-    Header { detailed: SCHEME, ..header("X-Forwarded-Scheme", ClearedUnlessTold, "scheme") },
-    Header { detailed: SCHEME, ..header("X-Scheme", ClearedUnlessTold, "scheme") },
-    header("Forwarded", ClearedUnlessTold, "client, host and scheme (RFC 7239): Spring, Jetty, ASP.NET"),
-    header("X-Forwarded-Prefix", ClearedUnlessTold, "beginning of the path: Spring, Werkzeug, Symfony"),
-    header("X-Forwarded-Server", ClearedUnlessTold, "host: Jetty"),
-    header("X-Forwarded-Ssl", ClearedUnlessTold, "scheme: Rack, Spring, gunicorn"),
-    header("X-Forwarded-Protocol", ClearedUnlessTold, "scheme: gunicorn"),
-    header("X-Original-URL", ClearedUnlessTold, "path: Symfony, Laminas, IIS"),
-    header("X-Rewrite-URL", ClearedUnlessTold, "path: Symfony, Laminas, IIS"),
-    header("Client-IP", ClearedUnlessTold, "client: Rails, PHP"),
-    header("X-Client-IP", ClearedUnlessTold, "client"),
-    header("X-Cluster-Client-IP", ClearedUnlessTold, "client"),
-    header("True-Client-IP", ClearedUnlessTold, "client, as Akamai and Cloudflare tell it"),
-    header("CF-Connecting-IP", ClearedUnlessTold, "client, as Cloudflare tells it"),
-    header("X-Forwarded-Client-Cert", ClearedUnlessTold, "certificate of the client, as Envoy tells it"),
-    header("ssl-client-cert", ClearedUnlessTold, "certificate of the client, as ingress-nginx tells it"),
-    header("ssl-client-issuer-dn", ClearedUnlessTold, "the same"),
-    header("ssl-client-subject-dn", ClearedUnlessTold, "the same"),
-    header("ssl-client-verify", ClearedUnlessTold, "the same"),
+    Header { detailed: SCHEME, ..header("X-Forwarded-Scheme", ClearedUnlessTrusted, "scheme") },
+    Header { detailed: SCHEME, ..header("X-Scheme", ClearedUnlessTrusted, "scheme") },
+    header("Forwarded", ClearedUnlessTrusted, "client, host and scheme (RFC 7239): Spring, Jetty, ASP.NET"),
+    header("X-Forwarded-Prefix", ClearedUnlessTrusted, "beginning of the path: Spring, Werkzeug, Symfony"),
+    header("X-Forwarded-Server", ClearedUnlessTrusted, "host: Jetty"),
+    header("X-Forwarded-Ssl", ClearedUnlessTrusted, "scheme: Rack, Spring, gunicorn"),
+    header("X-Forwarded-Protocol", ClearedUnlessTrusted, "scheme: gunicorn"),
+    header("X-Original-URL", ClearedUnlessTrusted, "path: Symfony, Laminas, IIS"),
+    header("X-Rewrite-URL", ClearedUnlessTrusted, "path: Symfony, Laminas, IIS"),
+    header("Client-IP", ClearedUnlessTrusted, "client: Rails, PHP"),
+    header("X-Client-IP", ClearedUnlessTrusted, "client"),
+    header("X-Cluster-Client-IP", ClearedUnlessTrusted, "client"),
+    header("True-Client-IP", ClearedUnlessTrusted, "client, as Akamai and Cloudflare tell it"),
+    header("CF-Connecting-IP", ClearedUnlessTrusted, "client, as Cloudflare tells it"),
+    header("X-Forwarded-Client-Cert", ClearedUnlessTrusted, "certificate of the client, as Envoy tells it"),
+    header("ssl-client-cert", ClearedUnlessTrusted, "certificate of the client, as ingress-nginx tells it"),
+    header("ssl-client-issuer-dn", ClearedUnlessTrusted, "the same"),
+    header("ssl-client-subject-dn", ClearedUnlessTrusted, "the same"),
+    header("ssl-client-verify", ClearedUnlessTrusted, "the same"),
     header("Authorization", Passed, "password or token; cleared on routes where nginx itself asks for a password"),
     header("Cookie", Passed, "session"),
     header(
@@ -109,7 +113,7 @@ const fn header(name: &'static str, value: Value, about: &'static str) -> Header
 impl Header {
     /// The variable with the value that a trusted proxy sends.
     fn told(&self) -> String {
-        format!("$ingressd_told_{}", self.variable())
+        format!("$ingressd_trusted_{}", self.variable())
     }
 
     /// Its name as part of nginx's variable names.
@@ -159,11 +163,11 @@ impl HeaderList {
     fn value(self, header: &Header, family: Family) -> Option<String> {
         Some(match if self.detailed { header.detailed } else { header.usual } {
             SetByHttp(..) if family != Family::Proxy => return None,
-            SetOrTold(_, told, _) if self.trusted == Trusted::Headers => told.to_owned(),
+            SetOrTrusted(_, told, _) if self.trusted == Trusted::Headers => told.to_owned(),
             Scheme(_, told, _) if self.trusted != Trusted::Nobody => told.to_owned(),
-            ClearedUnlessTold if self.trusted == Trusted::Headers => header.told(),
-            Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) | Scheme(value, ..) => value.to_owned(),
-            Cleared | ClearedUnlessTold => "\"\"".to_owned(),
+            ClearedUnlessTrusted if self.trusted == Trusted::Headers => header.told(),
+            Set(value, _) | SetByHttp(value, _) | SetOrTrusted(value, ..) | Scheme(value, ..) => value.to_owned(),
+            Cleared | ClearedUnlessTrusted => "\"\"".to_owned(),
             Passed => return None,
         })
     }
@@ -177,7 +181,7 @@ impl HeaderList {
 /// The text of the template `told`, which keeps what a trusted proxy sends.
 pub fn told() -> String {
     let mut told = String::from("    uninitialized_variable_warn off;\n    if ($ingressd_trusted) {\n");
-    for header in HEADERS.iter().filter(|header| matches!(header.usual, ClearedUnlessTold)) {
+    for header in HEADERS.iter().filter(|header| matches!(header.usual, ClearedUnlessTrusted)) {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
     told + "    }\n"
@@ -192,9 +196,9 @@ pub fn document() -> String {
     let words = |value: Value| match value {
         Set("$ingressd_host", words) => (words, "`X-Forwarded-Host`, else the same"),
         Set(_, words) | SetByHttp(_, words) => (words, "the same"),
-        SetOrTold(_, _, words) | Scheme(_, _, words) => (words, "what they tell of the client"),
+        SetOrTrusted(_, _, words) | Scheme(_, _, words) => (words, "what they tell of the client"),
         Cleared => ("nothing", "nothing"),
-        ClearedUnlessTold => ("nothing", "what they send"),
+        ClearedUnlessTrusted => ("nothing", "what they send"),
         Passed => ("what the client sends", "the same"),
     };
     for header in HEADERS {

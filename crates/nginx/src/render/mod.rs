@@ -3,7 +3,6 @@
 
 mod blocks;
 mod content;
-mod crowds;
 mod engine;
 mod family;
 mod file_set;
@@ -14,6 +13,7 @@ mod memory;
 mod names;
 mod rendered;
 mod ring;
+mod search_order;
 mod shape;
 mod templates;
 #[cfg(test)]
@@ -34,7 +34,6 @@ use std::sync::Arc;
 
 use crate::{Decisions, Plan};
 use blocks::Blocks;
-use crowds::Crowds;
 use engine::Engine;
 use ingressd_model::{
     AccessList, Authority, Certificate, CertificateId, Directive, Endpoint, Forwarded, Instance, PasswordFile,
@@ -42,6 +41,7 @@ use ingressd_model::{
 };
 use lower::Facts;
 use memory::{Files, Rows};
+use search_order::SearchOrder;
 
 /// Renders plans. Its cache saves time and never changes the result.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ struct Background {
     catch_all: Arc<[FilePath]>,
     catch_all_is_own: bool,
     has_request_ids: bool,
-    crowds: Crowds,
+    search_order: SearchOrder,
 }
 
 impl Default for Renderer {
@@ -139,7 +139,7 @@ impl Renderer {
             servers.rotate_right(1);
         }
         let reserved = reserved_wildcards(&mut servers);
-        let crowds = Crowds::of(&model.upstreams, &servers);
+        let search_order = SearchOrder::of(&model.upstreams, &servers);
         let facts = Facts {
             decisions,
             forwarded: &model.forwarded,
@@ -148,7 +148,7 @@ impl Renderer {
             catch_all: Arc::default(),
             catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
             has_request_ids: lower::has_request_ids(plan),
-            crowds: &crowds,
+            search_order: &search_order,
         };
         let required = servers.first().map(|server| lower::requires(server, &facts)).unwrap_or_default();
         let facts = Facts { catch_all: required.into_iter().collect(), ..facts };
@@ -158,7 +158,7 @@ impl Renderer {
         let (features, lists) = rayon::join(|| lower::files(plan, engine), || lower::long_lists(plan));
         let mut all = Vec::with_capacity(2 * servers.len());
         let own = self.blocks.render(servers, &facts, engine, &mut all, anew);
-        let path = |one: &Server| names::server_file(one, &crowds);
+        let path = |one: &Server| names::server_file(one, &search_order);
         self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all, anew);
         all.extend(reserved.map(|one| (names::reserved_file(), Arc::new(lower::server(&one, &facts, engine)))));
         let path = |one: &PasswordFile| names::password_file(&one.id);
@@ -178,7 +178,8 @@ impl Renderer {
     /// The files of the tables beside the last model.
     fn render_tables(&mut self, plan: &Plan, anew: &mut usize) -> FileSet {
         let Plan { model, tables, decisions, .. } = plan;
-        let (engine, crowds) = (&self.engine, self.background.as_ref().map(|background| &background.crowds));
+        let (engine, search_order) =
+            (&self.engine, self.background.as_ref().map(|background| &background.search_order));
         let empty = lower::empty(plan);
         let is_same =
             |known: &HashSet<UpstreamId>| known.len() == empty.len() && known.iter().all(|id| empty.contains(id));
@@ -189,7 +190,7 @@ impl Renderer {
         }
         let mut all = self.empty.as_ref().map(|(_, files)| files.clone()).unwrap_or_default();
         let rows: Vec<_> = tables.rows(&model.upstreams).collect();
-        let path = |one: &Upstream| names::upstream_file(&one.id, crowds.unwrap_or(&Crowds::default()));
+        let path = |one: &Upstream| names::upstream_file(&one.id, search_order.unwrap_or(&SearchOrder::default()));
         let make = |one: &Upstream, row: &[Endpoint]| lower::upstream(one, row, decisions, engine);
         self.upstreams.render(&rows, path, make, &mut all, anew);
         let rows: Vec<_> = tables.rows(&model.stream_upstreams).collect();
@@ -217,7 +218,7 @@ impl Renderer {
             catch_all: Arc::clone(&facts.catch_all),
             catch_all_is_own: facts.catch_all_is_own,
             has_request_ids: facts.has_request_ids,
-            crowds: facts.crowds.clone(),
+            search_order: facts.search_order.clone(),
         };
         if self.background.as_ref() != Some(&background) {
             self.blocks = Blocks::default();

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
+use super::search_order::SearchOrder;
 use ingressd_model::{
     CertificateId, ClientCertificates, ClientLimits, CorsPart, Endpoint, ExternalAuthentication, HeaderName, Hsts,
     LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, PathMatch, Pattern, Port, Protocol, Route, Server,
@@ -218,8 +218,8 @@ fn protocol_name(protocol: Protocol) -> &'static str {
 
 /// The file of an upstream. It sorts before the servers, which use it, and after those of
 /// namespaces with fewer upstreams.
-pub fn upstream_file(id: &UpstreamId, crowds: &Crowds) -> FilePath {
-    format!("http/2{}-upstream-{}.conf", crowds.step(id), readable(id)).into()
+pub fn upstream_file(id: &UpstreamId, search_order: &SearchOrder) -> FilePath {
+    format!("http/2{}-upstream-{}.conf", search_order.step(id), readable(id)).into()
 }
 
 /// The folder of files that stand in for endpoints.
@@ -269,7 +269,7 @@ pub fn catch_all_file() -> FilePath {
 /// The file of a server. nginx tries regular expressions in the order of files: exact names that
 /// are written as expressions come first (`exact`), then wildcards, those of namespaces with many
 /// after the others, then the users' expressions (`z`). A plus sign occurs in no host name.
-pub fn server_file(server: &Server, crowds: &Crowds) -> FilePath {
+pub fn server_file(server: &Server, search_order: &SearchOrder) -> FilePath {
     let kind;
     let (kind, host) = match &server.name {
         ServerName::CatchAll => return catch_all_file(),
@@ -277,7 +277,7 @@ pub fn server_file(server: &Server, crowds: &Crowds) -> FilePath {
             return format!("http/server-z+{:020}+{}.conf", server.order, hash(&[expression.as_str()])).into();
         }
         ServerName::Exact(host) => ("exact", host.as_str()),
-        ServerName::Wildcard(host) => match crowds.step_of_wildcard(server) {
+        ServerName::Wildcard(host) => match search_order.step_of_wildcard(server) {
             0 => ("wildcard", host.as_str()),
             step => {
                 kind = format!("wildcards-{step}");

@@ -135,7 +135,7 @@ fn a_change_of_one_server_writes_one_file() {
         (renderer.render(&plan(servers(200))).together(), renderer.render(&plan(servers(201))).together());
     let same = |path: &&FilePath| Arc::ptr_eq(&before.files[*path], &after.files[*path]);
     let made: Vec<_> = after.files.keys().filter(|path| !same(path)).map(ToString::to_string).collect();
-    let changing = names::server_file(&server("b.example", Vec::new()), &Crowds::default()).to_string();
+    let changing = names::server_file(&server("b.example", Vec::new()), &SearchOrder::default()).to_string();
     // The shared file is cheap and made each time; its content shows that nothing changed.
     let shared = names::SHARED.to_owned();
     assert_eq!(made.iter().filter(|path| **path != shared).collect::<Vec<_>>(), [&changing]);
@@ -156,7 +156,7 @@ fn every_line_of_a_shared_host_has_its_owner() {
         ..Behaviour::default()
     });
     let shared = server("a.example", vec![young, route("old", exact("/old", false), 201)]);
-    let path = names::server_file(&shared, &Crowds::default());
+    let path = names::server_file(&shared, &SearchOrder::default());
     let files = Renderer::default().render(&plan(vec![shared])).together();
     let file = &files.files[&path];
     let mut seen = 0;
@@ -220,7 +220,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
     };
     let fallback = Route { behaviour: Arc::new(behaviour), ..server.fallback.clone() };
     let (own, server) = (fallback.origin.clone(), Arc::new(Server { fallback, ..Server::clone(&server) }));
-    let path = names::server_file(&server, &Crowds::default());
+    let path = names::server_file(&server, &SearchOrder::default());
     let model = Model { servers: vec![server], upstreams: vec![upstream], ..Model::default() };
     let files = Renderer::default().render(&plan_of(model)).together();
     let file = &files.files[&path];

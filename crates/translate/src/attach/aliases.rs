@@ -37,9 +37,9 @@ pub fn expand(objects: &mut [Attached<'_>], limits: &Limits, findings: &mut Vec<
     order.sort_by(|one, other| objects[*one].intent.of.oldest_first(&objects[*other].intent.of));
     let oldest_first: Vec<_> = order.iter().map(|index| objects[*index].clone()).collect();
     let (decided, named) = (decided(&oldest_first, findings), named(&oldest_first));
-    let mut room = Room { limits, used: BTreeMap::new() };
+    let mut budget = AliasBudget { limits, used: BTreeMap::new() };
     for (index, object) in order.into_iter().zip(&oldest_first) {
-        let further = further_rules(&object.intent, &decided, &named, &mut room, findings);
+        let further = further_rules(&object.intent, &decided, &named, &mut budget, findings);
         let Some((_, _, origin)) = further.first() else { continue };
         let object = &mut objects[index];
         object.implied_at = Some(origin.clone());
@@ -93,7 +93,7 @@ fn further_rules(
     intent: &Intent,
     decided: &Decided<'_>,
     named: &NamedHosts<'_>,
-    room: &mut Room<'_>,
+    budget: &mut AliasBudget<'_>,
     findings: &mut Vec<Finding>,
 ) -> Vec<Further> {
     let own = hosts(intent);
@@ -105,18 +105,19 @@ fn further_rules(
     for rule in intent.rules.iter() {
         let Some(name) = rule.named() else { continue };
         let Some((_, aliases)) = decided.get(&(&**namespace, name.clone())) else { continue };
-        let has_room = aliases.weight == 0 || room.take(namespace, aliases, findings);
+        let fits = aliases.weight == 0 || budget.take_expressions(namespace, aliases, findings);
         findings.extend(aliases.names.iter().filter_map(|alias| {
             let note = displaced(other(alias)?, "the alias", &host::written(alias));
             Some(Finding::new(Reason::HostRuleConflict, aliases.origin.clone(), note))
         }));
         let counts = |alias: &&ServerName| match alias {
-            ServerName::Expression(_) => has_room,
+            ServerName::Expression(_) => fits,
             alias => !own.contains(alias) && other(alias).is_none(),
         };
         for alias in aliases.names.iter().filter(counts) {
             // An object with so many is refused as it is.
-            if sum > room.limits.object.paths || !room.has_place(namespace, paths(rule).max(1), aliases, findings) {
+            if sum > budget.limits.object.paths || !budget.take_paths(namespace, paths(rule).max(1), aliases, findings)
+            {
                 return further;
             }
             sum += paths(rule);
@@ -133,7 +134,7 @@ fn further_rules(
 
 /// What the aliases of each namespace may cause together. Each copy takes memory before any budget
 /// is checked.
-struct Room<'l> {
+struct AliasBudget<'l> {
     limits: &'l Limits,
     used: BTreeMap<Arc<str>, Used>,
 }
@@ -146,9 +147,9 @@ struct Used {
     paths: u64,
 }
 
-impl Room<'_> {
+impl AliasBudget<'_> {
     /// Adds the expressions of a rule where there is room for them.
-    fn take(&mut self, namespace: &Arc<str>, aliases: &HostAliases, findings: &mut Vec<Finding>) -> bool {
+    fn take_expressions(&mut self, namespace: &Arc<str>, aliases: &HostAliases, findings: &mut Vec<Finding>) -> bool {
         let most = self.limits.expressions_of_host;
         let sum = &mut self.used.entry(Arc::clone(namespace)).or_default().weight;
         let fits = sum.saturating_add(aliases.weight) <= most;
@@ -165,7 +166,7 @@ impl Room<'_> {
     }
 
     /// Adds the paths of a rule for one alias where there is room for them.
-    fn has_place(
+    fn take_paths(
         &mut self,
         namespace: &Arc<str>,
         paths: u64,

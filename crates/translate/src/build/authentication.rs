@@ -67,7 +67,7 @@ fn protect(
     }
     let place = (Arc::as_ptr(&route.behaviour).addr(), Arc::as_ptr(requested).addr());
     let behaviour = asked.entry(place).or_insert_with(|| {
-        let service = match &requested.service.whereabouts {
+        let service = match &requested.service.address {
             ServiceAddress::SameHost => match target {
                 Some(Ok(upstream)) if servers.backends.is_without_endpoints(upstream) => {
                     let note = format!("Service {:?} of the path on the host has no endpoints", &*upstream.service);
@@ -112,7 +112,7 @@ type Protected<'m, 'a> = HashMap<&'m ObjectId, &'m Subject<'a>>;
 fn same_host<'m>(server: &Server, subjects: &Protected<'m, '_>, home: Option<&str>) -> HashMap<&'m ObjectId, Target> {
     let asked = |subject: &Subject<'_>| subject.reading.authentication.clone();
     let all = subjects.iter().filter_map(|(id, subject)| Some((*id, asked(subject)?)));
-    let all = all.filter(|(_, requested)| requested.service.whereabouts == ServiceAddress::SameHost);
+    let all = all.filter(|(_, requested)| requested.service.address == ServiceAddress::SameHost);
     all.map(|(id, requested)| (id, target(server, (&id.namespace, &requested), subjects, home))).collect()
 }
 
@@ -146,7 +146,7 @@ fn target(
     };
     let asks_itself = |route: &Route| {
         let asked = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
-        asked.is_some_and(|other| other.service.whereabouts == ServiceAddress::SameHost)
+        asked.is_some_and(|other| other.service.address == ServiceAddress::SameHost)
     };
     let all = server.routes.iter().filter(takes);
     let of = |namespace: &str| all.clone().find(|route| *route.origin.object.namespace == *namespace);

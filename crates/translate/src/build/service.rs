@@ -22,7 +22,7 @@ pub fn resolve<'a>(
     dialect: &'static Dialect,
 ) -> Target {
     let own = &requested.origin.object.namespace;
-    let resolution = match &*in_cluster(&requested.whereabouts, &servers.options.cluster_domain)? {
+    let resolution = match &*in_cluster(&requested.address, &servers.options.cluster_domain)? {
         ServiceAddress::SameHost => return Err((Reason::MissingService, "it has no host".into())),
         ServiceAddress::Service { namespace, name, port } => {
             let is_foreign = namespace != own && !requested.is_everywhere;

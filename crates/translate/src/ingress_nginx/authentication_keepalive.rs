@@ -107,10 +107,10 @@ fn small(number: u64) -> u32 {
 }
 
 /// The settings of connections to the service, when there are any.
-pub fn reuse(draft: &mut Draft, part: &ExternalDraft, whereabouts: &ServiceAddress) -> Option<Arc<ConnectionReuse>> {
+pub fn reuse(draft: &mut Draft, part: &ExternalDraft, address: &ServiceAddress) -> Option<Arc<ConnectionReuse>> {
     let ExternalDraft { keepalive, keepalive_requests, keepalive_timeout, .. } = part;
     let (connections, _) = keepalive.as_ref()?;
-    if *whereabouts == ServiceAddress::SameHost {
+    if *address == ServiceAddress::SameHost {
         let said = [keepalive, keepalive_requests, keepalive_timeout];
         for (_, origin) in said.into_iter().flatten() {
             let note = "it has no effect where the host is $host: the connections of that path are used";

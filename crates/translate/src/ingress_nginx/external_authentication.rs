@@ -405,7 +405,7 @@ pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/auth-url";
 
 /// The address in the annotation.
 pub fn address(value: &str) -> Option<ServiceAddress> {
-    Some(service_url(value).ok()?.whereabouts)
+    Some(service_url(value).ok()?.address)
 }
 
 /// Checks whether a header may be set: nginx refuses names that do not fit into its tables, and
@@ -434,12 +434,12 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     };
     part.faults.iter().for_each(|fault| draft.close_for(fault.clone()));
     let Some((url, origin)) = part.url.clone() else { return };
-    let reuse = keepalive::reuse(draft, &part, &url.whereabouts);
+    let reuse = keepalive::reuse(draft, &part, &url.address);
     match policy(context, part, &url) {
         Ok(policy) => {
-            let (whereabouts, protocol) = (url.whereabouts, url.protocol);
+            let (address, protocol) = (url.address, url.protocol);
             let policy = Arc::new(policy);
-            let service = RequestedService { origin, is_everywhere, whereabouts, protocol, reuse };
+            let service = RequestedService { origin, is_everywhere, address, protocol, reuse };
             draft.reading.authentication = Some(Arc::new(RequestedAuthentication { service, policy }));
         }
         Err((reason, origin, note)) => draft.close(reason, origin, note),

@@ -108,7 +108,7 @@ pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/mirror-target";
 
 /// The address in the annotation.
 pub fn address(value: &str) -> Option<ServiceAddress> {
-    Some(mirror_url(value).ok()?.whereabouts)
+    Some(mirror_url(value).ok()?.address)
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
@@ -117,7 +117,7 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     let Some((url, origin)) = url.filter(|_| !is_broken) else { return };
     let host: Template = host.unwrap_or(url.host);
     let policy = Arc::new(MirrorPolicy { host, target: url.target, has_body: !without_body });
-    let (whereabouts, protocol) = (url.whereabouts, url.protocol);
-    let service = RequestedService { origin, is_everywhere: false, whereabouts, protocol, reuse: None };
+    let (address, protocol) = (url.address, url.protocol);
+    let service = RequestedService { origin, is_everywhere: false, address, protocol, reuse: None };
     draft.reading.mirror = Some(Arc::new(RequestedMirror { service, policy }));
 }

@@ -102,7 +102,7 @@ pub struct RequestedService {
     /// Whether the administrator asks for it, for all objects.
     pub is_everywhere: bool,
     /// Its address.
-    pub whereabouts: ServiceAddress,
+    pub address: ServiceAddress,
     pub protocol: Protocol,
     /// How long connections to it are kept, when that differs from the general setting.
     pub reuse: Option<Arc<ConnectionReuse>>,

@@ -178,7 +178,7 @@ impl<'a> Backends<'a> {
     pub fn resolve_host(&mut self, requested: &RequestedService) -> Arc<Resolution> {
         let host = (
             Arc::clone(&requested.origin.object),
-            requested.whereabouts.clone(),
+            requested.address.clone(),
             requested.protocol,
             requested.reuse.clone(),
         );
@@ -262,7 +262,7 @@ impl<'a> Backends<'a> {
         requested: &RequestedService,
         notes: &mut Vec<Note>,
     ) -> Result<(String, u16, Vec<Endpoint>), (Reason, String)> {
-        let (name, port, addresses) = match &requested.whereabouts {
+        let (name, port, addresses) = match &requested.address {
             ServiceAddress::Address(address, port) => (address.to_string(), *port, vec![*address]),
             ServiceAddress::Name(name, port) => {
                 self.names.push((name.clone(), Arc::clone(&requested.origin.object.namespace)));

@@ -31,7 +31,7 @@ pub enum ServiceAddress {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServiceUrl {
     /// Its location.
-    pub whereabouts: ServiceAddress,
+    pub address: ServiceAddress,
     pub protocol: Protocol,
     /// Its `Host` header.
     pub host: Template,
@@ -60,7 +60,7 @@ pub fn service_url(value: &str) -> Result<ServiceUrl, Refused> {
     let protocol = if scheme == "https://" { Protocol::Https } else { Protocol::Http };
     if SAME_HOST.contains(&bare(authority).as_str()) {
         let host = Template::new(vec![TemplatePart::ClientHost])?;
-        return Ok(ServiceUrl { whereabouts: ServiceAddress::SameHost, protocol, host, target });
+        return Ok(ServiceUrl { address: ServiceAddress::SameHost, protocol, host, target });
     }
     if authority.contains('$') {
         return Err(Refused::because("its host holds a variable; only $host, for the same host, may stand there"));
@@ -68,8 +68,8 @@ pub fn service_url(value: &str) -> Result<ServiceUrl, Refused> {
     if SAME_SCHEME.contains(&scheme) {
         return Err(Refused::because("its scheme is a variable, which only goes with $host"));
     }
-    let whereabouts = whereabouts(authority, protocol)?;
-    Ok(ServiceUrl { whereabouts, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
+    let address = address(authority, protocol)?;
+    Ok(ServiceUrl { address, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
 }
 
 /// Variables with the URI of the request.
@@ -100,8 +100,8 @@ pub fn mirror_url(value: &str) -> Result<ServiceUrl, Refused> {
         _ => template(&format!("/{rest}"), TemplateUse::Copy)?,
     };
     let protocol = if scheme == "https://" { Protocol::Https } else { Protocol::Http };
-    let whereabouts = whereabouts(authority, protocol)?;
-    Ok(ServiceUrl { whereabouts, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
+    let address = address(authority, protocol)?;
+    Ok(ServiceUrl { address, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
 }
 
 /// Parses the host of mirrored requests: letters, digits, `- . _ :` and variables with the host of
@@ -236,7 +236,7 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), Refused> {
 pub const OF_POD: &str = "it is the name of a pod; name its Service, NAME.NAMESPACE.svc.cluster.local";
 
 /// The location of a host without variables.
-fn whereabouts(authority: &str, protocol: Protocol) -> Result<ServiceAddress, Refused> {
+fn address(authority: &str, protocol: Protocol) -> Result<ServiceAddress, Refused> {
     let (host, port) = host_and_port(authority)?;
     let port = port.unwrap_or(if protocol == Protocol::Https { 443 } else { 80 });
     Ok(match ExternalName::read(host).map_err(Refused::because)? {
@@ -280,7 +280,7 @@ mod tests {
     fn services() {
         let shown = |text: &str| {
             service_url(text).map(|url| {
-                let place = match url.whereabouts {
+                let place = match url.address {
                     ServiceAddress::SameHost => "same".to_owned(),
                     ServiceAddress::Service { namespace, name, port } => format!("{namespace}/{name}:{port}"),
                     ServiceAddress::Name(name, port) => format!("{name}:{port}"),
@@ -338,8 +338,7 @@ mod tests {
 
     #[test]
     fn mirrors() {
-        let shown =
-            |text: &str| mirror_url(text).map(|url| format!("{:?} {} {}", url.whereabouts, url.host, url.target));
+        let shown = |text: &str| mirror_url(text).map(|url| format!("{:?} {} {}", url.address, url.host, url.target));
         for (text, expected) in [
             ("https://a.example$request_uri", "Name(HostName(\"a.example\"), 443) a.example ${request_uri}"),
             ("http://A.example:81${request_uri}", "Name(HostName(\"a.example\"), 81) a.example:81 ${request_uri}"),

@@ -140,7 +140,7 @@ fn hosts_are_searched_side_by_side_and_many_suspects_in_few_attempts() {
 #[test]
 fn when_a_search_takes_too_long_the_suspects_stay_as_they_were() {
     let mut hosts = Hosts::new(&[], bad_sizes);
-    // No trials can run side by side, because one object is on all hosts.
+    // No searches can run side by side, because one object is on all hosts.
     let of = |number| ["bad", "good", "fine"].map(|name| format!("{name}{number}"));
     hosts.files =
         (0..40).map(|number| (format!("h{number}"), [&of(number)[..], &["common".into()]].concat())).collect();

@@ -251,7 +251,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
         /// Numbers of bytes that mislead about costs.
         bytes: Vec<(&'static str, usize)>,
         others: Vec<String>,
-        guilty: &'static [&'static str],
+        culprits: &'static [&'static str],
         /// The number of attempts after which all others are served, and after which everything is
         /// known.
         served: usize,
@@ -263,7 +263,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             costs: vec![("evil/a@1", 200)],
             bytes: vec![],
             others: crowd(),
-            guilty: &["Ingress evil/a"],
+            culprits: &["Ingress evil/a"],
             served: 2,
             known: 2,
         },
@@ -272,7 +272,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("evil/c@1", 2)],
             bytes: vec![],
             others: crowd(),
-            guilty: &["Ingress evil/a"],
+            culprits: &["Ingress evil/a"],
             served: 2,
             known: 4,
         },
@@ -281,7 +281,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("victim/a@1", 9), ("victim/b@1", 9)],
             bytes: vec![("evil/a@1", 3), ("victim/a@1", 5000), ("victim/b@1", 9000)],
             others: crowd(),
-            guilty: &["Ingress evil/a"],
+            culprits: &["Ingress evil/a"],
             served: 8,
             known: 14,
         },
@@ -290,7 +290,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("good/a@1", 50), ("worse/a@1", 150), ("worse/b@1", 2)],
             bytes: vec![],
             others: crowd(),
-            guilty: &["Ingress evil/a", "Ingress worse/a"],
+            culprits: &["Ingress evil/a", "Ingress worse/a"],
             served: 9,
             known: 14,
         },
@@ -299,7 +299,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             costs: vec![("one/a@1", 60), ("two/a@1", 60)],
             bytes: vec![],
             others: Vec::new(),
-            guilty: &["Ingress one/a"],
+            culprits: &["Ingress one/a"],
             served: 2,
             known: 2,
         },
@@ -316,19 +316,19 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             row.costs.iter().map(|(name, _)| (*name).to_owned()).chain(row.others).chain(["base/a@1".into()]).collect();
         let report = to_the_end(&mut cycle, &cluster(&all), &mut tenants);
         assert!(report.outcome.is_in_place(), "{}", row.what);
-        assert_eq!(quarantined(&report), row.guilty, "{}", row.what);
-        assert_eq!(tenants.running().len() + row.guilty.len(), all.len(), "{}: {:?}", row.what, tenants.running());
-        let of_guilty = |name: &String| row.guilty.contains(&format!("{}", of(name).0).as_str());
+        assert_eq!(quarantined(&report), row.culprits, "{}", row.what);
+        assert_eq!(tenants.running().len() + row.culprits.len(), all.len(), "{}: {:?}", row.what, tenants.running());
+        let of_culprits = |name: &String| row.culprits.contains(&format!("{}", of(name).0).as_str());
         let everybody_else: Vec<_> = all
             .iter()
             .filter(|name| {
-                !row.guilty.iter().any(|guilty| {
-                    guilty.split_once(' ').unwrap().1.split_once('/').unwrap().0 == name.split_once('/').unwrap().0
+                !row.culprits.iter().any(|culprits| {
+                    culprits.split_once(' ').unwrap().1.split_once('/').unwrap().0 == name.split_once('/').unwrap().0
                 })
             })
             .collect();
         let served = tenants.applied.iter().position(|applied| {
-            everybody_else.iter().all(|name| applied.contains(name)) && !applied.iter().any(of_guilty)
+            everybody_else.iter().all(|name| applied.contains(name)) && !applied.iter().any(of_culprits)
         });
         assert!(
             served.is_some_and(|served| served < row.served),

@@ -15,10 +15,10 @@ use tokio::time::{Instant, sleep};
 use super::record::{Entry, Wrote};
 use crate::publish::call::{Failure, call};
 use crate::publish::member::{GROUP_LABEL, Member};
+use crate::publish::members::{Life, Members};
 use crate::publish::membership::STOPPED;
 use crate::publish::options::Options;
 use crate::publish::order::{Order, Writes};
-use crate::publish::roster::{Life, Roster};
 use crate::source::cluster::Administrator;
 
 /// The field manager of the order, and of restored values without a known manager.
@@ -82,9 +82,9 @@ impl HandOver {
     ///
     /// The error of the API server.
     pub async fn members(&self) -> Result<Vec<Arc<Member>>, Failure> {
-        let (now, mut roster) = (Instant::now(), Roster::new(self.options.lease_duration));
-        roster.replace(&self.leases().await?, now);
-        Ok(roster.members(now).map(|(member, _)| Arc::clone(member)).collect())
+        let (now, mut members) = (Instant::now(), Members::new(self.options.lease_duration));
+        members.replace(&self.leases().await?, now);
+        Ok(members.members(now).map(|(member, _)| Arc::clone(member)).collect())
     }
 
     /// The nodes, once it is known which are alive: a live node renews its Lease several times
@@ -122,12 +122,12 @@ impl HandOver {
         limit: Duration,
         is_right: impl Fn(&Member, Life) -> bool,
     ) -> Result<(Vec<(Arc<Member>, Life)>, bool), Failure> {
-        let (begun, mut roster) = (Instant::now(), Roster::new(self.options.lease_duration));
+        let (begun, mut members) = (Instant::now(), Members::new(self.options.lease_duration));
         loop {
-            roster.replace(&self.leases().await?, Instant::now());
+            members.replace(&self.leases().await?, Instant::now());
             let now = Instant::now();
             let is_over = now - begun > limit;
-            let members: Vec<_> = roster.members(now).map(|(member, life)| (Arc::clone(member), life)).collect();
+            let members: Vec<_> = members.members(now).map(|(member, life)| (Arc::clone(member), life)).collect();
             if is_over || members.iter().all(|(member, life)| is_right(member, *life)) {
                 return Ok((members, is_over));
             }

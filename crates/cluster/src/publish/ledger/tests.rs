@@ -6,7 +6,7 @@ use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressLoadBa
 
 use super::*;
 use crate::publish::member::Member;
-use crate::publish::roster::Life;
+use crate::publish::members::Life;
 use crate::publish::served::in_place;
 use ingressd_model::Kind;
 use ingressd_objects::{Ingress, Published, Snapshot, Stored};

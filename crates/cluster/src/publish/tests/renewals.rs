@@ -45,7 +45,7 @@ async fn a_renewal_that_changes_nothing_but_its_time_makes_no_plan() {
     let outlook = node.publisher.as_ref().unwrap().outlook().clone();
     let inputs = Inputs {
         served: node.served.subscribe(),
-        roster: outlook.roster,
+        members: outlook.members,
         leadership: outlook.leadership,
         place: outlook.place,
     };

@@ -75,7 +75,7 @@ async fn another_kind_is_written_as_its_strategy_says_and_withdrawn_with_the_nod
     let outlook = node.publisher.as_ref().unwrap().outlook().clone();
     let inputs = Inputs {
         served: node.served.subscribe(),
-        roster: outlook.roster,
+        members: outlook.members,
         leadership: outlook.leadership,
         place: outlook.place,
     };

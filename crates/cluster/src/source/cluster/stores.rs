@@ -10,8 +10,8 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 use super::health::{Need, Section, WatchHealth};
 use super::item::Item;
+use super::kept_bytes::KeptBytes;
 use super::references::{Missing, References};
-use super::room::Room;
 use super::store::{Effect, Store};
 use crate::source::watched::Watched;
 use ingressd_model::{Kind, ObjectId};
@@ -131,7 +131,7 @@ impl Stores {
     /// Stores an object, and counts what it refers to.
     fn put<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
-        let item = if K::REFERENCED { Room::beside::<K>(K::store(self).list(), &id).admit(item) } else { item };
+        let item = if K::REFERENCED { KeptBytes::beside::<K>(K::store(self).list(), &id).admit(item) } else { item };
         let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(known));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(stored));
         let effect = K::store(self).apply(item);
@@ -199,7 +199,7 @@ impl Stores {
             if K::REFERENCED { self.references.end(K::MODEL_KIND, section.as_deref()) } else { BTreeSet::new() };
         let spared = |id: &ObjectId| fresh.contains(id);
         let before = K::store(self).list().clone();
-        let items = Room::default().admit_all(&before, items);
+        let items = KeptBytes::default().admit_all(&before, items);
         let effect = K::store(self).replace(section.as_deref(), items, spared);
         let after = K::store(self).list().clone();
         self.refer_all::<K>(&before, &after);

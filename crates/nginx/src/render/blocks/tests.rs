@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
-use crate::render::crowds::Crowds;
+use crate::render::search_order::SearchOrder;
 use crate::render::{FileSet, Renderer};
 use crate::usual;
 use crate::{Capabilities, GateOptions, OtherSites, Plan, gate};
@@ -146,7 +146,7 @@ fn a_host_that_differs_has_a_server_of_its_own() {
     for odd in changed.into_iter().chain([server("default"), server(&long)]) {
         let mut servers = servers(20);
         servers.push(Arc::new(odd));
-        let name = names::server_file(&servers[20], &Crowds::default());
+        let name = names::server_file(&servers[20], &SearchOrder::default());
         assert_eq!(paths(&files(&servers)).1, [&*name], "{:?}", servers[20]);
     }
     let mut servers = servers(20);

@@ -106,10 +106,12 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     }
     // Upstreams are found by name at each request, so the block itself does not require their
     // files.
-    let upstreams: Vec<_> = first_slots.iter().map(|slot| names::upstream_file(slot.upstream, facts.crowds)).collect();
+    let upstreams: Vec<_> =
+        first_slots.iter().map(|slot| names::upstream_file(slot.upstream, facts.search_order)).collect();
     let asked = external_authentication::of_routes(first.all_routes()).into_values().map(|external| &external.service);
     let copied = mirror::of_routes(first.all_routes()).into_values().map(|(mirror, _)| &mirror.service);
-    let services: Vec<_> = asked.chain(copied).map(|service| names::upstream_file(service, facts.crowds)).collect();
+    let services: Vec<_> =
+        asked.chain(copied).map(|service| names::upstream_file(service, facts.search_order)).collect();
     let requires = requires(first, facts).into_iter();
     let requires = requires.filter(|path| !upstreams.contains(path) || services.contains(path));
     Ok(writer.file(requires))

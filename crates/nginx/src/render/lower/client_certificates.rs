@@ -63,10 +63,10 @@ pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FileP
 
 /// Request headers about certificates, which only this nginx may set.
 const TOLD: [&str; 4] = [
-    "$ingressd_told_ssl_client_cert",
-    "$ingressd_told_ssl_client_issuer_dn",
-    "$ingressd_told_ssl_client_subject_dn",
-    "$ingressd_told_ssl_client_verify",
+    "$ingressd_trusted_ssl_client_cert",
+    "$ingressd_trusted_ssl_client_issuer_dn",
+    "$ingressd_trusted_ssl_client_subject_dn",
+    "$ingressd_trusted_ssl_client_verify",
 ];
 
 /// Writes the directives of a server.

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use crate::Plan;
-use crate::render::crowds::Crowds;
 use crate::render::file_set::FilePath;
 use crate::render::names;
+use crate::render::search_order::SearchOrder;
 use crate::render::token::{Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
 use ingressd_model::{ExternalAuthentication, Protocol, Refused, Route, Template, TemplatePart, UpstreamId, Variable};
@@ -51,11 +51,14 @@ pub fn of_routes<'r>(routes: impl IntoIterator<Item = &'r Route>) -> BTreeMap<St
 }
 
 /// The files that a route requires for it.
-pub fn requires(external: &ExternalAuthentication, crowds: &Crowds) -> impl Iterator<Item = FilePath> + use<> {
+pub fn requires(
+    external: &ExternalAuthentication,
+    search_order: &SearchOrder,
+) -> impl Iterator<Item = FilePath> + use<> {
     let policy = &external.policy;
     let memory = policy.memory.as_ref().map(|_| names::answer_memory_file());
     let escaped = escapes(external).then(names::escaped_uri_file);
-    let always = [names::upstream_file(&external.service, crowds), names::authentication_cookies_file()];
+    let always = [names::upstream_file(&external.service, search_order), names::authentication_cookies_file()];
     always.into_iter().chain(memory).chain(escaped)
 }
 

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::render::crowds::Crowds;
 use crate::render::file_set::FilePath;
 use crate::render::names;
+use crate::render::search_order::SearchOrder;
 use crate::render::token::{Text, Word, Words};
 use ingressd_model::{HeaderName, Mirror, Protocol, Refused, Route, Template};
 
@@ -39,8 +39,8 @@ pub fn of_routes<'r>(routes: impl IntoIterator<Item = &'r Route>) -> BTreeMap<St
 }
 
 /// The file that a route requires for its mirror.
-pub fn requires(route: &Route, crowds: &Crowds) -> Option<FilePath> {
-    copied(route).map(|(mirror, _)| names::upstream_file(&mirror.service, crowds))
+pub fn requires(route: &Route, search_order: &SearchOrder) -> Option<FilePath> {
+    copied(route).map(|(mirror, _)| names::upstream_file(&mirror.service, search_order))
 }
 
 /// Writes the directives.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::family::Family;
 use crate::render::file_set::{File, FilePath};
 use crate::render::headers::{HeaderList, Trusted};
 use crate::render::names;
+use crate::render::search_order::SearchOrder;
 use crate::render::shape::Filled;
 use crate::render::token::{Literal, Word, Words};
 use crate::render::view;
@@ -53,7 +53,7 @@ pub struct Facts<'a> {
     /// every host without one.
     pub catch_all_is_own: bool,
     /// The order in which nginx reads upstreams.
-    pub crowds: &'a Crowds,
+    pub search_order: &'a SearchOrder,
     /// Whether `$ingressd_request_id` is defined.
     pub has_request_ids: bool,
 }
@@ -119,17 +119,17 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
     for route in server.all_routes() {
         if let Action::Proxy { upstream, split } = &route.action {
-            requires.insert(names::upstream_file(upstream, facts.crowds));
+            requires.insert(names::upstream_file(upstream, facts.search_order));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
             requires.extend(all.flat_map(variables_of));
             if let Some(split) = split {
                 requires.extend(split.session.iter().map(|cookie| names::session_file(&names::session(cookie))));
                 requires.insert(names::split_file(&names::split(split, upstream)));
-                requires.extend(split.upstreams().map(|upstream| names::upstream_file(upstream, facts.crowds)));
+                requires.extend(split.upstreams().map(|upstream| names::upstream_file(upstream, facts.search_order)));
             }
         }
-        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.crowds)));
+        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.search_order)));
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.iter().flat_map(|cors| cors::requires(cors)));
         requires.extend(session::requires(route));
@@ -141,9 +141,9 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(
             external_authentication::asked(route)
                 .into_iter()
-                .flat_map(|external| external_authentication::requires(external, facts.crowds)),
+                .flat_map(|external| external_authentication::requires(external, facts.search_order)),
         );
-        requires.extend(mirror::requires(route, facts.crowds));
+        requires.extend(mirror::requires(route, facts.search_order));
         let reads_tables = behaviour.snippets.iter().any(|snippet| snippet.reads_tables());
         requires.extend(reads_tables.then(names::lookup_file));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));

@@ -5,9 +5,9 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use crate::Plan;
-use crate::render::crowds::Crowds;
 use crate::render::file_set::FilePath;
 use crate::render::names;
+use crate::render::search_order::SearchOrder;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{Block, Tables};
 use ingressd_model::expression::literal;
@@ -104,7 +104,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         files.add(names::answered_file(), None, [], named_endpoint::answers);
     }
     let scheme = scheme(!plan.trusted().is_empty());
-    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
+    let search_order = LazyCell::new(|| SearchOrder::of(&plan.model.upstreams, &[]));
     for (cookie, route) in cookies {
         match &named(route)[..] {
             [] => {
@@ -116,14 +116,14 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
                     let name = names::split_cookie(cookie, split, main);
                     let parts = [names::split_file(&names::split(split, main)), usual_file(cookie)];
                     let upstreams = others(split, main).into_iter().chain([main]);
-                    let upstreams = upstreams.map(|upstream| names::upstream_file(upstream, &crowds));
+                    let upstreams = upstreams.map(|upstream| names::upstream_file(upstream, &search_order));
                     let requires = parts.into_iter().chain(upstreams).chain(required(cookie));
                     files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
                         of_moved(cookie, &name, (main, split), &scheme, tables)
                     });
                 }
             }
-            named => naming_tables(cookie, route, named, (&scheme, &crowds), files),
+            named => naming_tables(cookie, route, named, (&scheme, &search_order), files),
         }
         if is_conditional(cookie) {
             files.add(names::same_site_file(), None, [], same_site);
@@ -137,10 +137,10 @@ fn naming_tables(
     cookie: &SessionCookie,
     route: &Route,
     named: &[&UpstreamId],
-    (scheme, crowds): (&Word, &Crowds),
+    (scheme, search_order): (&Word, &SearchOrder),
     files: &mut Files<'_>,
 ) {
-    let of_upstream = |id: &UpstreamId| [names::upstream_file(id, crowds)].into_iter().chain(variables_of(id));
+    let of_upstream = |id: &UpstreamId| [names::upstream_file(id, search_order)].into_iter().chain(variables_of(id));
     for upstream in named {
         let name = names::naming_cookie(cookie, upstream);
         let requires = of_upstream(upstream).chain(required(cookie));

@@ -65,7 +65,7 @@ struct Facts<'a> {
     /// The variable with the peer address of each connection.
     peer: Word,
     /// The variable with the host that a trusted proxy sends.
-    told_host: Word,
+    trusted_host: Word,
 }
 
 impl<'a> Facts<'a> {
@@ -82,7 +82,7 @@ impl<'a> Facts<'a> {
             peer: if inside.is_empty() { outer_peer.clone() } else { Word::fixed("$ingressd\u{2}_peer") },
             inside,
             outer_peer,
-            told_host: match &decisions.everywhere.host_header {
+            trusted_host: match &decisions.everywhere.host_header {
                 Some(name) => Word::request_header(name)?,
                 None => Word::fixed("$http_x_forwarded_host"),
             },
@@ -176,14 +176,14 @@ fn hosts(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         return Ok(());
     }
     tables.block(own("$ingressd_own_host"));
-    let told = |variable| Block::map(facts.told_host.clone(), variable);
+    let told = |variable| Block::map(facts.trusted_host.clone(), variable);
     tables.block(told("$ingressd_first_forwarded_host").row("default", "$ingressd_own_host").row(
         r#""~^\s*(?<ingressd_forwarded_host>(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::[0-9]+)?)\s*(?:,|$)""#,
         "$ingressd_forwarded_host",
     ));
     let host = Block::map("$ingressd_trusted", "$ingressd_host").row("default", "$ingressd_own_host");
     tables.block(host.row("1", "$ingressd_first_forwarded_host"));
-    let bare = Block::map(of_trusted(&facts.told_host), "$ingressd_redirect_host").row("default", "$host");
+    let bare = Block::map(of_trusted(&facts.trusted_host), "$ingressd_redirect_host").row("default", "$host");
     tables.block(bare.row(
         r#""~^1:\s*(?<ingressd_bare_host>\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::[0-9]+)?\s*(?:,|$)""#,
         "$ingressd_bare_host",

@@ -5,8 +5,8 @@ use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::Plan;
-use crate::render::crowds::Crowds;
 use crate::render::names;
+use crate::render::search_order::SearchOrder;
 use crate::render::token::{Literal, Word, Words};
 use crate::render::view::{self, Block};
 use ingressd_model::expression::{LIMITS, anywhere, literal};
@@ -26,13 +26,13 @@ pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 
 /// One file for each distinct split, however many routes use it.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
-    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams, &[]));
+    let search_order = LazyCell::new(|| SearchOrder::of(&plan.model.upstreams, &[]));
     let empty = LazyCell::new(|| empty::empty(plan));
     for route in routes(plan) {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
         let name = names::split(split, upstream);
         let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
-        let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
+        let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &search_order));
         let variables = split.upstreams().chain([upstream]).flat_map(variables_of);
         let requires = upstreams.chain(session).chain(variables);
         files.add(names::split_file(&name), Some(&split.origin), requires, |tables| {

@@ -11,21 +11,21 @@ const LEAST: Duration = Duration::from_millis(250);
 
 /// The open connections, and how many there may be.
 #[derive(Debug)]
-pub struct Room {
+pub struct ConnectionLimit {
     most: usize,
-    guests: Mutex<Guests>,
+    connections: Mutex<OpenConnections>,
 }
 
 #[derive(Debug, Default)]
-struct Guests {
+struct OpenConnections {
     next: u64,
     /// The open connections, the oldest first.
-    here: BTreeMap<u64, Guest>,
+    open: BTreeMap<u64, OpenConnection>,
 }
 
 #[derive(Debug)]
-struct Guest {
-    came: Instant,
+struct OpenConnection {
+    accepted: Instant,
     /// The task that serves the connection, once it has begun.
     task: Option<AbortHandle>,
     /// Whether its response is being made, so that it waits for the daemon and not the daemon for
@@ -35,96 +35,96 @@ struct Guest {
 
 /// A place for a connection; it becomes free when this is dropped.
 #[derive(Debug)]
-pub struct Seat {
-    room: Arc<Room>,
+pub struct Permit {
+    limit: Arc<ConnectionLimit>,
     number: u64,
 }
 
-impl Room {
-    /// A room with so many places.
+impl ConnectionLimit {
+    /// A limit of so many connections.
     pub fn new(most: usize) -> Arc<Self> {
-        Arc::new(Room { most, guests: Mutex::default() })
+        Arc::new(ConnectionLimit { most, connections: Mutex::default() })
     }
 
     /// Waits for a place for a new connection. When all are taken, the oldest connection for which
     /// the daemon waits is ended; when there is none, the oldest. But each connection is served
     /// for a minimum time, however many come.
-    pub async fn seat(self: &Arc<Self>) -> Seat {
-        while let Some(patience) = self.make_room() {
+    pub async fn permit(self: &Arc<Self>) -> Permit {
+        while let Some(patience) = self.make_way() {
             tokio::time::sleep(patience).await;
         }
-        let mut guests = self.guests();
-        let number = guests.next;
-        guests.next += 1;
-        guests.here.insert(number, Guest { came: Instant::now(), task: None, is_answered: false });
-        Seat { room: Arc::clone(self), number }
+        let mut connections = self.connections();
+        let number = connections.next;
+        connections.next += 1;
+        connections.open.insert(number, OpenConnection { accepted: Instant::now(), task: None, is_answered: false });
+        Permit { limit: Arc::clone(self), number }
     }
 
     /// Ends a connection where that is necessary, or returns how long that has to wait.
-    fn make_room(&self) -> Option<Duration> {
-        let mut guests = self.guests();
-        while guests.here.len() >= self.most {
-            let waited_for = guests.here.iter().find(|(_, guest)| !guest.is_answered);
-            let (number, guest) = waited_for.or_else(|| guests.here.iter().next())?;
-            let (number, age) = (*number, guest.came.elapsed());
+    fn make_way(&self) -> Option<Duration> {
+        let mut connections = self.connections();
+        while connections.open.len() >= self.most {
+            let waited_for = connections.open.iter().find(|(_, connection)| !connection.is_answered);
+            let (number, connection) = waited_for.or_else(|| connections.open.iter().next())?;
+            let (number, age) = (*number, connection.accepted.elapsed());
             if age < LEAST {
                 return Some(LEAST - age);
             }
-            if let Some(task) = guests.here.remove(&number).and_then(|guest| guest.task) {
+            if let Some(task) = connections.open.remove(&number).and_then(|served| served.task) {
                 task.abort();
             }
         }
         None
     }
 
-    fn guests(&self) -> MutexGuard<'_, Guests> {
+    fn connections(&self) -> MutexGuard<'_, OpenConnections> {
         // The lock is never held over code that panics.
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, number: u64, change: impl FnOnce(&mut Guest)) {
-        if let Some(guest) = self.guests().here.get_mut(&number) {
-            change(guest);
+    fn change(&self, number: u64, change: impl FnOnce(&mut OpenConnection)) {
+        if let Some(connection) = self.connections().open.get_mut(&number) {
+            change(connection);
         }
     }
 }
 
-impl Seat {
+impl Permit {
     /// Serves a connection in this place.
     pub fn serve(self, connection: impl Future<Output = ()> + Send + 'static) {
-        let (room, number) = (Arc::clone(&self.room), self.number);
+        let (limit, number) = (Arc::clone(&self.limit), self.number);
         let task = tokio::spawn(async move {
             connection.await;
             drop(self);
         });
-        room.change(number, |guest| guest.task = Some(task.abort_handle()));
+        limit.change(number, |served| served.task = Some(task.abort_handle()));
     }
 
     /// A handle that records when responses are made.
-    pub fn attention(&self) -> Attention {
-        Attention { room: Arc::clone(&self.room), number: self.number }
+    pub fn answering(&self) -> Answering {
+        Answering { limit: Arc::clone(&self.limit), number: self.number }
     }
 }
 
-impl Drop for Seat {
+impl Drop for Permit {
     fn drop(&mut self) {
-        self.room.guests().here.remove(&self.number);
+        self.limit.connections().open.remove(&self.number);
     }
 }
 
 /// Records when the response of a connection is being made.
 #[derive(Debug)]
-pub struct Attention {
-    room: Arc<Room>,
+pub struct Answering {
+    limit: Arc<ConnectionLimit>,
     number: u64,
 }
 
-impl Attention {
+impl Answering {
     /// Makes a response, and records that.
-    pub async fn pay<T>(&self, answer: impl Future<Output = T>) -> T {
-        self.room.change(self.number, |guest| guest.is_answered = true);
+    pub async fn respond<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.limit.change(self.number, |served| served.is_answered = true);
         let answer = answer.await;
-        self.room.change(self.number, |guest| guest.is_answered = false);
+        self.limit.change(self.number, |served| served.is_answered = false);
         answer
     }
 }
@@ -138,15 +138,15 @@ mod tests {
     use super::*;
 
     /// A connection that never ends by itself, with a channel that reports its end.
-    async fn slow(room: &Arc<Room>) -> (oneshot::Receiver<()>, Attention) {
+    async fn slow(limit: &Arc<ConnectionLimit>) -> (oneshot::Receiver<()>, Answering) {
         let (end, ended) = oneshot::channel();
-        let seat = room.seat().await;
-        let attention = seat.attention();
-        seat.serve(async move {
+        let permit = limit.permit().await;
+        let answering = permit.answering();
+        permit.serve(async move {
             let _end: oneshot::Sender<()> = end;
             pending::<()>().await;
         });
-        (ended, attention)
+        (ended, answering)
     }
 
     /// Whether such a connection was ended; the end of one that is still open would be waited for
@@ -157,25 +157,25 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_that_keeps_us_waiting_gives_way() {
-        let room = Room::new(3);
-        let (first, attention) = slow(&room).await;
-        let (second, _) = slow(&room).await;
-        let (mut third, _) = slow(&room).await;
+        let limit = ConnectionLimit::new(3);
+        let (first, answering) = slow(&limit).await;
+        let (second, _) = slow(&limit).await;
+        let (mut third, _) = slow(&limit).await;
         let (answer, answered) = oneshot::channel::<()>();
-        let making = tokio::spawn(async move { attention.pay(answered).await });
+        let making = tokio::spawn(async move { answering.respond(answered).await });
         tokio::task::yield_now().await;
-        let (_fourth, _) = slow(&room).await;
+        let (_fourth, _) = slow(&limit).await;
         assert!(ended(second).await, "the first one's answer is being made");
         assert!(third.try_recv() == Err(oneshot::error::TryRecvError::Empty));
         answer.send(()).unwrap();
         making.await.unwrap().unwrap();
-        let (_fifth, _) = slow(&room).await;
+        let (_fifth, _) = slow(&limit).await;
         assert!(ended(first).await, "its answer is made");
         // A connection that ends leaves a free place, so no other has to be ended.
-        drop(room.seat().await);
+        drop(limit.permit().await);
         assert!(ended(third).await);
-        room.seat().await.serve(async {});
+        limit.permit().await.serve(async {});
         tokio::task::yield_now().await;
-        assert_eq!(room.guests().here.len(), 2);
+        assert_eq!(limit.connections().open.len(), 2);
     }
 }

@@ -13,7 +13,7 @@ use ingressd_model::{Kind, ObjectId, Origin};
 
 /// The addresses that this node publishes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct OwnAddresses {
     /// The addresses, sorted, without duplicates.
     pub addresses: Vec<Address>,
     /// Entries that give no address: the key of the setting, and one clause that says why.
@@ -24,11 +24,11 @@ pub struct Whereabouts {
 const ADDRESSES: &str = "publish.addresses";
 const SERVICE: &str = "publish.service";
 
-impl Whereabouts {
+impl OwnAddresses {
     /// The addresses; `None` while some are not known yet. `node` is the name of the Node object
     /// of this host, or of the Service, and `object` is its state.
     pub fn of(options: &Options, node: &str, host: &Host, object: &Followed) -> Option<Self> {
-        let mut found = Whereabouts::default();
+        let mut found = OwnAddresses::default();
         match &options.service {
             Some((namespace, name)) if options.mode == Mode::Service => {
                 found.copy(SERVICE, &format!("Service {namespace}/{name}"), object, |_| true)?;
@@ -196,7 +196,7 @@ mod tests {
     fn found(entries: &[&str], object: &Followed) -> Option<(String, Vec<String>)> {
         let addresses = entries.iter().map(|entry| entry.parse().unwrap()).collect();
         let options = Options { addresses, ..Options::default() };
-        let found = Whereabouts::of(&options, "edge-1", &host(), object)?;
+        let found = OwnAddresses::of(&options, "edge-1", &host(), object)?;
         let texts: Vec<_> = found.addresses.iter().map(ToString::to_string).collect();
         Some((texts.join(","), found.missing.into_iter().map(|(_, why)| why).collect()))
     }
@@ -235,7 +235,7 @@ mod tests {
                 listened: vec![listened.parse().unwrap()],
                 ..Options::default()
             };
-            let found = Whereabouts::of(&options, "edge-1", &host(), &Followed::Unknown).unwrap();
+            let found = OwnAddresses::of(&options, "edge-1", &host(), &Followed::Unknown).unwrap();
             let texts: Vec<_> = found.addresses.iter().map(ToString::to_string).collect();
             (texts.join(","), found.missing.into_iter().map(|(_, why)| why).collect::<String>())
         };
@@ -274,7 +274,7 @@ mod tests {
     fn the_addresses_of_a_service_are_copied() {
         let service = Some(("edge".into(), "front".into()));
         let options = Options { mode: Mode::Service, service, ..Options::default() };
-        let of = |object: &Followed| Whereabouts::of(&options, "edge-1", &host(), object);
+        let of = |object: &Followed| OwnAddresses::of(&options, "edge-1", &host(), object);
         assert_eq!(of(&Followed::Unknown), None);
         let object = node(&[("status.loadBalancer", "203.0.113.7"), ("status.loadBalancer", "lb.example")]);
         let texts: Vec<_> = of(&object).unwrap().addresses.iter().map(ToString::to_string).collect();

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 /// A changed answer that waits to be passed on.
 #[derive(Debug)]
-pub struct Bulletin {
+pub struct AnswerPacing {
     /// The least time between two changed answers of one namespace that are passed on.
     least: Duration,
     waiting: BTreeMap<HostName, Waiting>,
@@ -35,10 +35,10 @@ struct Pace {
     interval: Duration,
 }
 
-impl Bulletin {
-    /// A bulletin that has passed nothing on.
+impl AnswerPacing {
+    /// One that has passed nothing on.
     pub fn new(least: Duration) -> Self {
-        Bulletin { least, waiting: BTreeMap::new(), paces: HashMap::new() }
+        AnswerPacing { least, waiting: BTreeMap::new(), paces: HashMap::new() }
     }
 
     /// Records that the answer for a name has changed. A first answer (`is_first`) is passed on at
@@ -101,15 +101,15 @@ mod tests {
     #[test]
     fn names_that_change_all_the_time_are_told_ever_more_seldom() {
         let began = Instant::now();
-        let mut bulletin = Bulletin::new(LEAST);
+        let mut pacing = AnswerPacing::new(LEAST);
         let mut told = Vec::new();
         for second in 0..200 {
             let now = began + Duration::from_secs(second);
             for number in 0..150 {
-                bulletin.differs(&name(&format!("{number}.x")), &of(&["crowd"]), false, now);
+                pacing.differs(&name(&format!("{number}.x")), &of(&["crowd"]), false, now);
             }
-            if bulletin.due().is_some_and(|due| due <= now) {
-                bulletin.told(now);
+            if pacing.due().is_some_and(|due| due <= now) {
+                pacing.told(now);
                 told.push(second);
             }
         }
@@ -119,24 +119,24 @@ mod tests {
     #[test]
     fn nobody_waits_for_the_names_of_another_namespace_nor_for_a_first_answer() {
         let now = Instant::now();
-        let mut bulletin = Bulletin::new(LEAST);
-        bulletin.differs(&name("a.x"), &of(&["crowd"]), false, now);
-        bulletin.told(now);
-        bulletin.differs(&name("a.x"), &of(&["crowd"]), false, now);
-        assert_eq!(bulletin.due(), Some(now + LEAST));
-        bulletin.differs(&name("b.x"), &of(&["crowd"]), true, now);
-        assert_eq!(bulletin.due(), Some(now), "nothing is known of it");
-        bulletin.drop(&name("b.x"));
-        bulletin.differs(&name("shared.x"), &of(&["crowd", "victim"]), false, now);
-        assert_eq!(bulletin.due(), Some(now), "it is the victim's as well");
-        bulletin.told(now);
-        assert_eq!(bulletin.due(), None, "what waited is told with it");
+        let mut pacing = AnswerPacing::new(LEAST);
+        pacing.differs(&name("a.x"), &of(&["crowd"]), false, now);
+        pacing.told(now);
+        pacing.differs(&name("a.x"), &of(&["crowd"]), false, now);
+        assert_eq!(pacing.due(), Some(now + LEAST));
+        pacing.differs(&name("b.x"), &of(&["crowd"]), true, now);
+        assert_eq!(pacing.due(), Some(now), "nothing is known of it");
+        pacing.drop(&name("b.x"));
+        pacing.differs(&name("shared.x"), &of(&["crowd", "victim"]), false, now);
+        assert_eq!(pacing.due(), Some(now), "it is the victim's as well");
+        pacing.told(now);
+        assert_eq!(pacing.due(), None, "what waited is told with it");
         // After a quiet time an answer is passed on at once.
         let later = now + LEAST * 4;
-        bulletin.differs(&name("a.x"), &of(&["crowd"]), false, later);
-        assert!(bulletin.due().is_some_and(|due| due <= later));
-        bulletin.told(later);
-        bulletin.differs(&name("a.x"), &of(&["crowd"]), false, later);
-        assert_eq!(bulletin.due(), Some(later + LEAST));
+        pacing.differs(&name("a.x"), &of(&["crowd"]), false, later);
+        assert!(pacing.due().is_some_and(|due| due <= later));
+        pacing.told(later);
+        pacing.differs(&name("a.x"), &of(&["crowd"]), false, later);
+        assert_eq!(pacing.due(), Some(later + LEAST));
     }
 }

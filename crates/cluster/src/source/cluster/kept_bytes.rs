@@ -15,16 +15,16 @@ const MOST: usize = 32 << 20;
 
 /// What is kept of each namespace, in bytes.
 #[derive(Debug, Default)]
-pub struct Room(HashMap<Arc<str>, usize>);
+pub struct KeptBytes(HashMap<Arc<str>, usize>);
 
-impl Room {
+impl KeptBytes {
     /// What is kept of an object's namespace, without the object.
     pub fn beside<K: Watched>(list: &List<K::Kept>, id: &ObjectId) -> Self {
         let (Ok(first) | Err(first)) = list.position(&id.namespace, "");
         let own = list[first..].iter().take_while(|stored| stored.id.namespace == id.namespace);
         let others = own.filter(|stored| stored.id.name != id.name);
         let used = others.map(|stored| K::weight(&stored.object)).sum();
-        Room([(Arc::clone(&id.namespace), used)].into())
+        KeptBytes([(Arc::clone(&id.namespace), used)].into())
     }
 
     /// The object as it is kept. One for which there is no room cannot be used.

@@ -14,13 +14,13 @@ fn finding(name: &str, note: &str) -> Finding {
 }
 
 /// A look, and another one when what is wrong has lasted for long enough.
-fn look(chronicle: &mut Chronicle, served: &Served, others: &[Finding], now: Instant) -> usize {
-    chronicle.update(served, others, now) + chronicle.update(served, others, now + LASTING)
+fn look(tracker: &mut EventTracker, served: &Served, others: &[Finding], now: Instant) -> usize {
+    tracker.update(served, others, now) + tracker.update(served, others, now + LASTING)
 }
 
-fn spread(chronicle: &mut Chronicle) -> Vec<String> {
+fn spread(tracker: &mut EventTracker) -> Vec<String> {
     let now = Instant::now() + SETTLING * 100;
-    let notices = std::iter::from_fn(|| chronicle.queue.take(now));
+    let notices = std::iter::from_fn(|| tracker.queue.take(now));
     notices
         .map(|notice| format!("{} {} {}", notice.reason, notice.regarding.name.as_deref().unwrap(), notice.name))
         .collect()
@@ -29,37 +29,37 @@ fn spread(chronicle: &mut Chronicle) -> Vec<String> {
 #[test]
 fn a_finding_is_told_when_it_appears_and_when_it_comes_back() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
     let (a, b) = (finding("a", "x"), finding("b", "x"));
     let info = Finding { severity: Severity::Info, ..finding("c", "x") };
     let host = Finding::new(Reason::NginxDown, Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx"))), "x");
-    assert_eq!(look(&mut chronicle, &with(&[a.clone(), info, host]), &[], now), 0);
-    let first = spread(&mut chronicle);
+    assert_eq!(look(&mut tracker, &with(&[a.clone(), info, host]), &[], now), 0);
+    let first = spread(&mut tracker);
     assert!(first.len() == 1 && first[0].starts_with("MissingService a a."), "{first:?}");
-    look(&mut chronicle, &with(std::slice::from_ref(&a)), std::slice::from_ref(&b), now + LASTING);
-    assert_eq!(spread(&mut chronicle).len(), 1, "only what is new");
-    chronicle.update(&with(&[]), std::slice::from_ref(&b), now + LASTING);
-    look(&mut chronicle, &with(&[a]), &[b], now + LASTING);
-    let again = spread(&mut chronicle);
+    look(&mut tracker, &with(std::slice::from_ref(&a)), std::slice::from_ref(&b), now + LASTING);
+    assert_eq!(spread(&mut tracker).len(), 1, "only what is new");
+    tracker.update(&with(&[]), std::slice::from_ref(&b), now + LASTING);
+    look(&mut tracker, &with(&[a]), &[b], now + LASTING);
+    let again = spread(&mut tracker);
     assert!(again.len() == 1 && again != first, "{again:?}");
 }
 
 #[test]
 fn what_ends_at_once_is_not_told_and_nothing_else_has_to_happen_for_what_lasts() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
     let (short, long) = (finding("short", "there is no IngressClass"), finding("long", "x"));
-    chronicle.update(&with(&[short, long.clone()]), &[], now);
+    tracker.update(&with(&[short, long.clone()]), &[], now);
     let served = with(&[long]);
-    chronicle.update(&served, &[], now + LASTING / 2);
-    assert_eq!((chronicle.take(now), chronicle.is_due(now + LASTING / 2)), (None, false));
-    assert_eq!((chronicle.due(now), chronicle.is_due(now + LASTING)), (Some(now + LASTING), true));
-    chronicle.update(&served, &[], now + LASTING);
-    let told = spread(&mut chronicle);
+    tracker.update(&served, &[], now + LASTING / 2);
+    assert_eq!((tracker.take(now), tracker.is_due(now + LASTING / 2)), (None, false));
+    assert_eq!((tracker.due(now), tracker.is_due(now + LASTING)), (Some(now + LASTING), true));
+    tracker.update(&served, &[], now + LASTING);
+    let told = spread(&mut tracker);
     assert!(told.len() == 1 && told[0].starts_with("MissingService long "), "{told:?}");
-    assert_eq!((chronicle.due(now), chronicle.is_due(now + LASTING)), (None, false));
+    assert_eq!((tracker.due(now), tracker.is_due(now + LASTING)), (None, false));
 }
 
 #[test]
@@ -67,48 +67,48 @@ fn what_an_earlier_leader_may_have_told_is_told_anew_when_it_comes_back() {
     let now = Instant::now();
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
     let found = with(&[finding("a", "x")]);
-    let (mut earlier, mut chronicle) = (Chronicle::default(), Chronicle::default());
+    let (mut earlier, mut tracker) = (EventTracker::default(), EventTracker::default());
     look(&mut earlier, &found, &[], now);
-    chronicle.update(&found, &[], now);
-    chronicle.update(&with(&[]), &[], now + LASTING / 2);
-    look(&mut chronicle, &found, &[], now + LASTING);
-    let (told, again) = (spread(&mut earlier), spread(&mut chronicle));
+    tracker.update(&found, &[], now);
+    tracker.update(&with(&[]), &[], now + LASTING / 2);
+    look(&mut tracker, &found, &[], now + LASTING);
+    let (told, again) = (spread(&mut earlier), spread(&mut tracker));
     assert!(told.len() == 1 && again.len() == 1 && told != again, "{told:?} {again:?}");
 }
 
 #[test]
 fn names_of_earlier_events_are_passed_over_for_news_that_no_leader_can_have_written() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
     let (old, new) = (finding("old", "x"), finding("new", "x"));
-    look(&mut chronicle, &with(std::slice::from_ref(&old)), &[], now);
-    let mut notice = chronicle.take(now).unwrap();
+    look(&mut tracker, &with(std::slice::from_ref(&old)), &[], now);
+    let mut notice = tracker.take(now).unwrap();
     assert!(!notice.rename(), "it may have been told by whoever led before");
-    look(&mut chronicle, &with(&[old, new]), &[], now + SETTLING);
-    let mut notice = chronicle.take(now).unwrap();
+    look(&mut tracker, &with(&[old, new]), &[], now + SETTLING);
+    let mut notice = tracker.take(now).unwrap();
     let name = notice.name.clone();
     for number in 1..=9 {
         assert!(notice.rename());
         assert_eq!(notice.name, format!("{name}.{number}"));
     }
     assert!(!notice.rename(), "not for ever");
-    look(&mut chronicle, &with(&[finding("newer", "x")]), &[], now + SETTLING);
-    let notice = chronicle.take(now).unwrap();
-    chronicle.defer(notice, now + SETTLING);
-    assert_eq!((chronicle.take(now), chronicle.due(now)), (None, Some(now + SETTLING)), "its namespace rests");
-    let mut notice = chronicle.take(now + SETTLING).unwrap();
+    look(&mut tracker, &with(&[finding("newer", "x")]), &[], now + SETTLING);
+    let notice = tracker.take(now).unwrap();
+    tracker.defer(notice, now + SETTLING);
+    assert_eq!((tracker.take(now), tracker.due(now)), (None, Some(now + SETTLING)), "its namespace rests");
+    let mut notice = tracker.take(now + SETTLING).unwrap();
     assert!(!notice.rename(), "it may have been spread when no answer came");
 }
 
 #[test]
 fn one_object_cannot_fill_the_cluster_with_events() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let mut findings: Vec<_> = (0..30).map(|number| finding("a", &number.to_string())).collect();
     findings.push(finding("b", "x"));
-    let suppressed = look(&mut chronicle, &Served { findings: findings.into(), ..Served::default() }, &[], now);
-    let told = spread(&mut chronicle);
+    let suppressed = look(&mut tracker, &Served { findings: findings.into(), ..Served::default() }, &[], now);
+    let told = spread(&mut tracker);
     assert_eq!((suppressed, told.len()), (0, MOST_OF_OBJECT + 2));
     assert_eq!(
         told.iter().filter(|told| told.starts_with("MoreFindings a ")).count(),
@@ -116,46 +116,46 @@ fn one_object_cannot_fill_the_cluster_with_events() {
         "and how many more there are"
     );
     let another = Served { findings: [finding("a", "another")].into(), ..Served::default() };
-    assert_eq!(look(&mut chronicle, &another, &[], now), 1);
+    assert_eq!(look(&mut tracker, &another, &[], now), 1);
     let later = Served { findings: [finding("a", "later")].into(), ..Served::default() };
-    assert_eq!(look(&mut chronicle, &later, &[], now + PER_OBJECT.1), 0);
+    assert_eq!(look(&mut tracker, &later, &[], now + PER_OBJECT.1), 0);
 }
 
 #[test]
 fn one_namespace_cannot_take_all_places() {
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let of = |namespace: &str, number: usize| {
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, &number.to_string()));
         Finding::new(Reason::MissingService, Origin::object(&id), "x")
     };
     let findings: Vec<_> = (0..5000).map(|number| of("aa", number)).chain([of("zz", 0), of("zz", 1)]).collect();
-    look(&mut chronicle, &Served { findings: findings.into(), ..Served::default() }, &[], Instant::now());
+    look(&mut tracker, &Served { findings: findings.into(), ..Served::default() }, &[], Instant::now());
     let now = Instant::now();
-    let mut next = || chronicle.take(now).unwrap().namespace().to_owned();
+    let mut next = || tracker.take(now).unwrap().namespace().to_owned();
     assert_eq!([(); 5].map(|()| next()), ["aa", "zz", "aa", "zz", "aa"]);
 }
 
 #[test]
 fn what_comes_later_has_its_turn_before_all_that_others_wait_for() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let of = |namespace: &str, number: usize| {
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, &number.to_string()));
         Finding::new(Reason::MissingService, Origin::object(&id), "x")
     };
     let mut findings: Vec<_> = (0..20_000).map(|number| of("aa", number)).collect();
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
-    look(&mut chronicle, &with(&findings), &[], now);
-    assert!((0..7).all(|_| chronicle.take(now).is_some_and(|notice| notice.namespace() == "aa")));
+    look(&mut tracker, &with(&findings), &[], now);
+    assert!((0..7).all(|_| tracker.take(now).is_some_and(|notice| notice.namespace() == "aa")));
     findings.extend((0..100).map(|number| of("zz", number)));
-    look(&mut chronicle, &with(&findings), &[], now);
+    look(&mut tracker, &with(&findings), &[], now);
     let now = now + LASTING;
     let (mut writes, mut told) = (Vec::new(), 0);
     while told < 100 {
-        if chronicle.is_due(now) {
-            chronicle.update(&with(&findings), &[], now);
+        if tracker.is_due(now) {
+            tracker.update(&with(&findings), &[], now);
         }
-        told += usize::from(chronicle.take(now).unwrap().namespace() == "zz");
+        told += usize::from(tracker.take(now).unwrap().namespace() == "zz");
         writes.push(told);
     }
     assert_eq!((writes[1], writes.len()), (1, 200), "each other write is one of it");
@@ -218,39 +218,39 @@ fn crowd(objects: usize) -> Served {
 #[test]
 fn what_finds_no_room_is_told_when_there_is_some() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let mut served = crowd(5000);
-    assert_eq!(look(&mut chronicle, &served, &[], now), 0, "waiting is not being suppressed");
+    assert_eq!(look(&mut tracker, &served, &[], now), 0, "waiting is not being suppressed");
     let now = now + LASTING;
     // Addresses are written sooner than Events; that does not make a served version old.
     let (stored, _): (Vec<_>, Vec<_>) = (0..5000).map(|number| object(&format!("{number:04}"), "1", "1", true)).unzip();
     served.snapshot = Arc::new(Snapshot { ingresses: stored.into(), ..Snapshot::default() });
     let (mut told, mut looks) = (Vec::new(), 0);
     loop {
-        if chronicle.is_due(now) {
+        if tracker.is_due(now) {
             looks += 1;
-            assert_eq!(chronicle.update(&served, &[], now), 0);
-            assert!(!chronicle.is_due(now), "one look is enough until more was spread");
+            assert_eq!(tracker.update(&served, &[], now), 0);
+            assert!(!tracker.is_due(now), "one look is enough until more was spread");
         }
-        let Some(notice) = chronicle.take(now) else { break };
+        let Some(notice) = tracker.take(now) else { break };
         told.push((notice.reason, notice.name.clone()));
     }
     let first = told[..6000].iter().filter(|(reason, _)| *reason == "MissingService").count();
     assert!(first >= 4500, "what is wrong goes first: {first}");
     assert_eq!(told.iter().collect::<HashSet<_>>().len(), 10_000, "of {}", told.len());
     assert!(looks <= 20, "{looks}");
-    assert_eq!((chronicle.update(&served, &[], now), chronicle.take(now)), (0, None));
+    assert_eq!((tracker.update(&served, &[], now), tracker.take(now)), (0, None));
 }
 
 #[test]
 fn a_new_warning_does_not_wait_for_what_is_good() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let served = Served { findings: Arc::default(), ..crowd(5000) };
-    chronicle.update(&served, &[], now);
-    assert_eq!(chronicle.take(now).unwrap().reason, "Synced");
-    look(&mut chronicle, &served, &[finding("0007", "x")], now);
-    assert_eq!(chronicle.take(now).unwrap().reason, "MissingService");
+    tracker.update(&served, &[], now);
+    assert_eq!(tracker.take(now).unwrap().reason, "Synced");
+    look(&mut tracker, &served, &[finding("0007", "x")], now);
+    assert_eq!(tracker.take(now).unwrap().reason, "MissingService");
 }
 
 #[test]
@@ -263,16 +263,16 @@ fn what_is_closed_is_not_told_to_be_served() {
         (1, vec![finding("b", "x"), finding("a", "there is none")], cause),
     ] {
         let mut served = closing(&serving("1", "1", false), closed);
-        let mut chronicle = Chronicle::default();
+        let mut tracker = EventTracker::default();
         served.findings = findings.into();
-        look(&mut chronicle, &served, &[], now);
-        let mut told = || std::iter::from_fn(|| chronicle.take(now)).find(|notice| notice.reason == "Synced");
+        look(&mut tracker, &served, &[], now);
+        let mut told = || std::iter::from_fn(|| tracker.take(now)).find(|notice| notice.reason == "Synced");
         let first = told().unwrap();
         assert_eq!(first.note, expected);
         // Once all its routes answer, that is told; what fails again has its own Event.
         let mut again = |closed| {
-            look(&mut chronicle, &closing(&served, closed), &[], now);
-            std::iter::from_fn(|| chronicle.take(now)).find(|notice| notice.reason == "Synced")
+            look(&mut tracker, &closing(&served, closed), &[], now);
+            std::iter::from_fn(|| tracker.take(now)).find(|notice| notice.reason == "Synced")
         };
         let whole = again(0);
         assert_eq!(whole.as_ref().map(|notice| &*notice.note), (closed > 0).then_some("nginx serves it"));
@@ -284,11 +284,11 @@ fn what_is_closed_is_not_told_to_be_served() {
 #[test]
 fn what_is_mended_while_it_finds_no_room_is_not_told() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     let served = crowd(5000);
-    look(&mut chronicle, &served, &[], now);
-    chronicle.update(&Served { findings: Arc::default(), ..served }, &[], now);
-    let warnings = spread(&mut chronicle).into_iter().filter(|told| told.starts_with("MissingService")).count();
+    look(&mut tracker, &served, &[], now);
+    tracker.update(&Served { findings: Arc::default(), ..served }, &[], now);
+    let warnings = spread(&mut tracker).into_iter().filter(|told| told.starts_with("MissingService")).count();
     assert!((1..5000).contains(&warnings), "{warnings}");
 }
 
@@ -301,9 +301,9 @@ fn versions_that_were_confirmed_without_a_leader_are_reported_by_the_next_one() 
         ("in the time of another leader", serving("1", "1", true), now + lease * 2, 0),
         ("by the run before", earlier(), now, 0),
     ] {
-        let mut chronicle = Chronicle::new(lease);
-        chronicle.update(&served, &[], at);
-        assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
+        let mut tracker = EventTracker::new(lease);
+        tracker.update(&served, &[], at);
+        assert_eq!(spread(&mut tracker).len(), expected, "{what}");
     }
 }
 
@@ -311,22 +311,22 @@ fn versions_that_were_confirmed_without_a_leader_are_reported_by_the_next_one() 
 fn a_leader_that_was_none_for_a_moment_repeats_nothing_and_reports_what_is_new() {
     let now = Instant::now();
     for (version, expected) in [("1", 0), ("2", 1)] {
-        let mut chronicle = Chronicle::new(Duration::from_secs(15));
-        chronicle.update(&serving("1", "1", false), &[], now);
-        assert_eq!(spread(&mut chronicle).len(), 1);
-        chronicle.rest();
-        chronicle.rest();
-        chronicle.update(&serving(version, version, true), &[], now);
-        assert_eq!(spread(&mut chronicle).len(), expected, "version {version}");
-        chronicle.update(&serving(version, version, true), &[], now);
-        assert_eq!(spread(&mut chronicle).len(), 0);
+        let mut tracker = EventTracker::new(Duration::from_secs(15));
+        tracker.update(&serving("1", "1", false), &[], now);
+        assert_eq!(spread(&mut tracker).len(), 1);
+        tracker.rest();
+        tracker.rest();
+        tracker.update(&serving(version, version, true), &[], now);
+        assert_eq!(spread(&mut tracker).len(), expected, "version {version}");
+        tracker.update(&serving(version, version, true), &[], now);
+        assert_eq!(spread(&mut tracker).len(), 0);
     }
 }
 
 #[test]
 fn each_version_is_told_to_be_served_once() {
     let now = Instant::now();
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     for (what, served, expected) in [
         ("a new version that is not served yet", serving("2", "1", false), 0),
         ("a new object", serving("2", "2", false), 1),
@@ -336,20 +336,20 @@ fn each_version_is_told_to_be_served_once() {
         ("nginx is down", Served { serving: false, ..serving("4", "4", true) }, 0),
         ("it is up again", serving("4", "4", true), 1),
     ] {
-        chronicle.update(&served, &[], now);
-        assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
+        tracker.update(&served, &[], now);
+        assert_eq!(spread(&mut tracker).len(), expected, "{what}");
     }
     // A new leader does not repeat what the previous one reported, and reports what is served
     // since then.
-    let mut chronicle = Chronicle::default();
+    let mut tracker = EventTracker::default();
     for (what, served, expected) in [
         ("an earlier version is served", serving("4", "3", true), 0),
         ("the newest is served", serving("4", "4", true), 1),
     ] {
-        chronicle.update(&served, &[], now);
-        assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
+        tracker.update(&served, &[], now);
+        assert_eq!(spread(&mut tracker).len(), expected, "{what}");
     }
-    let mut chronicle = Chronicle::default();
-    chronicle.update(&serving("4", "4", true), &[], now);
-    assert_eq!(spread(&mut chronicle).len(), 0);
+    let mut tracker = EventTracker::default();
+    tracker.update(&serving("4", "4", true), &[], now);
+    assert_eq!(spread(&mut tracker).len(), 0);
 }

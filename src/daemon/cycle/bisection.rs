@@ -19,7 +19,7 @@ pub(super) struct Suspect {
 /// again only if the complaint comes back with them.
 #[derive(Debug)]
 pub(super) struct Bisection<T> {
-    guilty: Vec<T>,
+    culprits: Vec<T>,
     /// The suspects, the most likely first.
     suspects: Vec<T>,
     /// How many of them have versions that nginx did not run before. The others are left out only
@@ -36,7 +36,7 @@ pub(super) struct Bisection<T> {
 /// The state of a search after an attempt.
 pub(super) enum Verdict {
     Continue,
-    Guilty,
+    Found,
     Nobody,
 }
 
@@ -44,12 +44,12 @@ impl<T> Bisection<T> {
     /// Begins with the first suspect.
     pub(super) fn new(suspects: Vec<T>, changed: usize) -> Self {
         let taken = suspects.len().min(1);
-        Bisection { guilty: Vec::new(), suspects, changed, taken, stays: Some(0), gone: None }
+        Bisection { culprits: Vec::new(), suspects, changed, taken, stays: Some(0), gone: None }
     }
 
     /// The suspects that the next attempt leaves out.
     pub(super) fn excluded(&self) -> impl Iterator<Item = &T> {
-        self.guilty.iter().chain(&self.suspects[..self.taken])
+        self.culprits.iter().chain(&self.suspects[..self.taken])
     }
 
     /// The suspects that it does not leave out.
@@ -59,14 +59,14 @@ impl<T> Bisection<T> {
 
     /// All suspects that are not cleared.
     pub(super) fn everybody(&self) -> impl Iterator<Item = &T> {
-        self.guilty.iter().chain(&self.suspects)
+        self.culprits.iter().chain(&self.suspects)
     }
 
     /// Continues after an attempt, by whether the complaint stays.
     pub(super) fn go_on(&mut self, complaint_stays: bool) -> Verdict {
         match complaint_stays {
             true => self.stays = Some(self.taken),
-            false if self.taken == 0 => return Verdict::Guilty,
+            false if self.taken == 0 => return Verdict::Found,
             false => self.gone = Some(self.taken),
         }
         let all = self.suspects.len();
@@ -77,14 +77,14 @@ impl<T> Bisection<T> {
             Some(gone) if gone - stays > 1 => gone.midpoint(stays),
             Some(gone) => {
                 self.suspects.truncate(gone);
-                self.guilty.extend(self.suspects.pop());
+                self.culprits.extend(self.suspects.pop());
                 self.changed = self.changed.min(self.suspects.len());
                 (self.stays, self.gone) = (None, Some(self.suspects.len()));
                 0
             }
         };
         match self.suspects.is_empty() {
-            true => Verdict::Guilty,
+            true => Verdict::Found,
             false => Verdict::Continue,
         }
     }
@@ -102,29 +102,29 @@ impl<T> Bisection<T> {
 
 /// The search for the objects that caused a complaint about a line.
 #[derive(Debug)]
-pub(super) struct Trial {
+pub(super) struct ComplaintSearch {
     pub(super) complaint: Complaint,
     pub(super) bisection: Bisection<Suspect>,
 }
 
-impl Trial {
+impl ComplaintSearch {
     pub(super) fn new(complaint: &Complaint, suspects: Vec<Suspect>, changed: usize) -> Self {
-        Trial { complaint: complaint.clone(), bisection: Bisection::new(suspects, changed) }
+        ComplaintSearch { complaint: complaint.clone(), bisection: Bisection::new(suspects, changed) }
     }
 
-    /// Whether the trial is about this complaint.
+    /// Whether the search is about this complaint.
     pub(super) fn is_about(&self, complaint: &Complaint) -> bool {
         self.complaint.words == complaint.words && self.is_about_file_of(complaint)
     }
 
-    /// Whether the trial is about the file of this complaint: line numbers shift when an object is
+    /// Whether the search is about the file of this complaint: line numbers shift when an object is
     /// left out.
     pub(super) fn is_about_file_of(&self, complaint: &Complaint) -> bool {
         let file = |complaint: &Complaint| complaint.place.as_ref().map(|(file, _)| Arc::clone(file));
         file(&self.complaint) == file(complaint)
     }
 
-    /// Whether the trial is about this object, so that the complaint may be about the version that
+    /// Whether the search is about this object, so that the complaint may be about the version that
     /// replaces it temporarily.
     pub(super) fn concerns(&self, id: &ObjectId) -> bool {
         self.bisection.everybody().any(|suspect| *suspect.id == *id)
@@ -135,7 +135,7 @@ impl Trial {
     pub(super) fn again_without_substitutes(&self) -> Option<Self> {
         let had_substitutes = self.bisection.everybody().any(|suspect| !suspect.left_out);
         let left_out = self.bisection.everybody().map(|suspect| Suspect { left_out: true, ..suspect.clone() });
-        had_substitutes.then(|| Trial::new(&self.complaint, left_out.collect(), self.bisection.changed))
+        had_substitutes.then(|| ComplaintSearch::new(&self.complaint, left_out.collect(), self.bisection.changed))
     }
 }
 
@@ -155,10 +155,10 @@ mod tests {
             match bisection.go_on(!is_gone) {
                 Verdict::Continue => {}
                 Verdict::Nobody => return (None, attempts),
-                Verdict::Guilty => {
-                    let mut guilty: Vec<_> = bisection.excluded().copied().collect();
-                    guilty.sort_unstable();
-                    return (Some(guilty), attempts);
+                Verdict::Found => {
+                    let mut culprits: Vec<_> = bisection.excluded().copied().collect();
+                    culprits.sort_unstable();
+                    return (Some(culprits), attempts);
                 }
             }
         }
@@ -168,8 +168,8 @@ mod tests {
     #[test]
     fn each_culprit_costs_a_few_attempts_however_many_suspects_there_are() {
         for (bad, most) in [(vec![0], 2), (vec![63], 14), (vec![31, 32], 20), (vec![5, 40, 41, 99], 36)] {
-            let (guilty, attempts) = run(100, 3, &bad, false);
-            assert_eq!(guilty, Some(bad));
+            let (culprits, attempts) = run(100, 3, &bad, false);
+            assert_eq!(culprits, Some(bad));
             assert!(attempts <= most, "{attempts}");
         }
     }

@@ -38,7 +38,7 @@ const MOST_REMEMBERED: usize = 10_000;
 /// What was reported, and the queue of Events. A notice that does not fit into the queue counts as
 /// not reported, and is made again when there is room.
 #[derive(Debug, Default)]
-pub struct Chronicle {
+pub struct EventTracker {
     told: HashSet<Finding>,
     /// Findings that are not told yet, and since when each exists.
     untold: HashMap<Finding, Instant>,
@@ -74,11 +74,11 @@ struct Synced {
     whole: bool,
 }
 
-impl Chronicle {
-    /// A chronicle in which nothing is reported yet. `leaderless` is the longest time without a
+impl EventTracker {
+    /// A tracker in which nothing is reported yet. `leaderless` is the longest time without a
     /// leader before this node leads.
     pub fn new(leaderless: Duration) -> Self {
-        Chronicle { leaderless, ..Chronicle::default() }
+        EventTracker { leaderless, ..EventTracker::default() }
     }
 
     /// Compares the state with what was reported and queues what is new. Returns the number of
@@ -273,10 +273,10 @@ impl Chronicle {
     /// status is written: when this node leads again, it does not report that a second time.
     pub fn rest(&mut self) {
         let synced = std::mem::take(&mut self.synced);
-        *self = Chronicle {
+        *self = EventTracker {
             returned: std::mem::take(&mut self.returned),
             synced_before: if synced.is_empty() { std::mem::take(&mut self.synced_before) } else { synced },
-            ..Chronicle::new(self.leaderless)
+            ..EventTracker::new(self.leaderless)
         };
     }
 }

@@ -23,7 +23,7 @@ const DEADLINE_FAILING: Duration = Duration::from_secs(2);
 
 /// The names that are wanted, and those that are being queried.
 #[derive(Debug)]
-pub struct Agenda {
+pub struct Schedule {
     /// The least time between two queries for a name.
     least: Duration,
     wanted: BTreeMap<HostName, Turn>,
@@ -39,10 +39,10 @@ struct Turn {
     failures: u32,
 }
 
-impl Agenda {
-    /// An agenda without names.
+impl Schedule {
+    /// A schedule without names.
     pub fn new(least: Duration) -> Self {
-        Agenda { least, wanted: BTreeMap::new(), asking: BTreeMap::new() }
+        Schedule { least, wanted: BTreeMap::new(), asking: BTreeMap::new() }
     }
 
     /// Sets the names that are wanted from now on.
@@ -121,21 +121,21 @@ mod tests {
         HostName::new(text).unwrap()
     }
 
-    /// An agenda with this many names of each namespace, `0.NAMESPACE` and so on.
-    fn agenda(namespaces: &[(&str, usize)], now: Instant) -> Agenda {
-        let mut agenda = Agenda::new(LEAST);
+    /// A schedule with this many names of each namespace, `0.NAMESPACE` and so on.
+    fn schedule(namespaces: &[(&str, usize)], now: Instant) -> Schedule {
+        let mut schedule = Schedule::new(LEAST);
         let of = |(namespace, count): &(&str, usize)| {
             let namespace: Arc<str> = (*namespace).into();
             let named =
                 move |number| (name(&format!("{number:03}.{namespace}")), Namespaces::from([Arc::clone(&namespace)]));
             (0..*count).map(named).collect::<Vec<_>>()
         };
-        agenda.want(namespaces.iter().flat_map(of).collect(), now);
-        agenda
+        schedule.want(namespaces.iter().flat_map(of).collect(), now);
+        schedule
     }
 
-    fn take_all(agenda: &mut Agenda, now: Instant) -> Vec<String> {
-        std::iter::from_fn(|| agenda.take(now)).map(|(name, _)| name.to_string()).collect()
+    fn take_all(schedule: &mut Schedule, now: Instant) -> Vec<String> {
+        std::iter::from_fn(|| schedule.take(now)).map(|(name, _)| name.to_string()).collect()
     }
 
     #[test]
@@ -143,63 +143,63 @@ mod tests {
         let now = Instant::now();
         let crowds: Vec<_> = (0..30).map(|number| format!("crowd{number:02}")).collect();
         let mut namespaces = vec![("one", 300)];
-        let mut agenda = agenda(&namespaces, now);
-        assert_eq!(take_all(&mut agenda, now).len(), OF_NAMESPACE, "one namespace alone");
+        let mut schedule = schedule(&namespaces, now);
+        assert_eq!(take_all(&mut schedule, now).len(), OF_NAMESPACE, "one namespace alone");
         namespaces.extend(crowds.iter().map(|crowd| (crowd.as_str(), 300)));
-        agenda = self::agenda(&namespaces, now);
-        let first = take_all(&mut agenda, now);
+        schedule = self::schedule(&namespaces, now);
+        let first = take_all(&mut schedule, now);
         assert_eq!(first.len(), MOST_QUESTIONS, "many together");
         let of_one = first.iter().filter(|name| name.ends_with(".one")).count();
         assert_eq!(of_one, 2, "have the same share each");
         // A victim comes, and one query ends.
         namespaces.push(("victim", 1));
-        let wanted = self::agenda(&namespaces, now).wanted;
-        agenda.want(wanted.into_iter().map(|(name, turn)| (name, turn.namespaces)).collect(), now);
-        assert_eq!(agenda.take(now), None);
-        agenda.answered(&name(&first[0]), None, now);
-        assert_eq!(take_all(&mut agenda, now), ["000.victim"]);
+        let wanted = self::schedule(&namespaces, now).wanted;
+        schedule.want(wanted.into_iter().map(|(name, turn)| (name, turn.namespaces)).collect(), now);
+        assert_eq!(schedule.take(now), None);
+        schedule.answered(&name(&first[0]), None, now);
+        assert_eq!(take_all(&mut schedule, now), ["000.victim"]);
     }
 
     #[test]
     fn a_name_of_several_namespaces_has_the_place_of_the_one_that_has_room() {
         let now = Instant::now();
-        let mut agenda = agenda(&[("crowd", 100)], now);
+        let mut schedule = schedule(&[("crowd", 100)], now);
         let mut names: BTreeMap<_, _> =
-            agenda.wanted.iter().map(|(name, turn)| (name.clone(), turn.namespaces.clone())).collect();
+            schedule.wanted.iter().map(|(name, turn)| (name.clone(), turn.namespaces.clone())).collect();
         names.insert(name("zz.shared"), ["crowd", "victim"].map(Arc::from).into());
-        agenda.want(names, now);
-        assert!(take_all(&mut agenda, now).contains(&"zz.shared".to_owned()));
+        schedule.want(names, now);
+        assert!(take_all(&mut schedule, now).contains(&"zz.shared".to_owned()));
     }
 
     #[test]
     fn what_fails_is_asked_ever_more_seldom_with_less_patience_and_after_the_others() {
         let mut now = Instant::now();
-        let mut agenda = agenda(&[("a", 1)], now);
+        let mut schedule = schedule(&[("a", 1)], now);
         let only = name("000.a");
         let mut pauses = Vec::new();
         for _ in 0..6 {
-            let (taken, patience) = agenda.take(now).unwrap();
+            let (taken, patience) = schedule.take(now).unwrap();
             let is_first = pauses.is_empty();
             assert_eq!((taken, patience), (only.clone(), if is_first { DEADLINE } else { DEADLINE_FAILING }));
-            assert_eq!(agenda.next(now), None, "it is being asked for");
-            assert!(agenda.answered(&only, None, now));
-            let next = agenda.next(now).unwrap();
+            assert_eq!(schedule.next(now), None, "it is being asked for");
+            assert!(schedule.answered(&only, None, now));
+            let next = schedule.next(now).unwrap();
             pauses.push((next - now).as_secs());
-            assert_eq!(agenda.take(now), None);
+            assert_eq!(schedule.take(now), None);
             now = next;
         }
         assert_eq!(pauses, [5, 10, 20, 40, 60, 60]);
-        let mut both = self::agenda(&[("a", 2)], now);
+        let mut both = self::schedule(&[("a", 2)], now);
         both.answered(&only, None, now - LEAST);
         assert_eq!(take_all(&mut both, now), ["001.a", "000.a"]);
         for (lasts, expected) in [(0, 5), (60, 60), (86_400, 300)] {
-            agenda.take(now);
-            agenda.answered(&only, Some(Duration::from_secs(lasts)), now);
-            assert_eq!(agenda.next(now), Some(now + Duration::from_secs(expected)));
+            schedule.take(now);
+            schedule.answered(&only, Some(Duration::from_secs(lasts)), now);
+            assert_eq!(schedule.next(now), Some(now + Duration::from_secs(expected)));
             now += Duration::from_secs(expected);
         }
-        agenda.take(now);
-        agenda.want(BTreeMap::new(), now);
-        assert!(!agenda.answered(&only, Some(LEAST), now), "it is wanted no longer");
+        schedule.take(now);
+        schedule.want(BTreeMap::new(), now);
+        assert!(!schedule.answered(&only, Some(LEAST), now), "it is wanted no longer");
     }
 }

@@ -23,18 +23,18 @@ const LAST: u8 = 9;
 /// namespace with many cannot slow down the requests of one with few by more than a small factor.
 /// Steps are used because a namespace whose step changes gets new file names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Crowds {
+pub struct SearchOrder {
     upstreams: Steps,
     wildcards: Steps,
 }
 
 type Steps = BTreeMap<Arc<str>, u8>;
 
-impl Crowds {
+impl SearchOrder {
     /// Counts these upstreams, and the wildcard hosts among these servers, by namespace.
     pub fn of(upstreams: &[Arc<Upstream>], servers: &[Arc<Server>]) -> Self {
         let wildcards = servers.iter().filter(|server| matches!(server.name, ServerName::Wildcard(_)));
-        Crowds {
+        SearchOrder {
             upstreams: steps(upstreams.iter().map(|upstream| &upstream.id.namespace)),
             wildcards: steps(wildcards.map(|server| &server.origin.object.namespace)),
         }

@@ -19,7 +19,7 @@ pub struct Allowance {
 
 /// The number of old workers, and the most there may be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Crowd {
+pub struct OldWorkers {
     /// Workers that finish their connections.
     pub draining: usize,
     /// The most that may.
@@ -35,18 +35,21 @@ const TOGETHER: u64 = 10;
 /// Workers that took connections for so long, in ticks, have gathered most of those that last.
 const LONG: u64 = 6000;
 
-impl Crowd {
+impl OldWorkers {
     /// The old workers of this nginx; without a table nothing runs.
     pub fn of(table: Option<&Table>, allowed: Allowance) -> Self {
-        let Some(table) = table else { return Crowd { most: allowed.generations, ..Crowd::default() } };
+        let Some(table) = table else { return OldWorkers { most: allowed.generations, ..OldWorkers::default() } };
         let draining = table.in_role(Role::Draining).count();
         let most = allowed.generations.saturating_mul(table.in_role(Role::Worker).count().max(1));
-        let crowd = Crowd { draining, most, pause: Duration::ZERO };
-        Crowd { pause: if crowd.is_dense() { pause(table, most, allowed.time) } else { Duration::ZERO }, ..crowd }
+        let old_workers = OldWorkers { draining, most, pause: Duration::ZERO };
+        OldWorkers {
+            pause: if old_workers.are_many() { pause(table, most, allowed.time) } else { Duration::ZERO },
+            ..old_workers
+        }
     }
 
     /// Whether there are more than half as many as there may be.
-    pub fn is_dense(self) -> bool {
+    pub fn are_many(self) -> bool {
         self.draining.saturating_mul(2) > self.most
     }
 }
@@ -89,7 +92,7 @@ fn pause(table: &Table, most: usize, time: Duration) -> Duration {
 
 /// The workers that have to end before new ones replace the current workers.
 pub fn surplus(table: &Table, allowed: Allowance) -> Vec<Process> {
-    let most = Crowd::of(Some(table), allowed).most;
+    let most = OldWorkers::of(Some(table), allowed).most;
     let mut old = order(table);
     old.truncate((old.len() + table.in_role(Role::Worker).count()).saturating_sub(most));
     old.into_iter().map(|old| old.process).collect()
@@ -135,7 +138,7 @@ mod tests {
     fn the_time_that_is_left_is_shared_by_the_reloads_until_a_worker_has_to_end() {
         // The workers of now started at 9000 ticks, and it is 10000: the last reload was 10 s ago.
         let seconds = |draining: &[(u32, u64)], generations| {
-            Crowd::of(Some(&table(1, draining)), allowed(generations)).pause.as_secs()
+            OldWorkers::of(Some(&table(1, draining)), allowed(generations)).pause.as_secs()
         };
         let young = &[(1, 8600), (2, 8700), (3, 8800), (4, 8900)];
         for (what, draining, generations, expected) in [
@@ -148,6 +151,6 @@ mod tests {
         ] {
             assert_eq!(seconds(draining, generations), expected, "{what}");
         }
-        assert_eq!(Crowd::of(None, allowed(8)), Crowd { most: 8, ..Crowd::default() });
+        assert_eq!(OldWorkers::of(None, allowed(8)), OldWorkers { most: 8, ..OldWorkers::default() });
     }
 }

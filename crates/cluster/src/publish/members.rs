@@ -49,7 +49,7 @@ struct KnownMember {
 /// The records of all nodes. Clocks of other nodes are not trusted, and time without a working
 /// watch does not count: after an outage of the API each node gets the full duration again.
 #[derive(Debug, Clone)]
-pub struct Roster {
+pub struct Members {
     seen: BTreeMap<Arc<str>, KnownMember>,
     /// When anything was last seen; `None` before the first complete list.
     looked: Option<Instant>,
@@ -60,10 +60,10 @@ pub struct Roster {
     order: Option<(Arc<str>, Order)>,
 }
 
-impl Roster {
-    /// An empty roster for Leases with this duration.
+impl Members {
+    /// No members for Leases with this duration.
     pub fn new(duration: Duration) -> Self {
-        Roster { seen: BTreeMap::new(), looked: None, blind_after: duration * 2 / 3, order: None }
+        Members { seen: BTreeMap::new(), looked: None, blind_after: duration * 2 / 3, order: None }
     }
 
     /// Whether there was a complete list.
@@ -130,7 +130,7 @@ impl Roster {
         self.seen.insert(name, KnownMember { member: Arc::new(member), duration, renewed, created, changed, proven });
     }
 
-    /// How long ago each record was seen to change, in the order of [`Roster::members`].
+    /// How long ago each record was seen to change, in the order of [`Members::members`].
     pub fn ages(&self, now: Instant) -> impl Iterator<Item = Duration> {
         self.seen.values().map(move |seen| now.saturating_duration_since(seen.changed))
     }
@@ -180,25 +180,25 @@ mod tests {
         member.lease("ingressd", duration, now, now)
     }
 
-    fn lives(roster: &Roster, now: Instant) -> Vec<Life> {
-        roster.members(now).map(|(_, life)| life).collect()
+    fn lives(members: &Members, now: Instant) -> Vec<Life> {
+        members.members(now).map(|(_, life)| life).collect()
     }
 
     /// The state of node `a` after these steps: a time in seconds at which it is seen, and the
     /// renew time in its record. `b` is seen every 5 s.
     fn after(steps: &[(u64, i64)], last: u64) -> Life {
         let began = Instant::now();
-        let mut roster = Roster::new(DURATION);
+        let mut members = Members::new(DURATION);
         for second in 0..=last {
             let now = began + Duration::from_secs(second);
             match steps.iter().find(|(at, _)| *at == second) {
-                Some((0, renewed)) => roster.replace(&[lease("a", *renewed, DURATION)], now),
-                Some((_, renewed)) => roster.apply(&lease("a", *renewed, DURATION), now),
-                None if second % 5 == 0 => roster.apply(&lease("b", second as i64, DURATION), now),
+                Some((0, renewed)) => members.replace(&[lease("a", *renewed, DURATION)], now),
+                Some((_, renewed)) => members.apply(&lease("a", *renewed, DURATION), now),
+                None if second % 5 == 0 => members.apply(&lease("b", second as i64, DURATION), now),
                 None => {}
             }
         }
-        lives(&roster, began + Duration::from_secs(last))[0]
+        lives(&members, began + Duration::from_secs(last))[0]
     }
 
     #[test]
@@ -226,45 +226,45 @@ mod tests {
     fn a_time_in_which_nothing_is_seen_does_not_count() {
         let began = Instant::now();
         let at = |seconds| began + Duration::from_secs(seconds);
-        let mut roster = Roster::new(DURATION);
-        assert!(!roster.is_complete());
-        roster.replace(&[lease("a", 1, DURATION)], began);
-        roster.apply(&lease("a", 2, DURATION), at(1));
-        assert_eq!(lives(&roster, at(300)), [Life::Alive], "blind: nothing is held to have happened");
-        roster.replace(&[lease("a", 2, DURATION)], at(300));
-        assert_eq!(lives(&roster, at(309)), [Life::Alive], "the full duration again");
-        roster.apply(&lease("b", 1, DURATION), at(309));
-        assert_eq!(lives(&roster, at(316)), [Life::Expired, Life::Alive]);
+        let mut members = Members::new(DURATION);
+        assert!(!members.is_complete());
+        members.replace(&[lease("a", 1, DURATION)], began);
+        members.apply(&lease("a", 2, DURATION), at(1));
+        assert_eq!(lives(&members, at(300)), [Life::Alive], "blind: nothing is held to have happened");
+        members.replace(&[lease("a", 2, DURATION)], at(300));
+        assert_eq!(lives(&members, at(309)), [Life::Alive], "the full duration again");
+        members.apply(&lease("b", 1, DURATION), at(309));
+        assert_eq!(lives(&members, at(316)), [Life::Expired, Life::Alive]);
     }
 
     #[test]
     fn an_order_counts_from_when_it_is_seen_until_it_is_gone() {
         let order = |order: Order| serde_json::from_value(order.lease("edge", "ingressd")).unwrap();
-        let (began, mut roster) = (Instant::now(), Roster::new(DURATION));
-        roster.replace(&[lease("a", 1, DURATION), order(Order::Hold)], began);
-        assert_eq!((roster.order(), lives(&roster, began).len()), (Some(Order::Hold), 1));
-        roster.apply(&order(Order::Publish), began);
-        assert_eq!(roster.order(), Some(Order::Publish));
-        roster.delete(&Order::lease_name("ingressd"), began);
-        assert_eq!(roster.order(), None);
-        roster.apply(&order(Order::Publish), began);
-        roster.replace(&[lease("a", 1, DURATION)], began);
-        assert_eq!(roster.order(), None);
+        let (began, mut members) = (Instant::now(), Members::new(DURATION));
+        members.replace(&[lease("a", 1, DURATION), order(Order::Hold)], began);
+        assert_eq!((members.order(), lives(&members, began).len()), (Some(Order::Hold), 1));
+        members.apply(&order(Order::Publish), began);
+        assert_eq!(members.order(), Some(Order::Publish));
+        members.delete(&Order::lease_name("ingressd"), began);
+        assert_eq!(members.order(), None);
+        members.apply(&order(Order::Publish), began);
+        members.replace(&[lease("a", 1, DURATION)], began);
+        assert_eq!(members.order(), None);
     }
 
     #[test]
     fn a_record_counts_for_as_long_as_it_says() {
         let began = Instant::now();
         let grace = Duration::from_secs(60);
-        let mut roster = Roster::new(DURATION);
-        roster.replace(&[lease("a", 1, grace), lease("b", 1, DURATION)], began);
+        let mut members = Members::new(DURATION);
+        members.replace(&[lease("a", 1, grace), lease("b", 1, DURATION)], began);
         for second in (5..=55).step_by(5) {
-            roster.apply(&lease("b", second as i64, DURATION), began + Duration::from_secs(second));
+            members.apply(&lease("b", second as i64, DURATION), began + Duration::from_secs(second));
         }
-        assert_eq!(lives(&roster, began + Duration::from_secs(59)), [Life::Presumed, Life::Alive]);
-        assert_eq!(roster.next_expiry(began + Duration::from_secs(59)), Some(began + grace));
-        assert_eq!(lives(&roster, began + Duration::from_secs(60))[0], Life::Expired);
-        roster.delete(&lease("a", 1, grace).metadata.name.unwrap(), began + Duration::from_secs(60));
-        assert_eq!(lives(&roster, began + Duration::from_secs(60)), [Life::Alive]);
+        assert_eq!(lives(&members, began + Duration::from_secs(59)), [Life::Presumed, Life::Alive]);
+        assert_eq!(members.next_expiry(began + Duration::from_secs(59)), Some(began + grace));
+        assert_eq!(lives(&members, began + Duration::from_secs(60))[0], Life::Expired);
+        members.delete(&lease("a", 1, grace).metadata.name.unwrap(), began + Duration::from_secs(60));
+        assert_eq!(lives(&members, began + Duration::from_secs(60)), [Life::Alive]);
     }
 }
