@@ -17,17 +17,16 @@ const READERS: &[(&str, usize)] = &[
     ("src/daemon/explain.rs", 3),
     ("src/demo/status.rs", 1),
     ("src/doctor/checks/nginx.rs", 2),
-    ("src/migrate/item.rs", 1),
-    ("src/migrate/judge.rs", 2),
-    ("src/publish/tracker.rs", 1),
+    ("crates/migrate/src/item.rs", 1),
+    ("crates/migrate/src/judge.rs", 2),
+    ("crates/cluster/src/publish/event_tracker.rs", 1),
     // A part of a stage asks another one of the same stage, which has no other answer yet.
     ("crates/translate/src/admit/endpoints.rs", 1),
     ("crates/translate/src/admit/servable.rs", 1),
     ("crates/translate/src/annotation/companions.rs", 2),
     ("crates/translate/src/build/error_backend.rs", 1),
     ("crates/translate/src/build/server.rs", 1),
-    ("crates/translate/src/read/ingress.rs", 1),
-    ("src/config/config_map/mod.rs", 2),
+    ("crates/config/src/config_map/mod.rs", 2),
 ];
 
 /// Expressions that read the reason or the note of a finding, outside of test modules.

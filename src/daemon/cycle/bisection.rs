@@ -117,15 +117,15 @@ impl ComplaintSearch {
         self.complaint.words == complaint.words && self.is_about_file_of(complaint)
     }
 
-    /// Whether the search is about the file of this complaint: line numbers shift when an object is
-    /// left out.
+    /// Whether the search is about the file of this complaint: line numbers shift when an object
+    /// is left out.
     pub(super) fn is_about_file_of(&self, complaint: &Complaint) -> bool {
         let file = |complaint: &Complaint| complaint.place.as_ref().map(|(file, _)| Arc::clone(file));
         file(&self.complaint) == file(complaint)
     }
 
-    /// Whether the search is about this object, so that the complaint may be about the version that
-    /// replaces it temporarily.
+    /// Whether the search is about this object, so that the complaint may be about the version
+    /// that replaces it temporarily.
     pub(super) fn concerns(&self, id: &ObjectId) -> bool {
         self.bisection.everybody().any(|suspect| *suspect.id == *id)
     }

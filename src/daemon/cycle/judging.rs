@@ -77,8 +77,8 @@ impl Cycle {
             }
         }
         for search in doubtful {
-            // Without the objects that were just blamed the complaint may be gone, and two searches
-            // of the same objects would mislead each other.
+            // Without the objects that were just blamed the complaint may be gone, and two
+            // searches of the same objects would mislead each other.
             let is_tried = |id| searches.iter().any(|other| other.concerns(id));
             let is_settled =
                 search.bisection.everybody().any(|suspect| quarantined.contains(&suspect.id) || is_tried(&suspect.id));

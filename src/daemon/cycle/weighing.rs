@@ -61,8 +61,8 @@ impl<T: Clone> Search<T> {
         Search { words: words.to_owned(), bisection, spent: Duration::ZERO, weighings: 0 }
     }
 
-    /// Continues after a weighing. Returns the culprits at its end; nobody when nginx does not even
-    /// take what it ran before.
+    /// Continues after a weighing. Returns the culprits at its end; nobody when nginx does not
+    /// even take what it ran before.
     fn weighed(&mut self, is_too_much: bool, cost: Duration) -> Option<Vec<T>> {
         self.spent += cost;
         self.weighings += 1;

@@ -101,7 +101,6 @@ pub struct RequestedService {
     pub origin: Origin,
     /// Whether the administrator asks for it, for all objects.
     pub is_everywhere: bool,
-    /// Its address.
     pub address: ServiceAddress,
     pub protocol: Protocol,
     /// How long connections to it are kept, when that differs from the general setting.
