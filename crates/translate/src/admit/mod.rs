@@ -1,7 +1,7 @@
 //! What of the attached objects is served: whether they can be, and whether their demands are
 //! within the limits of objects and namespaces. It must not know who gets the hosts.
 
-mod admission;
+pub mod admission;
 mod demand;
 mod endpoints;
 pub mod servable;
