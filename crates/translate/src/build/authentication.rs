@@ -16,9 +16,10 @@ use ingressd_model::{
     UrlPath, expression,
 };
 
-/// The resolved behaviour by the addresses in memory of the requested one and of the service that
-/// is asked: the routes of an object share both, and those of several objects perhaps the first.
-type ResolvedBehaviours = HashMap<(usize, usize), Option<Arc<Behaviour>>>;
+/// The resolved behaviour by the address in memory of the requested one, which the routes of
+/// several objects may share, and by the object: its namespace and its class decide which service
+/// is asked.
+type ResolvedBehaviours = HashMap<(usize, Arc<ObjectId>), Option<Arc<Behaviour>>>;
 
 /// Adds the authentication services that objects or the administrator name to the routes of a
 /// server.
@@ -65,7 +66,7 @@ fn protect(
     if route.action == Action::Closed || is_exempt(&route.path, servers.options) {
         return;
     }
-    let place = (Arc::as_ptr(&route.behaviour).addr(), Arc::as_ptr(requested).addr());
+    let place = (Arc::as_ptr(&route.behaviour).addr(), Arc::clone(&route.origin.object));
     let behaviour = asked.entry(place).or_insert_with(|| {
         let service = match &requested.service.address {
             ServiceAddress::SameHost => match target {

@@ -19,9 +19,8 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
     if subjects.is_empty() {
         return;
     }
-    // The behaviours by the addresses in memory of themselves and of the target: the routes of an
-    // object share both, and those of several objects perhaps the first.
-    let mut copied = HashMap::<(usize, usize), Option<Arc<Behaviour>>>::new();
+    // The behaviours by their address in memory, which several objects may share, and the object.
+    let mut copied = HashMap::<(usize, Arc<ObjectId>), Option<Arc<Behaviour>>>::new();
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
         let Some((subject, requested)) = subjects.get(&*route.origin.object) else { continue };
         if route.action.upstream().is_none() {
@@ -34,7 +33,7 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
             servers.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin, note));
             continue;
         }
-        let place = (Arc::as_ptr(&route.behaviour).addr(), std::ptr::from_ref(*requested).addr());
+        let place = (Arc::as_ptr(&route.behaviour).addr(), Arc::clone(&route.origin.object));
         let behaviour = copied.entry(place).or_insert_with(|| {
             let mode = subject.mode(servers.options);
             match service::resolve(servers, &requested.service, mode, subject.rule.dialect) {

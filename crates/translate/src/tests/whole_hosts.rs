@@ -310,4 +310,15 @@ fn a_path_of_another_namespace_lets_nobody_in_and_keeps_nobody_out() {
     let mut cluster = Cluster::new(everywhere());
     cluster.now(&[&service]);
     assert_eq!(asked(&cluster.now(&[&service, &guest]), "team-a"), ["default"]);
+    // Each namespace that has such a path asks its own service, whichever path comes first.
+    for paths in [["/app", "/app/guest"], ["/guest/app", "/guest"]] {
+        let [shop, guest] = [("default", paths[0]), ("team-a", paths[1])]
+            .map(|(namespace, path)| of(namespace, "web", "nginx", HOST, "", &[&format!("Prefix {path}")]));
+        let below = of("team-a", "api", "nginx", HOST, open, &["Exact /oauth2/auth"]);
+        let below = below.replace("name: api, port", "name: web, port");
+        let mut cluster = Cluster::new(everywhere());
+        cluster.now(&[&shop, &service]);
+        let translation = cluster.now(&[&shop, &service, &guest, &below]);
+        assert_eq!(["default", "team-a"].map(|of| asked(&translation, of)), [["default"], ["team-a"]], "{paths:?}");
+    }
 }
