@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 
 use super::{ingress, manifests, options, path};
-use crate::{Claims, NameAnswer, Names, Options, Translation, Translator, Work};
-use ingressd_model::{Action, HostName, ObjectId};
+use crate::{ANNOTATIONS, Claims, NameAnswer, Names, OptionEntry, Options, Translation, Translator, Work};
+use ingressd_model::{Action, HostName, Kind, ObjectId, Origin};
 use ingressd_objects::{Endpoints, List, Snapshot, Stored, Version};
 
 /// The objects that may change.
@@ -37,7 +37,8 @@ fn versions(text: &str) -> [Snapshot; 2] {
         .replace("10.244.", "10.245.")
         .replace("path: /", "path: /other/")
         .replace("port: {number: 80}", "port: {number: 81}")
-        .replace("tls.crt", "tls.none");
+        .replace("tls.crt", "tls.none")
+        .replace("X-Realm", "X-Other");
     [text, &other].map(manifests::snapshot)
 }
 
@@ -61,6 +62,9 @@ fn names(number: u8) -> Names {
     Names(hosts.into_iter().map(|host| (host, answer.clone())).collect::<BTreeMap<_, _>>())
 }
 
+/// Services that are asked for all objects.
+const ASKED: [&str; 3] = ["https://$host/oauth2/auth", "http://auth.example.net/", "nonsense"];
+
 #[derive(Debug, Clone)]
 enum Change {
     Object(u8, prop::sample::Index, Option<bool>),
@@ -68,6 +72,7 @@ enum Change {
     Dns(u8),
     OwnAddresses(bool),
     DefaultCertificate(bool),
+    Everywhere(Option<&'static str>),
 }
 
 fn a_change() -> impl Strategy<Value = Change> {
@@ -78,6 +83,7 @@ fn a_change() -> impl Strategy<Value = Change> {
         1 => (1..4_u8).prop_map(Change::Dns),
         1 => any::<bool>().prop_map(Change::OwnAddresses),
         1 => any::<bool>().prop_map(Change::DefaultCertificate),
+        1 => prop::option::of(prop::sample::select(&ASKED[..])).prop_map(Change::Everywhere),
     ]
 }
 
@@ -106,6 +112,7 @@ impl World {
             // port has no address.
             Change::Object(3, object, version) if object.index(4) == 0 => object!(nodes, object, version),
             Change::Object(3, object, version) if object.index(4) == 1 => object!(ingress_classes, object, version),
+            Change::Object(3, object, version) => object!(config_maps, object, version),
             Change::Object(4, object, version) => {
                 // An object that nginx refuses is withheld.
                 let all = [&one.ingresses, &other.ingresses];
@@ -117,6 +124,12 @@ impl World {
             Change::Dns(number) => self.names = names(number),
             Change::OwnAddresses(has_one) => {
                 self.options.own_addresses = has_one.then(|| "10.244.0.1:8080".parse().unwrap()).into_iter().collect();
+            }
+            Change::Everywhere(asked) => {
+                let at = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));
+                let row = ANNOTATIONS.find("auth-url").unwrap();
+                let said = asked.map(|value| OptionEntry { row, value: value.into(), at });
+                self.options.defaults = said.into_iter().collect();
             }
             Change::DefaultCertificate(has_one) => {
                 self.options.default_certificate = has_one.then(|| ("default".into(), "wildcard-tls".into()));
