@@ -7,18 +7,19 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use super::{Ingress, Stored};
 use ingressd_model::{Kind, ObjectId, is_subdomain};
 
-/// The annotations, of all dialects, whose values name an object of these kinds. Those of invented
-/// keys would fill the memory of every node.
+/// The annotations, of all dialects and without the prefix, which the settings choose for each
+/// class, whose values name an object of these kinds. Those of invented keys would fill the memory
+/// of every node.
 pub const NAMING: [(&str, Kind); 6] = [
-    ("nginx.ingress.kubernetes.io/auth-proxy-set-headers", Kind::ConfigMap),
-    ("nginx.ingress.kubernetes.io/auth-secret", Kind::Secret),
-    ("nginx.ingress.kubernetes.io/auth-tls-secret", Kind::Secret),
-    ("nginx.ingress.kubernetes.io/custom-headers", Kind::ConfigMap),
-    ("nginx.ingress.kubernetes.io/fastcgi-params-configmap", Kind::ConfigMap),
-    ("nginx.ingress.kubernetes.io/proxy-ssl-secret", Kind::Secret),
+    ("auth-proxy-set-headers", Kind::ConfigMap),
+    ("auth-secret", Kind::Secret),
+    ("auth-tls-secret", Kind::Secret),
+    ("custom-headers", Kind::ConfigMap),
+    ("fastcgi-params-configmap", Kind::ConfigMap),
+    ("proxy-ssl-secret", Kind::Secret),
 ];
 
-/// Whether an annotation with this key may name a Secret or ConfigMap.
+/// Whether an annotation with this key, without its prefix, may name a Secret or ConfigMap.
 pub fn may_refer(key: &str) -> bool {
     kind_of(key).is_some()
 }
@@ -33,7 +34,7 @@ pub fn of_ingress(stored: &Stored<Ingress>) -> BTreeSet<ObjectId> {
     let own = &*stored.id.namespace;
     let of_tls = stored.object.tls.iter().filter_map(|tls| tls.secret_name.as_deref());
     let annotations = stored.object.annotations.iter();
-    let annotations = annotations.filter_map(|(key, value)| Some((kind_of(key)?, value.trim())));
+    let annotations = annotations.filter_map(|(key, value)| Some((kind_of(key.split_once('/')?.1)?, value.trim())));
     let of_tls = of_tls.map(|name| (Kind::Secret, name));
     let parts = |(kind, text): (Kind, &'_ str)| match text.split_once('/') {
         Some((namespace, name)) => (kind, namespace.to_owned(), name.to_owned()),
@@ -96,13 +97,19 @@ mod tests {
             annotation("auth-response-headers", "x-user"),
             annotation("auth-secret-of-nobody", "unread"),
             annotation("invented-secret", "unread"),
-            ("example.com/auth-secret".to_owned(), "unread".to_owned()),
+            ("edge.example.com/auth-secret".to_owned(), "of-another-prefix".to_owned()),
             ("auth-secret".to_owned(), "unread".to_owned()),
         ];
         let tls = [Some("tls.example"), Some(""), None];
         let tls = tls.map(|name| IngressTls { secret_name: name.map(Arc::from), ..IngressTls::default() });
         let ingress = Ingress { annotations: annotations.into(), tls: tls.into(), ..Ingress::default() };
-        let expected = [("other", "authority"), ("shop", "8m"), ("shop", "passwords"), ("shop", "tls.example")];
+        let expected = [
+            ("other", "authority"),
+            ("shop", "8m"),
+            ("shop", "of-another-prefix"),
+            ("shop", "passwords"),
+            ("shop", "tls.example"),
+        ];
         let mut expected = names(&expected);
         expected.insert(ObjectId::new(Kind::ConfigMap, "shop", "headers"));
         expected.insert(ObjectId::new(Kind::ConfigMap, "other", "params"));

@@ -160,7 +160,6 @@ impl Memory {
     /// Whether a certificate that was renewed concerns no annotation and no budget.
     fn is_of_hosts(&self, id: &CertificateId, kept: &Kept, snapshot: &Snapshot) -> bool {
         let CertificateId::Secret(id) = id else { return false };
-        let mut objects = snapshot.ingresses.iter().chain(&snapshot.withheld);
         let mut defaults = kept.options.defaults.iter();
         let chain = |intent: &Intent, snapshot: &Snapshot| {
             let secrets = intent.tls.iter().filter_map(|entry| entry.secret.as_deref());
@@ -170,12 +169,11 @@ impl Memory {
             intent.of.id.namespace == id.namespace
                 && intent.tls.iter().any(|entry| entry.secret.as_deref() == Some(&*id.name))
         };
-        let mut intents = self.readings.values().map(|known| &*known.intent).filter(names);
-        !objects.any(|stored| {
-            let mut annotations = stored.object.annotations.iter();
-            annotations.any(|(key, value)| may_refer(key) && value.contains(&*id.name))
-        }) && !defaults.any(|default| default.value.contains(&*id.name))
-            && intents.all(|intent| chain(intent, &kept.snapshot) == chain(intent, snapshot))
+        let intents = || self.readings.values().map(|known| &*known.intent);
+        let mut options = intents().flat_map(|intent| intent.options.iter());
+        !options.any(|option| may_refer(option.row.key) && option.value.contains(&*id.name))
+            && !defaults.any(|default| default.value.contains(&*id.name))
+            && intents().filter(names).all(|intent| chain(intent, &kept.snapshot) == chain(intent, snapshot))
     }
 
     /// Adds the tables to a translation that has its model.

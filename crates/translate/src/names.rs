@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::Options;
 use crate::resolve::service;
 use crate::select::class;
 use crate::tables;
 use crate::value::{ExternalName, ServiceAddress};
+use crate::{ClassRule, Options};
 use ingressd_model::HostName;
 use ingressd_objects::{Ingress, Snapshot};
 
@@ -88,8 +88,8 @@ impl Wanted {
             refer(claim.namespace, claim.service);
         }
         for stored in snapshot.ingresses.iter() {
-            if class::select(stored, snapshot, options).is_ok() {
-                services(&stored.object).for_each(|service| refer(&stored.id.namespace, service));
+            if let Ok(class) = class::select(stored, snapshot, options) {
+                services(&stored.object, class).for_each(|service| refer(&stored.id.namespace, service));
             }
         }
         if let Some((namespace, service)) = &options.default_backend {
@@ -144,11 +144,11 @@ impl Wanted {
     }
 }
 
-/// The Services that an Ingress uses as backends.
-fn services(ingress: &Ingress) -> impl Iterator<Item = &str> {
+/// The Services that an Ingress of this class uses as backends.
+fn services<'o>(ingress: &'o Ingress, class: &ClassRule) -> impl Iterator<Item = &'o str> + use<'o> {
     let paths = ingress.rules.iter().flat_map(|rule| &rule.paths).map(|path| &path.backend);
     let backends = ingress.default_backend.as_deref().into_iter().chain(paths);
-    backends.filter_map(|backend| backend.service.as_deref()).chain(tables::default_backend(ingress))
+    backends.filter_map(|backend| backend.service.as_deref()).chain(tables::default_backend(ingress, class))
 }
 
 #[cfg(test)]

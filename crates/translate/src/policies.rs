@@ -9,7 +9,7 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _,
 use crate::attach::Attached;
 use crate::read::intent::Intent;
 use crate::select::Selected;
-use crate::tables::{self, ANNOTATIONS, PREFIX, Table};
+use crate::tables::{self, ANNOTATIONS, Table};
 use crate::{ClassRule, Dialect, Everywhere, Layer, Options, Policy, SPECIFICATION};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::Snapshot;
@@ -54,10 +54,9 @@ impl Merged {
         reading.findings.shrink_to_fit();
         let reading = shared(reading, others.clone().map(|other| &other.reading));
         let policy = Policy { reading, behaviour: shared(behaviour, others.map(|other| &other.behaviour)) };
-        let refers = own.iter().any(|option| {
-            may_refer(&format!("{PREFIX}{}", option.row.key))
-                || (!options.snippets.is_empty() && option.row.snippet.is_some())
-        });
+        let refers = own
+            .iter()
+            .any(|option| may_refer(option.row.key) || (!options.snippets.is_empty() && option.row.snippet.is_some()));
         Merged { own: Arc::clone(own), semantics, policy, refers, is_stale: false }
     }
 

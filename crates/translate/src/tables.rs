@@ -84,9 +84,9 @@ pub fn judge(option: &OptionEntry, under: &Options) -> Reading {
 /// Extracts the address of a service from a value.
 type AddressOf = fn(&str) -> Option<ServiceAddress>;
 
-/// The annotations that name services by URLs.
+/// The annotations that name services by URLs, without the prefix.
 const SERVICES: [(&str, AddressOf); 2] =
-    [(external_authentication::FULL_KEY, external_authentication::address), (mirror::FULL_KEY, mirror::address)];
+    [(external_authentication::KEY, external_authentication::address), (mirror::KEY, mirror::address)];
 
 /// The addresses of services that objects of our classes or the administrator name by URLs, with
 /// the namespaces.
@@ -98,15 +98,16 @@ pub fn services_by_url<'a>(
     let everywhere = everywhere
         .filter_map(|option| Some((external_authentication::address(&option.value)?, &option.at.object.namespace)));
     let of_objects = snapshot.ingresses.iter().flat_map(move |stored| {
+        let class = class::select(stored, snapshot, options).ok();
         // The annotation is a key of the table in both dialects.
-        let all = SERVICES.iter().filter_map(move |(key, address)| address(stored.object.annotations.get(key)?));
-        all.filter(move |_| class::select(stored, snapshot, options).is_ok())
-            .map(move |address| (address, &stored.id.namespace))
+        let written = move |key: &str| stored.object.annotations.get(&format!("{}{key}", class?.annotations.prefix));
+        let all = SERVICES.iter().filter_map(move |(key, address)| address(written(key)?));
+        all.map(move |address| (address, &stored.id.namespace))
     });
     everywhere.chain(of_objects)
 }
 
-/// The Service that an object names as default backend in an annotation.
-pub fn default_backend(ingress: &Ingress) -> Option<&str> {
-    ingress.annotations.get(errors::BACKEND).map(str::trim)
+/// The Service that an object of this class names as default backend in an annotation.
+pub fn default_backend<'o>(ingress: &'o Ingress, class: &ClassRule) -> Option<&'o str> {
+    ingress.annotations.get(&format!("{}{}", class.annotations.prefix, errors::BACKEND)).map(str::trim)
 }

@@ -6,8 +6,8 @@ use crate::annotation::{
 use crate::value::{boolean, entries, excerpt};
 use ingressd_model::{ErrorPages, Refused, is_label};
 
-/// The annotation that names a Service, with its prefix.
-pub const BACKEND: &str = "nginx.ingress.kubernetes.io/default-backend";
+/// The annotation that names a Service.
+pub const BACKEND: &str = "default-backend";
 
 /// A status that nginx does not accept in `error_page`.
 const IMPOSSIBLE: u16 = 499;

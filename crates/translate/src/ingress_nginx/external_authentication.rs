@@ -400,9 +400,6 @@ pub static FAMILY: Family = Family {
 /// The annotation that names a service by its URL.
 pub const KEY: &str = "auth-url";
 
-/// The key with its prefix.
-pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/auth-url";
-
 /// The address in the annotation.
 pub fn address(value: &str) -> Option<ServiceAddress> {
     Some(service_url(value).ok()?.address)

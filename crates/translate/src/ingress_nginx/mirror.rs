@@ -103,8 +103,8 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-/// The annotation that names a service by its URL, with its prefix.
-pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/mirror-target";
+/// The annotation that names a service by its URL.
+pub const KEY: &str = "mirror-target";
 
 /// The address in the annotation.
 pub fn address(value: &str) -> Option<ServiceAddress> {

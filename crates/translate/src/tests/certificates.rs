@@ -73,7 +73,7 @@ fn validity_is_judged_by_the_settings() {
 }
 
 /// A certificate with these alternative names and this common name, with its key.
-fn made(names: &[&str], common: &str, algorithm: &'static rcgen::SignatureAlgorithm) -> (String, String) {
+pub fn made(names: &[&str], common: &str, algorithm: &'static rcgen::SignatureAlgorithm) -> (String, String) {
     let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
     let mut parameters = rcgen::CertificateParams::new(names).unwrap();
     parameters.distinguished_name.push(rcgen::DnType::CommonName, common);
@@ -90,7 +90,7 @@ fn with_rsa(name: &str) -> String {
     parameters.self_signed(&rcgen::KeyPair::from_pem(RSA_KEY).unwrap()).unwrap().pem()
 }
 
-fn tls_secret(name: &str, chain: &str, key: &str) -> String {
+pub fn tls_secret(name: &str, chain: &str, key: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: default}}\ntype: kubernetes.io/tls\n\
          stringData: {{tls.crt: {chain:?}, tls.key: {key:?}}}"
@@ -98,7 +98,7 @@ fn tls_secret(name: &str, chain: &str, key: &str) -> String {
 }
 
 /// An Ingress with TLS for its host.
-fn tls_ingress(name: &str, class: &str, created: &str, host: &str, secret: &str) -> String {
+pub fn tls_ingress(name: &str, class: &str, created: &str, host: &str, secret: &str) -> String {
     ingress(name, class, host, "", &[path("/", "Prefix", "web")])
         .replace("metadata: {", &format!("metadata: {{creationTimestamp: '{created}', "))
         .replace("spec: {", &format!("spec: {{tls: [{{hosts: ['{host}'], secretName: {secret}}}], "))

@@ -1,7 +1,12 @@
 //! Which objects are of our classes, by the administrator's settings.
 
-use super::{options, translate};
-use crate::{ANNOTATIONS, ClassRule, INGRESS_NGINX, Options};
+use std::sync::Arc;
+
+use super::certificates::{made, tls_ingress, tls_secret};
+use super::manifests::snapshot;
+use super::{ingress, options, path, translate};
+use crate::{ANNOTATIONS, ClassRule, INGRESS_NGINX, Names, Options, Translator, Wanted};
+use ingressd_model::HostName;
 use ingressd_model::finding::Reason;
 
 /// One IngressClass of another controller, and Ingresses that refer to it in each way, or have a
@@ -87,4 +92,47 @@ fn annotations_may_have_another_prefix() {
     // Reloaded settings give the same table.
     assert!(std::ptr::eq(ANNOTATIONS.behind("edge.example.com/"), ANNOTATIONS.behind("edge.example.com/")));
     assert!(std::ptr::eq(ANNOTATIONS.behind(ANNOTATIONS.prefix), &ANNOTATIONS));
+}
+
+/// What is found out for annotations with another prefix is found out for these as well.
+#[test]
+fn what_annotations_of_another_prefix_name_is_known() {
+    let mut options = options();
+    options.classes[1].annotations = ANNOTATIONS.behind("edge.example.com/");
+    let named = [("auth-url", "https://asked.example/"), ("mirror-target", "https://copied.example/")];
+    let annotations: Vec<_> = named.iter().map(|(key, value)| format!("{key}: '{value}'")).collect();
+    let all = ingress("a", "nginx", "a.example", &annotations.join(", "), &[path("/", "Prefix", "web")]);
+    let snapshot = snapshot(&all.replace("nginx.ingress.kubernetes.io/", "edge.example.com/"));
+    let wanted = Wanted::of(&snapshot, &options);
+    let names: Vec<_> = wanted.referred.keys().map(HostName::as_str).collect();
+    assert_eq!(names, ["asked.example", "copied.example"]);
+}
+
+#[test]
+fn a_renewed_secret_is_read_again_for_annotations_of_any_prefix() {
+    for prefix in [ANNOTATIONS.prefix, "edge.example.com/"] {
+        let mut options = options();
+        options.classes[1].annotations = ANNOTATIONS.behind(prefix);
+        let key = format!("{}auth-tls-secret: default/both", ANNOTATIONS.prefix);
+        let all = tls_ingress("a", "nginx", "2026-01-01T00:00:00Z", "a.example", "both");
+        let all = all.replace("annotations: {", &format!("annotations: {{{key}")).replace(ANNOTATIONS.prefix, prefix);
+        let [before, after] = ["first", "second"].map(|authority| {
+            let (chain, key) = made(&["a.example"], "a.example", &rcgen::PKCS_ECDSA_P256_SHA256);
+            let (authority, _) = made(&[], authority, &rcgen::PKCS_ECDSA_P256_SHA256);
+            let secret =
+                tls_secret("both", &chain, &key).replace("tls.crt:", &format!("ca.crt: {authority:?}, tls.crt:"));
+            (snapshot(&format!("{all}\n---\n{secret}")), authority)
+        });
+        let mut translator = Translator::new(options);
+        let claims = translator.translate(&before.0, &Names::default(), &Arc::default()).claims;
+        translator.translate(&before.0, &Names::default(), &claims);
+        // Nothing but the Secret has changed.
+        let mut renewed = before.0.clone();
+        let place = renewed.secrets.position("default", "both").unwrap();
+        renewed.secrets.edit()[place] = after.0.secrets.find("default", "both").unwrap().clone();
+        let translation = translator.translate(&renewed, &Names::default(), &claims);
+        let authorities: Vec<_> = translation.model.authorities.iter().map(|one| &*one.certificates).collect();
+        assert_eq!(authorities.len(), 1, "{prefix}");
+        assert_eq!(String::from_utf8_lossy(authorities[0]).trim(), after.1.trim(), "{prefix}");
+    }
 }
