@@ -10,6 +10,7 @@ use rayon::prelude::{
 use crate::admit::longest_chain;
 use crate::attach::Attached;
 use crate::build::built::BuiltHosts;
+use crate::claim::challenges;
 use crate::kept::Kept;
 use crate::policies::Policies;
 use crate::read::ingress;
@@ -19,7 +20,7 @@ use crate::rows::{Made, Rows};
 use crate::secret::certificate::Certificates;
 use crate::select::Selected;
 use crate::tables::{self, Table};
-use crate::{ClassRule, Dialect, Names, Options, SMALLEST_PART, Translation};
+use crate::{ClassRule, Dialect, Names, OptionEntry, Options, SMALLEST_PART, Translation};
 use ingressd_model::{Certificate, CertificateId, Model, ObjectId, ObjectState, Tables};
 use ingressd_objects::references::may_refer;
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
@@ -157,23 +158,26 @@ impl Memory {
         is_of_hosts && !self.built.is_stale && self.built.is_unchanged()
     }
 
-    /// Whether a certificate that was renewed concerns no annotation and no budget.
+    /// Whether a certificate that was renewed concerns no annotation, no budget and no challenge.
     fn is_of_hosts(&self, id: &CertificateId, kept: &Kept, snapshot: &Snapshot) -> bool {
         let CertificateId::Secret(id) = id else { return false };
-        let mut defaults = kept.options.defaults.iter();
+        let is_named = |option: &OptionEntry| option.value.contains(&*id.name) && may_refer(option.row.key);
         let chain = |intent: &Intent, snapshot: &Snapshot| {
             let secrets = intent.tls.iter().filter_map(|entry| entry.secret.as_deref());
             longest_chain(&id.namespace, secrets, snapshot)
         };
-        let names = |intent: &&Intent| {
+        let names = |intent: &Intent| {
             intent.of.id.namespace == id.namespace
                 && intent.tls.iter().any(|entry| entry.secret.as_deref() == Some(&*id.name))
         };
-        let intents = || self.readings.values().map(|known| &*known.intent);
-        let mut options = intents().flat_map(|intent| intent.options.iter());
-        !options.any(|option| may_refer(option.row.key) && option.value.contains(&*id.name))
-            && !defaults.any(|default| default.value.contains(&*id.name))
-            && intents().filter(names).all(|intent| chain(intent, &kept.snapshot) == chain(intent, snapshot))
+        let is_of_hosts = |intent: &Intent| {
+            !intent.options.iter().any(is_named)
+                && (!names(intent) || chain(intent, &kept.snapshot) == chain(intent, snapshot))
+        };
+        let [before, now] = [&kept.snapshot, snapshot].map(|one| challenges::is_issued(&id.namespace, &id.name, one));
+        before == now
+            && !kept.options.defaults.iter().any(is_named)
+            && self.readings.values().all(|known| is_of_hosts(&known.intent))
     }
 
     /// Adds the tables to a translation that has its model.

@@ -57,7 +57,12 @@ fn is_of_others(listed: &str, own: &Arc<str>, sites: &[(ServerName, Site<'_, '_>
 }
 
 fn is_of_cert_manager(entry: &TlsSpec, namespace: &str, snapshot: &Snapshot) -> bool {
-    let secret = entry.secret.as_deref().and_then(|name| snapshot.secret(namespace, name));
+    entry.secret.as_deref().is_some_and(|name| is_issued(namespace, name, snapshot))
+}
+
+/// Whether cert-manager has written a Secret.
+pub fn is_issued(namespace: &str, name: &str, snapshot: &Snapshot) -> bool {
+    let secret = snapshot.secret(namespace, name);
     let annotations = secret.and_then(|secret| secret.object.metadata.annotations.as_ref());
     annotations.is_some_and(|annotations| annotations.contains_key(WRITTEN))
 }

@@ -4,15 +4,18 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
-use super::{ingress, manifests, options, path};
-use crate::{ANNOTATIONS, Claims, NameAnswer, Names, OptionEntry, Options, Translation, Translator, Work};
+use super::{ingress, manifests, options, path, shared};
+use crate::{ANNOTATIONS, Claims, Limits, NameAnswer, Names, OptionEntry, Options, Translation, Translator, Work};
+use ingressd_model::finding::Reason;
 use ingressd_model::{Action, HostName, Kind, ObjectId, Origin};
 use ingressd_objects::{Endpoints, List, Snapshot, Stored, Version};
 
 /// The objects that may change.
-const CASES: [&str; 14] = [
+const CASES: [&str; 26] = [
     include_str!("../../../../tests/golden/alike.yaml"),
     include_str!("../../../../tests/golden/authentication.yaml"),
     include_str!("../../../../tests/golden/backend-tls.yaml"),
@@ -27,7 +30,97 @@ const CASES: [&str; 14] = [
     include_str!("../../../../tests/golden/passthrough.yaml"),
     include_str!("../../../../tests/golden/paths-ingress-nginx.yaml"),
     include_str!("../../../../tests/golden/tls.yaml"),
+    include_str!("../../../../tests/golden/aliases.yaml"),
+    include_str!("../../../../tests/golden/endpoints.yaml"),
+    include_str!("../../../../tests/golden/hosts.yaml"),
+    include_str!("../../../../tests/golden/limits.yaml"),
+    include_str!("../../../../tests/golden/persistent.yaml"),
+    include_str!("../../../../tests/golden/ports.yaml"),
+    include_str!("../../../../tests/golden/protocols.yaml"),
+    include_str!("../../../../tests/golden/seldom.yaml"),
+    include_str!("../../../../tests/golden/sessions.yaml"),
+    include_str!("../../../../tests/golden/snippets.yaml"),
+    include_str!("../../../../tests/golden/streams.yaml"),
+    CHALLENGES,
 ];
+
+/// Two namespaces on one host, of which the later one has a certificate.
+const CHALLENGES: &str = "apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: first, namespace: default, creationTimestamp: '2026-01-01T00:00:00Z'}
+spec:
+  ingressClassName: nginx
+  rules:
+  - {host: shop.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: second, namespace: team-a, creationTimestamp: '2026-02-01T00:00:00Z'}
+spec:
+  ingressClassName: nginx
+  tls: [{hosts: [shop.example.com], secretName: pair}]
+  rules:
+  - {host: shop.example.com, http: {paths: [{path: /a, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: third
+  namespace: default
+  annotations: {nginx.ingress.kubernetes.io/auth-tls-secret: default/both}
+spec:
+  ingressClassName: nginx
+  tls: [{hosts: [third.example.org], secretName: both}, {secretName: wildcard-tls}]
+  rules:
+  - {host: third.example.org, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: pair, namespace: team-a}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: both, namespace: default}
+";
+
+/// Certificates that take the place of each other: of other keys, of other validity, with a longer
+/// chain, of other hosts.
+static RENEWED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let names = ["shop.example.com", "www.example.com", "*.example.org", "shop.example.net"];
+    let made = |names: &[&str], algorithm, from: (i32, u8), to: (i32, u8)| {
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut parameters = rcgen::CertificateParams::new(names).unwrap();
+        parameters.not_before = rcgen::date_time_ymd(from.0, from.1, 1);
+        parameters.not_after = rcgen::date_time_ymd(to.0, to.1, 1);
+        let key = rcgen::KeyPair::generate_for(algorithm).unwrap();
+        (parameters.self_signed(&key).unwrap().pem(), key.serialize_pem())
+    };
+    let (usual, other) = (&rcgen::PKCS_ECDSA_P256_SHA256, &rcgen::PKCS_ED25519);
+    let mut all = vec![
+        made(&names, usual, (2026, 1), (2036, 1)),
+        made(&names, other, (2026, 1), (2036, 1)),
+        made(&names, usual, (2026, 12), (2027, 2)),
+        made(&names, usual, (2026, 1), (2026, 12)),
+        made(&names, usual, (2027, 2), (2027, 4)),
+        made(&names[..1], usual, (2026, 1), (2036, 1)),
+    ];
+    let longer = [&*all[0].0, &all[1].0, &all[2].0].concat();
+    all.push((longer, all[0].1.clone()));
+    all
+});
+
+/// Puts one of these certificates into a Secret, perhaps as cert-manager does.
+fn put_certificate(stored: &mut Stored<Secret>, number: u8, is_issued: bool) {
+    let (chain, key) = &RENEWED[usize::from(number) % RENEWED.len()];
+    let mut secret = (*stored.object).clone();
+    let data = secret.data.get_or_insert_default();
+    for (name, text) in [("tls.crt", chain), ("tls.key", key), ("ca.crt", chain)] {
+        data.insert(name.to_owned(), ByteString(text.clone().into_bytes()));
+    }
+    let annotations = is_issued.then(|| [("cert-manager.io/certificate-name".to_owned(), "it".to_owned())].into());
+    secret.metadata.annotations = annotations;
+    (stored.object, stored.version) = (Arc::new(secret), Version(format!("renewed {number} {is_issued}").into()));
+}
 
 /// Each of them in two versions.
 static VERSIONS: LazyLock<[[Snapshot; 2]; CASES.len()]> = LazyLock::new(|| CASES.map(versions));
@@ -73,10 +166,12 @@ enum Change {
     OwnAddresses(bool),
     DefaultCertificate(bool),
     Everywhere(Option<&'static str>),
+    Renewed(prop::sample::Index, u8, bool),
+    Limits(bool),
 }
 
 fn a_change() -> impl Strategy<Value = Change> {
-    let object = (0..6_u8, any::<prop::sample::Index>(), any::<Option<bool>>());
+    let object = (0..7_u8, any::<prop::sample::Index>(), any::<Option<bool>>());
     prop_oneof![
         12 => object.prop_map(|(kind, object, version)| Change::Object(kind, object, version)),
         1 => prop_oneof![0..1000_i64, 0..4_000_000_000_i64].prop_map(Change::Time),
@@ -84,6 +179,11 @@ fn a_change() -> impl Strategy<Value = Change> {
         1 => any::<bool>().prop_map(Change::OwnAddresses),
         1 => any::<bool>().prop_map(Change::DefaultCertificate),
         1 => prop::option::of(prop::sample::select(&ASKED[..])).prop_map(Change::Everywhere),
+        6 => (any::<prop::sample::Index>(), 0..7_u8, any::<bool>())
+            .prop_map(|(object, number, is_issued)| Change::Renewed(object, number, is_issued)),
+        6 => (any::<prop::sample::Index>(), any::<Option<bool>>()).prop_map(|(object, version)| Change::Object(1, object, version)),
+        2 => (0..10_000_000_i64).prop_map(Change::Time),
+        1 => any::<bool>().prop_map(Change::Limits),
     ]
 }
 
@@ -119,6 +219,7 @@ impl World {
                 put(&mut snapshot.withheld, all, object, version);
                 put(&mut snapshot.ingresses, all, object, version.is_none().then_some(false));
             }
+            Change::Object(5, object, version) => object!(config_maps, object, version),
             Change::Object(_, object, version) => object!(ingresses, object, version),
             Change::Time(seconds) => self.options.now = options().now + seconds,
             Change::Dns(number) => self.names = names(number),
@@ -133,6 +234,19 @@ impl World {
             }
             Change::DefaultCertificate(has_one) => {
                 self.options.default_certificate = has_one.then(|| ("default".into(), "wildcard-tls".into()));
+            }
+            Change::Renewed(object, number, is_issued) => {
+                let secrets = snapshot.secrets.edit();
+                let place = object.index(secrets.len().max(1));
+                secrets.get_mut(place).into_iter().for_each(|secret| put_certificate(secret, number, is_issued));
+            }
+            Change::Limits(are_low) => {
+                let mut limits = Limits::default();
+                if are_low {
+                    (limits.object.endpoints, limits.namespace.endpoints) = (1, 3);
+                    (limits.namespace.certificates, limits.namespace.memory) = (2, 8);
+                }
+                self.options.limits = limits;
             }
         }
     }
@@ -153,7 +267,9 @@ proptest! {
         steps in prop::collection::vec(prop::collection::vec(a_change(), 1..3), 1..32),
     ) {
         let versions = &VERSIONS[case];
-        let options = Options { passthrough: true, ..options() };
+        let mut options = Options { passthrough: true, ..shared() };
+        options.streams.tcp_services = Some(("default".into(), "tcp-services".into()));
+        options.streams.udp_services = Some(("default".into(), "udp-services".into()));
         let mut world = World { versions, snapshot: versions[0].clone(), options, names: names(1) };
         let mut translator = Translator::new(world.options.clone());
         let mut claims: Arc<Claims> = Arc::default();
@@ -283,4 +399,35 @@ fn an_object_that_cannot_be_served_closes_what_was_open_before() {
     let mut read = |snapshot: &Snapshot| translator.translate(snapshot, &Names::default(), &Arc::default());
     assert!(is_open(&read(&alone)));
     assert!(!is_open(&read(&Snapshot { withheld, ..alone })));
+}
+
+/// What a translator makes of a Secret with these certificates in turn, each perhaps as
+/// cert-manager writes it: the same as one that has seen nothing.
+fn followed(options: &Options, documents: &str, (namespace, name): (&str, &str), steps: &[(u8, bool)]) -> Translation {
+    let mut snapshot = manifests::snapshot(documents);
+    let place = snapshot.secrets.position(namespace, name).unwrap();
+    let (mut translator, mut last) = (Translator::new(options.clone()), Translation::default());
+    for (number, is_issued) in steps {
+        put_certificate(&mut snapshot.secrets.edit()[place], *number, *is_issued);
+        let seen = translator.translate(&snapshot, &Names::default(), &last.claims);
+        let anew = Translator::new(options.clone()).translate(&snapshot, &Names::default(), &last.claims);
+        assert_eq!(outcome(&seen), outcome(&anew), "{name}, {number} {is_issued}");
+        last = seen;
+    }
+    last
+}
+
+#[test]
+fn a_renewed_secret_counts_where_an_annotation_behind_another_prefix_names_it() {
+    let mut options = options();
+    options.classes.iter_mut().for_each(|class| class.annotations = ANNOTATIONS.behind("edge.example/"));
+    let documents = CHALLENGES.replace("nginx.ingress.kubernetes.io/", "edge.example/");
+    let last = followed(&options, &documents, ("default", "both"), &[(0, false), (0, false), (1, false)]);
+    assert_eq!(&*last.model.authorities[0].certificates, RENEWED[1].0.as_bytes());
+}
+
+#[test]
+fn a_renewed_secret_counts_where_cert_manager_has_taken_it_over() {
+    let last = followed(&options(), CHALLENGES, ("team-a", "pair"), &[(0, false), (0, false), (1, true)]);
+    assert!(last.findings.iter().any(|finding| finding.reason == Reason::ForeignChallenge), "{:?}", last.findings);
 }
