@@ -21,7 +21,7 @@ use crate::secret::certificate::Certificates;
 use crate::select::Selected;
 use crate::tables::{self, Table};
 use crate::{ClassRule, Dialect, Names, OptionEntry, Options, SMALLEST_PART, Translation};
-use ingressd_model::{Certificate, CertificateId, Model, ObjectId, ObjectState, Tables};
+use ingressd_model::{Certificate, CertificateId, Kind, Model, ObjectId, ObjectState, Tables};
 use ingressd_objects::references::may_refer;
 use ingressd_objects::{Ingress, Snapshot, Stored, Version};
 
@@ -38,6 +38,8 @@ pub struct Memory {
     /// The versions of objects that options may refer to. When one changes, options that may refer
     /// to something are merged again.
     referable: Vec<(Arc<ObjectId>, Version)>,
+    /// The kinds of which nothing could be read.
+    unseen: Vec<Kind>,
     model: Arc<Model>,
     states: Vec<Arc<ObjectState>>,
     /// The endpoints of its upstreams.
@@ -83,8 +85,10 @@ impl Memory {
             // Labels of namespaces decide where snippets are allowed.
             secrets.chain(maps).chain(snapshot.namespaces.iter().map(|namespace| (&namespace.id, &namespace.version)))
         };
-        if !referable().eq(self.referable.iter().map(|(id, version)| (id, version))) {
+        let is_same = referable().eq(self.referable.iter().map(|(id, version)| (id, version)));
+        if !is_same || self.unseen != snapshot.unseen {
             self.policies.forget_references();
+            self.unseen.clone_from(&snapshot.unseen);
             self.referable = referable().map(|(id, version)| (Arc::clone(id), version.clone())).collect();
         }
         if self.readings.len() > 2 * snapshot.ingresses.len() {

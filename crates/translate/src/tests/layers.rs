@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::manifests::snapshot;
 use super::{Options, Translator, ingress, options, path, translate};
 use crate::{ANNOTATIONS, Names, OptionEntry, Translation};
+use ingressd_model::finding::Reason;
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_objects::{Snapshot, Version};
 
@@ -80,4 +81,19 @@ fn objects_that_say_the_same_share_what_counts() {
         Arc::ptr_eq(&one.routes[0].behaviour, &other.routes[0].behaviour)
     };
     assert!(same(a, b) && !same(a, c) && !same(a, d));
+}
+
+#[test]
+fn what_may_be_read_now_is_no_longer_told_to_be_forbidden() {
+    let asks = "auth-url: 'http://192.0.2.7/', auth-proxy-set-headers: absent";
+    let snapshot = snapshot(&ingress("a", "nginx", "a.example", asks, &[path("/", "Prefix", "web")]));
+    let forbidden = Snapshot { unseen: vec![Kind::ConfigMap], ..snapshot.clone() };
+    let mut translator = Translator::new(options());
+    let mut told = |snapshot: &Snapshot| {
+        let translation = translator.translate(snapshot, &Names::default(), &Arc::default());
+        let missing = translation.findings.iter().find(|finding| finding.reason == Reason::MissingConfigMap);
+        missing.map(|finding| finding.note.to_string()).unwrap()
+    };
+    assert!(told(&forbidden).contains("may not read ConfigMap default/absent"));
+    assert!(told(&snapshot).contains("ConfigMap default/absent does not exist"));
 }
