@@ -4,19 +4,23 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use ingressd_model::Transport;
 use ingressd_model::cost::{self, Cost};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_nginx::render::{self, FilePath, FileSet, Renderer};
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
-use ingressd_objects::{Endpoints, IngressTls, Snapshot, Stored};
+use ingressd_objects::{Endpoints, IngressTls, Snapshot, Stored, Version};
 use ingressd_translate::{Claims, Options, Translation, Translator, Work};
 
-use super::{DEFAULT_CERTIFICATE, SHOWN, cases, documents, inputs, names, snapshot};
+use super::{DEFAULT_CERTIFICATE, OTHERS, SHOWN, cases, documents, inputs, names, snapshot};
 use ingressd_config::Usual as _;
 
 /// The stages, with what they remember.
 struct Stages {
     options: Options,
+    capabilities: Capabilities,
+    other_sites: OtherSites,
+    gate_options: GateOptions,
     translator: Translator,
     gate: Gate,
     renderer: Renderer,
@@ -36,6 +40,9 @@ impl Stages {
     fn of(options: &Options, claims: &Arc<Claims>) -> Self {
         Stages {
             options: options.clone(),
+            capabilities: Capabilities::profile(SHOWN),
+            other_sites: OtherSites::default(),
+            gate_options: GateOptions::usual(),
             translator: Translator::new(options.clone()),
             gate: Gate::default(),
             renderer: Renderer::default(),
@@ -45,9 +52,8 @@ impl Stages {
 
     fn make(&mut self, snapshot: &Snapshot) -> Made {
         let translation = self.translator.translate(snapshot, &names(), &self.claims);
-        let capabilities = Capabilities::profile(SHOWN);
         let Translation { model, tables, findings, .. } = &translation;
-        let gated = self.gate.pass(model, tables, &capabilities, &OtherSites::default(), &GateOptions::usual());
+        let gated = self.gate.pass(model, tables, &self.capabilities, &self.other_sites, &self.gate_options);
         let rendered = self.renderer.render(&gated.plan);
         let findings = findings.iter().cloned().chain(gated.findings).collect();
         self.claims = Arc::clone(&translation.claims);
@@ -56,7 +62,9 @@ impl Stages {
 
     /// The same, compared with what stages make that saw nothing before.
     fn judged(&mut self, snapshot: &Snapshot, what: &str) -> Made {
-        let mut others = Stages::of(&self.options, &self.claims);
+        let (capabilities, other_sites) = (self.capabilities.clone(), self.other_sites.clone());
+        let others = Stages::of(&self.options, &self.claims);
+        let mut others = Stages { capabilities, other_sites, gate_options: self.gate_options.clone(), ..others };
         let (made, anew) = (self.make(snapshot), others.make(snapshot));
         assert_eq!(made.files.files.keys().collect::<Vec<_>>(), anew.files.files.keys().collect::<Vec<_>>(), "{what}");
         assert_eq!(made.files, anew.files, "{what}");
@@ -180,5 +188,56 @@ fn what_was_seen_before_changes_no_file_of_any_case() {
         stages.judged(&snapshot, &format!("{case}, one gone"));
         snapshot.endpoint_slices = before;
         stages.judged(&snapshot, &format!("{case}, all as before"));
+    }
+}
+
+#[test]
+fn what_changes_beside_the_tables_is_followed_with_them() {
+    type Change = fn(&mut Stages, &mut Snapshot);
+    let changes: [(&str, Change); 11] = [
+        ("an older nginx", |stages, _| stages.capabilities = Capabilities::profile(OTHERS[0])),
+        ("a port of another program", |stages, _| {
+            let address = "0.0.0.0:5432".parse().unwrap();
+            stages.other_sites.occupied.insert((Transport::Tcp, address));
+        }),
+        ("counts anew", |stages, _| stages.gate_options.recounts += 1),
+        ("no shared servers", |stages, _| stages.gate_options.shared_servers = false),
+        ("the port of passthrough", |stages, _| stages.gate_options.has_passthrough = true),
+        ("Secrets that are written again", |_, snapshot| {
+            for stored in snapshot.secrets.edit() {
+                stored.object = Arc::new((*stored.object).clone());
+                stored.version = Version("again".into());
+            }
+        }),
+        ("Secrets that are gone", |_, snapshot| snapshot.secrets.edit().clear()),
+        ("time", |stages, _| {
+            stages.options.now += 1_000_000_000;
+            stages.translator.set_now(stages.options.now);
+        }),
+        ("a limit", |stages, _| {
+            stages.options.limits.object.endpoints = 1;
+            stages.translator.set_options(stages.options.clone());
+        }),
+        ("a newer nginx", |stages, _| stages.capabilities = Capabilities::profile(OTHERS[5])),
+        ("shared servers", |stages, _| {
+            stages.gate_options.shared_servers = true;
+            stages.other_sites.occupied.clear();
+        }),
+    ];
+    for case in cases() {
+        let mut snapshot = snapshot(&documents(&case));
+        let secrets = snapshot.secrets.clone();
+        let mut stages = Stages::of(&inputs::options(DEFAULT_CERTIFICATE, &snapshot), &Arc::default());
+        (0..2).for_each(|_| drop(stages.make(&snapshot)));
+        for (what, change) in &changes {
+            change(&mut stages, &mut snapshot);
+            snapshot.endpoint_slices.edit().iter_mut().for_each(move_endpoints);
+            stages.judged(&snapshot, &format!("{case}, {what}"));
+            let slices = snapshot.endpoint_slices.clone();
+            snapshot.endpoint_slices.edit().clear();
+            stages.judged(&snapshot, &format!("{case}, none after {what}"));
+            (snapshot.endpoint_slices, snapshot.secrets) = (slices, secrets.clone());
+            stages.judged(&snapshot, &format!("{case}, some after {what}"));
+        }
     }
 }
