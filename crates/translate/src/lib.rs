@@ -57,7 +57,7 @@ use std::sync::Arc;
 
 use self::attach::canary::Canaries;
 use self::build::built::Outside;
-use self::build::server::Materials;
+use self::build::materials::Materials;
 use self::build::streams;
 use self::claim::allowed;
 use self::kept::Kept;

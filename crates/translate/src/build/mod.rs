@@ -5,6 +5,7 @@ pub mod authentication;
 pub mod built;
 pub mod client_certificates;
 pub mod error_backend;
+pub mod materials;
 pub mod mirror;
 pub mod own_routes;
 pub mod passthrough;

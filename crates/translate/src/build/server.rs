@@ -18,9 +18,6 @@ use crate::read::path::{self, Matching, Text};
 use crate::read::port::PortReference;
 use crate::read::rule::Backend;
 use crate::resolve::backend::{BackendReference, Backends};
-use crate::resolve::endpoint::Slices;
-use crate::secret::certificate::Certificates;
-use crate::stages::Given;
 use crate::value::excerpt;
 use crate::{Dialect, EndpointMode, Everywhere, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
@@ -61,22 +58,6 @@ fn insert_closed(routes: &mut Vec<Route>, closed: Route, is_protected: bool) {
     routes.insert(place.unwrap_or(routes.len()), closed);
 }
 
-/// What servers are built of.
-#[derive(Clone, Copy)]
-pub struct Materials<'a> {
-    pub given: Given<'a>,
-    /// The endpoints of Services.
-    pub slices: &'a Slices<'a>,
-    /// Objects that take a share of the requests for the paths of others.
-    pub canaries: &'a Canaries<'a, 'a>,
-    /// Client certificate rules of objects that are not served.
-    pub unserved_rules: &'a client_certificates::Unserved,
-    /// The dialect and behaviour of routes that no object defines.
-    pub everywhere: &'a Everywhere,
-    /// The certificates that were checked.
-    pub certificates: &'a Certificates,
-}
-
 /// Builds servers.
 #[derive(Debug)]
 pub struct Servers<'a> {
@@ -105,25 +86,6 @@ pub struct Servers<'a> {
 }
 
 impl<'a> Servers<'a> {
-    /// Has built nothing yet.
-    pub fn new(materials: Materials<'a>) -> Self {
-        let Materials { given, slices, canaries, unserved_rules, everywhere, certificates } = materials;
-        let Given { snapshot, names, options, .. } = given;
-        Servers {
-            options,
-            backends: Backends::new(snapshot, names, options, slices),
-            canaries,
-            unserved_rules,
-            everywhere,
-            taken: BTreeSet::new(),
-            idle: BTreeSet::new(),
-            tls: Tls::new(snapshot, options, certificates),
-            passed: Vec::new(),
-            findings: Vec::new(),
-            refused: Vec::new(),
-        }
-    }
-
     /// Builds a host.
     pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Built {
         let server = self.server(name, site);

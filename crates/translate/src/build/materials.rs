@@ -1,0 +1,50 @@
+//! What servers are built of, which all parts that build them share.
+
+use std::collections::BTreeSet;
+
+use super::client_certificates::Unserved;
+use super::server::Servers;
+use super::tls::Tls;
+use crate::Everywhere;
+use crate::attach::canary::Canaries;
+use crate::resolve::backend::Backends;
+use crate::resolve::endpoint::Slices;
+use crate::secret::certificate::Certificates;
+use crate::stages::Given;
+
+/// What servers are built of.
+#[derive(Clone, Copy)]
+pub struct Materials<'a> {
+    pub given: Given<'a>,
+    /// The endpoints of Services.
+    pub slices: &'a Slices<'a>,
+    /// Objects that take a share of the requests for the paths of others.
+    pub canaries: &'a Canaries<'a, 'a>,
+    /// Client certificate rules of objects that are not served.
+    pub unserved_rules: &'a Unserved,
+    /// The dialect and behaviour of routes that no object defines.
+    pub everywhere: &'a Everywhere,
+    /// The certificates that were checked.
+    pub certificates: &'a Certificates,
+}
+
+impl<'a> Servers<'a> {
+    /// Has built nothing yet.
+    pub fn new(materials: Materials<'a>) -> Self {
+        let Materials { given, slices, canaries, unserved_rules, everywhere, certificates } = materials;
+        let Given { snapshot, names, options, .. } = given;
+        Servers {
+            options,
+            backends: Backends::new(snapshot, names, options, slices),
+            canaries,
+            unserved_rules,
+            everywhere,
+            taken: BTreeSet::new(),
+            idle: BTreeSet::new(),
+            tls: Tls::new(snapshot, options, certificates),
+            passed: Vec::new(),
+            findings: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+}
