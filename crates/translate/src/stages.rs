@@ -242,13 +242,13 @@ pub fn assemble<'a>(
     found.certificates.append(&mut tls.found);
     uses.append(&mut tls.uses);
     findings.append(&mut tls.findings);
-    attach::relate(&objects.attached, &mut findings);
 
     translation.due = [hosts.ends, ports.due].into_iter().flatten().min();
     let parts = [&taken, &idle].map(|of| offers.parts(of));
     let all = subjects.iter().chain(canaries);
     translation.states = assemble::states::states(others, &objects.attached, all, &servers, &parts, &hosts.refusals);
     translation.findings.extend(findings);
+    attach::relate(&objects.attached, &mut translation.findings);
     translation.findings.sort();
     translation.findings.dedup();
     translation.refused.append(&mut tls.refused);
