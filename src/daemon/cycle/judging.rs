@@ -70,7 +70,7 @@ impl Cycle {
                 // An object may have several complaints; the version that takes its place was not
                 // tested yet.
                 [only] if quarantined.insert(Arc::clone(&only.id)) => {
-                    self.quarantine_one(complaint, only, attempt.snapshot)
+                    self.quarantine_one(complaint, only, attempt.snapshot);
                 }
                 [_] => {}
                 _ => doubtful.push(ComplaintSearch::new(complaint, suspects, changed)),
