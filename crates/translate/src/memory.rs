@@ -41,9 +41,9 @@ pub struct Memory {
     /// The kinds of which nothing could be read.
     unseen: Vec<Kind>,
     model: Arc<Model>,
-    states: Vec<Arc<ObjectState>>,
-    /// The endpoints of its upstreams.
+    /// The endpoints of its upstreams, and its certificates.
     pub rows: Rows,
+    states: Vec<Arc<ObjectState>>,
     /// The last translation.
     pub kept: Option<Kept>,
     /// How many objects were read since this was last asked.
@@ -157,13 +157,13 @@ impl Memory {
         let renewed = self.renew(snapshot);
         self.built.follow(snapshot, &kept.options);
         self.rows.learn(self.built.refresh(snapshot, names, &kept.options, &kept.outside));
-        let is_of_hosts = renewed.iter().all(|one| self.is_of_hosts(&one.of.id, kept, snapshot));
+        let is_enough = renewed.iter().all(|one| self.is_row_alone(&one.of.id, kept, snapshot));
         kept.snapshot.secrets = snapshot.secrets.clone();
-        is_of_hosts && !self.built.is_stale && self.built.is_unchanged()
+        is_enough && !self.built.is_stale && self.built.is_unchanged()
     }
 
     /// Whether a certificate that was renewed concerns no annotation, no budget and no challenge.
-    fn is_of_hosts(&self, id: &CertificateId, kept: &Kept, snapshot: &Snapshot) -> bool {
+    fn is_row_alone(&self, id: &CertificateId, kept: &Kept, snapshot: &Snapshot) -> bool {
         let CertificateId::Secret(id) = id else { return false };
         let is_named = |option: &OptionEntry| option.value.contains(&*id.name) && may_refer(option.row.key);
         let chain = |intent: &Intent, snapshot: &Snapshot| {
@@ -174,14 +174,14 @@ impl Memory {
             intent.of.id.namespace == id.namespace
                 && intent.tls.iter().any(|entry| entry.secret.as_deref() == Some(&*id.name))
         };
-        let is_of_hosts = |intent: &Intent| {
+        let is_indifferent = |intent: &Intent| {
             !intent.options.iter().any(is_named)
                 && (!names(intent) || chain(intent, &kept.snapshot) == chain(intent, snapshot))
         };
         let [before, now] = [&kept.snapshot, snapshot].map(|one| challenges::is_issued(&id.namespace, &id.name, one));
         before == now
             && !kept.options.defaults.iter().any(is_named)
-            && self.readings.values().all(|known| is_of_hosts(&known.intent))
+            && self.readings.values().all(|known| is_indifferent(&known.intent))
     }
 
     /// Adds the tables to a translation that has its model.

@@ -1,0 +1,155 @@
+//! The stages of a cycle over one host's nginx: what is made of a snapshot, and how it is applied.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Pipeline;
+use crate::daemon::cycle::{Product, Stages};
+use crate::daemon::host_findings::{not_included, not_restarted, not_shared};
+use crate::daemon::publication::newest;
+use crate::daemon::served::{certificates, counts_connections};
+use crate::daemon::states;
+use ingressd_apply::{Complaint, Contents, Outcome, Survey};
+use ingressd_cluster::publish::Revision;
+use ingressd_model::cost::by_namespace;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Kind, ObjectId};
+use ingressd_nginx::Gated;
+use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
+use ingressd_objects::Snapshot;
+use ingressd_translate::{Claims, Translation};
+
+impl Stages for Pipeline {
+    fn judge(&self, snapshot: &Snapshot) -> Arc<str> {
+        // nginx may refuse directives of modules that are not known here.
+        let Survey { capabilities, fingerprint, host, .. } = &self.survey;
+        let settings = Digest::of(format!("{:?}", self.settings).as_bytes()).hexadecimal(16);
+        let layer = self.settings.layer_version(snapshot).map_or_else(String::new, |version| version.0.to_string());
+        let templates = self.settings.templates.digest().map_or_else(String::new, |templates| templates.to_string());
+        format!(
+            "ingressd {}, nginx {} {fingerprint} {host}, settings {settings} {layer} {templates}",
+            env!("CARGO_PKG_VERSION"),
+            capabilities.version
+        )
+        .into()
+    }
+
+    fn layer(&self) -> Option<Arc<ObjectId>> {
+        let (namespace, name) = self.settings.ingress_nginx.config_map.as_ref()?;
+        Some(Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)))
+    }
+
+    fn make(&mut self, snapshot: &Snapshot) -> Product {
+        let Translation { model, tables, mut findings, mut states, mut refused, claims, due, names, work: _ } =
+            self.translate(snapshot);
+        let certificates = certificates(&tables);
+        let costs = by_namespace(&model, &tables);
+        self.ports = self.ports_of(&model);
+        self.survey.other_sites.occupied = self.occupied();
+        self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
+        self.gate_options.recounts = self.applier.recounts();
+        let Gated { mut plan, findings: of_gate, .. } = self.pass(&model, &tables);
+        let mut files = self.renderer.render(&plan).together();
+        // Only where nginx reloads anyway: to count anew is no reason for a reload, which would
+        // end further workers.
+        if (counts_connections(&plan.model) || plan.decisions.requests_of_namespace > 0)
+            && self.applier.in_place() != Some(files.digest())
+            && self.applier.ends_workers()
+        {
+            let decisions = Arc::make_mut(&mut plan.decisions);
+            decisions.recounts = decisions.recounts.wrapping_add(1);
+            files = self.renderer.render(&plan).together();
+        }
+        for origin in files.unwritten() {
+            let note = "it cannot be written for nginx and answers 503; this is a bug of ingressd, please report it";
+            findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
+        }
+        states::gated(&mut states, &plan, files.unwritten().map(|origin| &origin.object));
+        let contents = Contents {
+            objects: states.iter().filter(|state| state.working.is_some()).cloned().collect(),
+            certificates: certificates.clone(),
+            revision: newest(snapshot).map(|Revision(revision)| revision),
+        };
+        self.applier.set_contents(Arc::new(contents));
+        self.changes.made(snapshot);
+        findings.extend(of_gate);
+        if let Some((_, layered)) = &self.layer {
+            findings.extend_from_slice(&layered.findings);
+            refused.extend(layered.refused.clone());
+        }
+        findings.extend(self.sharing_refused.as_deref().map(not_shared));
+        findings.extend(self.survey.installed.map(|installed| not_restarted(installed, &self.survey)));
+        findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
+        self.settings_in_force.tell_places(&mut findings);
+        let in_force = Some(Arc::new(self.in_force(snapshot, plan)));
+        Product { files, findings, states, refused, certificates, costs, claims, due, names, in_force }
+    }
+
+    fn most_removed(&self) -> usize {
+        self.settings.apply.most_removed
+    }
+
+    fn hosts_of_earlier_run(&self) -> Option<BTreeSet<Arc<str>>> {
+        let objects = &self.earlier()?.objects;
+        Some(objects.iter().flat_map(|object| object.hosts().iter().cloned()).collect())
+    }
+
+    fn settle(&mut self, claims: &Arc<Claims>) {
+        self.claims = Arc::clone(claims);
+    }
+
+    fn apply(&mut self, files: &FileSet) -> Outcome {
+        self.applier.set_changes(self.changes.all());
+        let outcome = self.applier.apply(files);
+        if outcome.is_in_place() {
+            self.changes.settle();
+        }
+        outcome
+    }
+
+    fn begin_weighing(&mut self) -> bool {
+        self.applier.begin_weighing()
+    }
+
+    fn end_weighing(&mut self) {
+        self.applier.end_weighing();
+    }
+
+    fn stop_sharing(&mut self, words: &str) -> bool {
+        let shares = std::mem::replace(&mut self.gate_options.shared_servers, false);
+        if shares {
+            self.sharing_refused = Some(words.to_owned());
+        }
+        shares
+    }
+
+    fn resume_sharing(&mut self) {
+        if self.sharing_refused.take().is_some() {
+            self.gate_options.shared_servers = true;
+        }
+    }
+
+    fn fault_of_host(&mut self) -> Option<Outcome> {
+        self.applier.refusal_in_place()
+    }
+
+    fn has_templates(&self) -> bool {
+        self.settings.templates.digest().is_some()
+    }
+
+    fn try_out(&mut self, snapshot: &Snapshot, has_templates: bool) -> Option<Vec<Complaint>> {
+        let Translation { model, tables, .. } = self.translate(snapshot);
+        let plan = self.pass(&model, &tables).plan;
+        let files = match has_templates {
+            true => self.renderer.render(&plan),
+            false => Renderer::of(&self.settings.instance, &Templates::default()).render(&plan),
+        };
+        match self.applier.try_out(&files.together()) {
+            Ok(complaints) => complaints,
+            Err(error) => {
+                tracing::warn!("ingressd cannot find out what is to blame for a refused configuration: {error}");
+                None
+            }
+        }
+    }
+}
