@@ -176,7 +176,7 @@ pub fn answer_durations(value: &str) -> Result<Vec<AnswerDuration>, Refused> {
 
 fn answer_duration(item: &str) -> Result<AnswerDuration, Refused> {
     let blamed = || Refused(format!("{} is not statuses with a time behind them", super::excerpt(item.trim())).into());
-    let mut words: Vec<_> = item.split_whitespace().collect();
+    let mut words: Vec<_> = item.trim().split([' ', '\t']).filter(|word| !word.is_empty()).collect();
     let time = words.pop().and_then(time).ok_or_else(blamed)?;
     let status = |word: &str| word.parse::<u16>().ok().filter(|_| word.len() == 3);
     let statuses = words.into_iter().map(status).collect::<Option<_>>().ok_or_else(blamed)?;
