@@ -431,9 +431,10 @@ mod tests {
     fn times_stand_behind_statuses() {
         assert_eq!(answer_durations("200 202 401 5m").map(|all| all.len()), Ok(1));
         assert_eq!(answer_durations("200 5m, 401 10s,10,").map(|all| all.len()), Ok(3));
-        for text in
-            ["", "200", "5m 200", "200 5m;", "200 5x", "99 5m", "200 0s", "200 8d", ",", "+20 5m", "600 1s", "200 -5m"]
-        {
+        for text in [
+            "", "200", "5m 200", "200 5m;", "200 5x", "99 5m", "200 0s", "200 8d", ",", "+20 5m", "600 1s", "200 -5m",
+            "401\n10s",
+        ] {
             assert!(answer_durations(text).is_err(), "{text:?}");
         }
     }
