@@ -145,9 +145,10 @@ impl Nginx {
 impl Drop for Nginx {
     fn drop(&mut self) {
         let Some(pid) = self.pid() else { return };
-        let program = fs::read_link(format!("/proc/{pid}/exe"));
-        let binary = program.is_ok_and(|path| path.to_string_lossy().contains("/nginx"));
-        if binary && kill(pid, Signal::SIGTERM).is_ok() {
+        // Another process may have got the PID of a master that was killed.
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let is_ours = line.contains(self.folder.path().to_str().unwrap());
+        if is_ours && kill(pid, Signal::SIGTERM).is_ok() {
             let begun = Instant::now();
             while Path::new(&format!("/proc/{pid}")).exists() && begun.elapsed() < PATIENCE {
                 std::thread::sleep(Duration::from_millis(5));

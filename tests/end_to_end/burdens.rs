@@ -200,7 +200,10 @@ fn a_master_that_is_killed_while_it_reads() {
         let kill = "if is_heavy && [ -e /proc/{master} ]; then
             kill -STOP {master}
             (
-                until grep -qs '^ShdPnd:.*[13579bdf]$' /proc/{master}/status; do sleep 0.02; done
+                until grep -qs '^ShdPnd:.*[13579bdf]$' /proc/{master}/status; do
+                    [ -e /proc/{master} ] || exit
+                    sleep 0.02
+                done
                 kill -KILL $(cat /proc/{master}/task/{master}/children) {master}
             ) >/dev/null 2>&1 &
         fi";

@@ -100,6 +100,9 @@ fn nginx_is_started_signalled_restarted_and_killed() {
         wait::until("the workers of the new master", async || (rig.nginx.workers().len() == 2).then_some(())).await;
         assert_eq!(rig.nginx.kill_master().await.len(), 2);
         assert_eq!(rig.nginx.master(), None);
+        // Another process that gets the PID is not taken for the master, and not killed.
+        std::fs::write(rig.nginx.pid_file(), std::process::id().to_string()).unwrap();
+        assert_eq!(rig.nginx.master(), None);
     });
 }
 

@@ -99,8 +99,8 @@ pub struct Nginx {
     program: PathBuf,
     /// The network that it was prepared in.
     namespace: Namespace,
-    /// Workers whose master was killed.
-    orphans: RefCell<Vec<Pid>>,
+    /// Workers whose master was killed, and when each started: another process may get the PID.
+    orphans: RefCell<Vec<(Pid, Option<String>)>>,
 }
 
 impl Nginx {
@@ -265,7 +265,7 @@ impl Nginx {
         let (master, workers) = (self.master().expect("nginx runs"), self.children());
         kill(master, Signal::SIGKILL).unwrap();
         wait::until("the end of the master", async || (!is_alive(master)).then_some(())).await;
-        self.orphans.borrow_mut().extend(&workers);
+        self.orphans.borrow_mut().extend(workers.iter().map(|pid| (*pid, started(*pid))));
         workers
     }
 
@@ -289,9 +289,12 @@ impl Nginx {
     }
 }
 
+/// The process that the PID file names. Another one may have got the PID of a master that was
+/// killed: a master has its prefix in its command line and in its title.
 fn master(pid_file: &Path) -> Option<Pid> {
     let pid = Pid::from_raw(fs::read_to_string(pid_file).ok()?.trim().parse().ok()?);
-    is_alive(pid).then_some(pid)
+    let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+    (is_alive(pid) && line.contains(pid_file.parent()?.to_str()?)).then_some(pid)
 }
 
 fn children_of(master: Pid) -> Vec<Pid> {
@@ -303,23 +306,29 @@ fn children_of(master: Pid) -> Vec<Pid> {
 /// Whether a process exists and has not ended; one that its parent has not waited for yet has
 /// ended.
 pub fn is_alive(pid: Pid) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+    !matches!(field(pid, 3).as_deref(), None | Some("Z" | "X"))
+}
+
+/// When a process started, in clock ticks since boot.
+fn started(pid: Pid) -> Option<String> {
+    field(pid, 22)
+}
+
+/// A field of `/proc/<pid>/stat` behind the name, by its number in proc(5).
+fn field(pid: Pid, number: usize) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3).map(str::to_owned)
 }
 
 fn is_worker(pid: Pid) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|title| title.starts_with(b"nginx: worker process"))
 }
 
-fn is_nginx(pid: Pid) -> bool {
-    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("nginx"))
-}
-
 impl Drop for Nginx {
     fn drop(&mut self) {
         ALL.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| known.prefix != self.prefix);
-        let workers = self.children().into_iter().chain(self.orphans.take().into_iter().filter(|pid| is_nginx(*pid)));
-        let workers: Vec<_> = workers.collect();
+        let orphans = self.orphans.take().into_iter().filter(|(pid, then)| then.is_some() && started(*pid) == *then);
+        let workers: Vec<_> = self.children().into_iter().chain(orphans.map(|(pid, _)| pid)).collect();
         if let Some(master) = self.master() {
             let _ = kill(master, Signal::SIGKILL);
         }
