@@ -2,8 +2,9 @@
 //! judged by real ones.
 //!
 //! A case is `tests/golden/NAME.yaml`, read together with `prelude.yaml`. Its snapshot holds the
-//! findings, what was accepted, the files for nginx 1.22 and, for each other version, how its
-//! files differ. `make generate` writes them again.
+//! findings, what was accepted, what the files for nginx 1.22 have beside those of `plain.yaml`
+//! and, for each other version, how its files differ from those of the version before.
+//! `make generate` writes them again.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "golden/catalogue.rs"]
@@ -22,6 +23,8 @@ mod judge;
 mod keys;
 #[path = "golden/own_templates.rs"]
 mod own_templates;
+#[path = "golden/shown.rs"]
+mod shown;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -36,8 +39,9 @@ use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites, Plan, syntax};
 use ingressd_objects::Snapshot;
 use ingressd_translate::{NameAnswer, Names, Options, Translation, Translator};
+use shown::{Blocks, Differences, whole};
 
-/// The version whose files are shown in full.
+/// The version whose files are shown.
 const SHOWN: Version = Version(1, 22, 1);
 /// The others, from the oldest to the newest.
 const OTHERS: [Version; 7] = [
@@ -51,6 +55,8 @@ const OTHERS: [Version; 7] = [
 ];
 /// Namespace and name of the default certificate.
 const DEFAULT_CERTIFICATE: (&str, &str) = ("default", "wildcard-tls");
+/// The case that the others are compared with.
+const PLAIN: &str = "plain";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -130,18 +136,6 @@ fn produce_under(options: Options, gate: &GateOptions, snapshot: &Snapshot, vers
     Product { translation, findings, files }
 }
 
-/// One text for all files; secret ones only by name.
-fn show(files: &FileSet) -> String {
-    let mut text = String::new();
-    for (path, file) in &files.files {
-        match file.content.secret {
-            true => writeln!(text, "=== {path} (secret)").unwrap(),
-            false => write!(text, "=== {path}\n{}", file.content.text()).unwrap(),
-        }
-    }
-    text
-}
-
 /// The lines that only one of two texts has, each behind the file it is in.
 fn difference(from: &str, to: &str) -> String {
     let difference = similar::TextDiff::from_lines(from, to);
@@ -152,9 +146,24 @@ fn difference(from: &str, to: &str) -> String {
     text
 }
 
-fn golden(case: &str) -> String {
+/// What is made of a case for each version, from the oldest to the newest.
+fn products(case: &str) -> Vec<(Version, Product)> {
     let snapshot = snapshot(&documents(case));
-    let product = produce(&snapshot, SHOWN);
+    let mut versions: Vec<_> = OTHERS.into_iter().chain([SHOWN]).collect();
+    versions.sort();
+    versions.into_iter().map(|version| (version, produce(&snapshot, version))).collect()
+}
+
+/// How the files for each version differ from those for the one before.
+fn differences(products: &[(Version, Product)]) -> Vec<Differences> {
+    products.windows(2).map(|pair| shown::differences(&pair[0].1.files, &pair[1].1.files)).collect()
+}
+
+/// The text of a snapshot; without what a plain host has too.
+fn golden(products: &[(Version, Product)], plain: Option<&[(Version, Product)]>) -> String {
+    let of_shown =
+        |products: &[(Version, Product)]| products.iter().position(|(version, _)| *version == SHOWN).unwrap();
+    let product = &products[of_shown(products)].1;
     let mut text = String::from("## findings\n");
     for finding in &product.findings {
         writeln!(text, "{}: {finding}", finding.severity.name()).unwrap();
@@ -167,16 +176,21 @@ fn golden(case: &str) -> String {
     for (object, _) in &product.translation.refused {
         writeln!(text, "{object}").unwrap();
     }
-    let shown = show(&product.files);
-    write!(text, "## files\n{shown}").unwrap();
-    for version in OTHERS {
-        let other = produce(&snapshot, version);
-        let Version(major, minor, patch) = version;
-        writeln!(text, "## differences with nginx {major}.{minor}.{patch}").unwrap();
-        for finding in other.findings.iter().filter(|finding| !product.findings.contains(finding)) {
-            writeln!(text, "{}: {finding}", finding.severity.name()).unwrap();
+    let mut blocks = plain.map(|plain| Blocks::of(&plain[of_shown(plain)].1.files)).unwrap_or_default();
+    write!(text, "## files\n{}", blocks.show(&product.files)).unwrap();
+    let plain = plain.map(differences).unwrap_or_default();
+    for (at, (pair, files)) in products.windows(2).zip(differences(products)).enumerate() {
+        let [(older, before), (newer, after)] = pair else { unreachable!() };
+        let mut beside = String::new();
+        for (sign, ones, others) in [('-', before, after), ('+', after, before)] {
+            for finding in ones.findings.iter().filter(|finding| !others.findings.contains(finding)) {
+                writeln!(beside, "{sign}{}: {finding}", finding.severity.name()).unwrap();
+            }
         }
-        text.push_str(&difference(&shown, &show(&other.files)));
+        beside += &shown::show_differences(&files, plain.get(at));
+        if !beside.is_empty() {
+            write!(text, "## nginx {newer} beside {older}\n{beside}").unwrap();
+        }
     }
     text
 }
@@ -188,8 +202,10 @@ fn cases_give_what_their_snapshots_say() {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| {
+        let plain = products(PLAIN);
         for case in cases() {
-            insta::assert_snapshot!(case.clone(), golden(&case));
+            let others = (case != PLAIN).then_some(&*plain);
+            insta::assert_snapshot!(case.clone(), golden(&products(&case), others));
         }
     });
 }
@@ -215,7 +231,7 @@ fn real_nginx_accepts_the_proxy_protocol() {
     let options = Options { listeners, trusted_proxies: trusted, ..inputs::options(DEFAULT_CERTIFICATE, &snapshot) };
     for judge in judge::judges() {
         let files = produce_under(options.clone(), &GateOptions::usual(), &snapshot, judge.version).files;
-        let shown = show(&files);
+        let shown = whole(&files);
         let is_old = judge.version < Version(1, 25, 1);
         let listen = if is_old { "ssl http2 proxy_protocol" } else { "ssl proxy_protocol" };
         for words in [listen, "real_ip_header proxy_protocol;"] {
@@ -247,14 +263,14 @@ fn every_directive_that_is_written_has_a_row_that_fits() {
 fn order_of_objects_does_not_matter() {
     for case in cases() {
         let mut documents = documents(&case);
-        let expected = show(&produce(&snapshot(&documents), SHOWN).files);
+        let expected = whole(&produce(&snapshot(&documents), SHOWN).files);
         // The documents are reversed, and rotated by each third: no pair of documents keeps its
         // order in all of them.
         documents.reverse();
         for _ in 0..3 {
             let third = documents.len() / 3;
             documents.rotate_left(third);
-            let shuffled = show(&produce(&snapshot(&documents), SHOWN).files);
+            let shuffled = whole(&produce(&snapshot(&documents), SHOWN).files);
             assert_eq!(difference(&expected, &shuffled), "", "{case}");
         }
     }

@@ -15,7 +15,7 @@ use ingressd_nginx::{self as nginx, Capabilities, OtherSites};
 use ingressd_objects::Snapshot;
 use ingressd_translate::{ANNOTATIONS, Translator};
 
-use super::{SHOWN, inputs, judge, names, show};
+use super::{SHOWN, inputs, judge, names, whole};
 use table::KEYS;
 
 /// A key with what is known of it.
@@ -90,7 +90,7 @@ impl Outcome {
     /// How often each line is there.
     fn lines(&self) -> BTreeMap<String, i32> {
         let mut lines = BTreeMap::new();
-        for line in show(&self.files).lines() {
+        for line in whole(&self.files).lines() {
             *lines.entry(line.trim().to_owned()).or_default() += 1;
         }
         lines
@@ -216,7 +216,7 @@ fn a_good_value_is_told_to_nginx_and_a_bad_one_to_its_author() {
                 bad.findings.iter().map(Finding::to_string).collect::<Vec<_>>()
             ));
         }
-        if !bad.is_refused && show(&bad.files) != show(&before.files) {
+        if !bad.is_refused && whole(&bad.files) != whole(&before.files) {
             told.push(format!("{value:?} has an effect"));
         }
         wrong.extend((!told.is_empty()).then(|| format!("{}: {}", key.name, told.join("\n  "))));
@@ -238,9 +238,9 @@ fn a_setting_that_takes_the_place_of_a_key_does_the_same() {
         let setting = becomes(key.name, "overrides the setting `");
         assert_eq!(setting.is_some(), !key.setting.is_empty(), "{}", key.name);
         let Some(setting) = setting else { continue };
-        let by_key = show(&of_keys(&key.with(key.value), key.module).files);
+        let by_key = whole(&of_keys(&key.with(key.value), key.module).files);
         let settings = settings(&format!("{setting} = {}", key.setting));
-        let by_setting = show(&outcome(&settings, &snapshot(key.beside, &[]), key.module).files);
+        let by_setting = whole(&outcome(&settings, &snapshot(key.beside, &[]), key.module).files);
         let difference = super::difference(&by_key, &by_setting);
         wrong.extend((!difference.is_empty()).then(|| format!("{} and {setting}:\n{difference}", key.name)));
     }
@@ -315,7 +315,7 @@ fn a_snippet_of_streams_is_in_each_service_and_nginx_takes_it() {
     let of = |data: &[(&str, &str)]| outcome(&settings, &snapshot(data, &[]), None);
     let (before, after) = (of(&[]), of(&[("stream-snippet", &text)]));
     assert_eq!(amiss(LINES, &before, &after), [""; 0]);
-    let of_services = show(&after.files).matches("tcp_nodelay off;").count();
+    let of_services = whole(&after.files).matches("tcp_nodelay off;").count();
     assert_eq!((of_services, after.findings.len()), (2, 0), "the TCP service and the UDP service");
     if let Some(judge) = judge::judges().into_iter().find(|judge| judge.version == SHOWN) {
         judge.accepts(&after.files).unwrap();

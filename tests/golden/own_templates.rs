@@ -8,7 +8,7 @@ use ingressd_model::Instance;
 use ingressd_nginx::render::{Renderer, Templates};
 use similar::{ChangeTag, TextDiff};
 
-use super::{DEFAULT_CERTIFICATE, GateOptions, SHOWN, cases, documents, inputs, plan_under, show, snapshot};
+use super::{DEFAULT_CERTIFICATE, GateOptions, SHOWN, cases, documents, inputs, plan_under, snapshot, whole};
 use ingressd_config::Usual as _;
 
 /// Texts of a folder of templates, by name.
@@ -39,8 +39,8 @@ fn templates_of_slots_alone_lose_nothing_but_the_skeleton() {
         // Names of shared servers are digests of their text.
         let gate = GateOptions { shared_servers: false, ..GateOptions::usual() };
         let (plan, ..) = plan_under(options, &gate, &snapshot, SHOWN);
-        let usual = show(&Renderer::default().render(&plan).together());
-        let other = show(&Renderer::of(&Instance::default(), &own).render(&plan).together());
+        let usual = whole(&Renderer::default().render(&plan).together());
+        let other = whole(&Renderer::of(&Instance::default(), &own).render(&plan).together());
         for change in TextDiff::from_lines(&usual, &other).iter_all_changes() {
             let line = change.value().trim().to_owned();
             match change.tag() {
