@@ -54,8 +54,10 @@ fn print(output: &mut impl Write, text: &str) -> Result<(), DemoError> {
 
 fn introduction(session: &Session) -> Result<String, DemoError> {
     let mut text = format!(
-        "nginx serves the manifests of {} on 127.0.0.1:{HTTP_PORT} and :{HTTPS_PORT}.\n{} Ctrl-C ends the demo. To try:\n\n",
+        "nginx serves the manifests of {} on 127.0.0.1:{HTTP_PORT} and :{HTTPS_PORT}.\n\
+         The status page is http://{}/\n{} Ctrl-C ends the demo. To try:\n\n",
         session.examples.display(),
+        session.daemon_status,
         how_to_edit(&session.examples)
     );
     for (_, trials) in Examples::read(&session.examples)?.trials()? {

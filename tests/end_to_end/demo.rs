@@ -72,7 +72,11 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         assert_eq!(get("https://secure.localhost:8443/").send().await.peer.unwrap().names, ["secure.localhost"]);
         let told = async || fs::read_to_string(&output).unwrap();
         wait::until_right("a line about what is served", told, |text| text.contains("serving: generation 1")).await;
-        assert!(told().await.contains("curl http://hello.localhost:8080/"));
+        let introduction = told().await;
+        assert!(introduction.contains("curl http://hello.localhost:8080/"));
+        let page = introduction.lines().find_map(|line| line.strip_prefix("The status page is ")).unwrap();
+        let page = get(page).send().await;
+        assert!(page.status == 200 && String::from_utf8_lossy(&page.body).contains("hello.localhost"));
         assert!(processes_of(&temporary) > 0, "nginx runs");
         // A mistake is reported with the file that the user edits.
         let wrong = manifests.join("wrong.yaml");
