@@ -171,6 +171,7 @@ mod tests {
 
     use hyper::header::HeaderValue;
     use rcgen::{CertifiedKey as Made, generate_simple_self_signed};
+    use rustls::{ClientConfig, ClientConnection, HandshakeKind, ServerConnection};
 
     use super::*;
     use crate::daemon::http::faults;
@@ -286,6 +287,50 @@ mod tests {
         let [ended] = &faults(&files, i64::MAX)[..] else { panic!("{}", told()) };
         assert!(ended.what.ends_with("/certificate has ended, so browsers refuse it") && ended.is_used, "{ended}");
         assert!(faults(&files, 0)[0].what.ends_with("/certificate is not valid yet by the clock of this host"));
+    }
+
+    /// Shakes hands as a client that has these sessions, and takes what the server sends for the
+    /// next one. Returns how it went.
+    fn handshake(server: &Arc<ServerConfig>, client: &Arc<ClientConfig>) -> Option<HandshakeKind> {
+        let mut client = ClientConnection::new(Arc::clone(client), "edge1.example".try_into().unwrap()).unwrap();
+        let mut server = ServerConnection::new(Arc::clone(server)).unwrap();
+        let mut bytes = Vec::new();
+        while client.wants_write() || server.wants_write() {
+            while client.wants_write() {
+                client.write_tls(&mut bytes).unwrap();
+            }
+            while !bytes.is_empty() {
+                let read = server.read_tls(&mut &*bytes).unwrap();
+                bytes.drain(..read);
+                server.process_new_packets().unwrap();
+            }
+            while server.wants_write() {
+                server.write_tls(&mut bytes).unwrap();
+            }
+            while !bytes.is_empty() {
+                let read = client.read_tls(&mut &*bytes).unwrap();
+                bytes.drain(..read);
+                client.process_new_packets().unwrap();
+            }
+        }
+        assert!(!client.is_handshaking() && !server.is_handshaking());
+        client.handshake_kind()
+    }
+
+    #[test]
+    fn no_session_is_resumed_because_that_shows_no_certificate() {
+        let folder = Folder::new();
+        let mut roots = RootCertStore::empty();
+        roots.add(folder.make_pair().into()).unwrap();
+        let server = Remote::new(folder.files(true, false)).look().tls.unwrap();
+        for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+            let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+            let client = client.with_protocol_versions(&[version]).unwrap();
+            let client = Arc::new(client.with_root_certificates(roots.clone()).with_no_client_auth());
+            for _ in 0..2 {
+                assert_eq!(handshake(&server, &client), Some(HandshakeKind::Full), "{version:?}");
+            }
+        }
     }
 
     #[tokio::test]
