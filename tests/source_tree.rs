@@ -36,9 +36,7 @@ const NEUTRAL: &[&str] = &[
     "crates/translate/src/build/passthrough",
     "crates/translate/src/build/server",
     "crates/translate/src/build/streams",
-    "crates/translate/src/claim/claims",
-    "crates/translate/src/claim/site",
-    "crates/translate/src/claim/stream_claims",
+    "crates/translate/src/claim",
     "crates/translate/src/read/rule",
 ];
 

@@ -64,7 +64,7 @@ use self::kept::Kept;
 use self::memory::Memory;
 use self::resolve::endpoint::Slices;
 use self::resolve::resolution::NamedBy;
-use self::stages::{Assembled, Decided, Given};
+use self::stages::{Assembled, Given};
 use ingressd_model::finding::Finding;
 use ingressd_model::{HostName, Model, ObjectId, ObjectState, Tables, WorkingVersion};
 use ingressd_objects::{Snapshot, Version};
@@ -188,12 +188,12 @@ impl Translator {
         let given = Given { snapshot, names, claims, options };
         let (objects, others) = stages::attach(given, memory, &mut translation.findings);
         let admitted = stages::admit(&objects, given, &mut translation);
-        let ports = stages::claim_ports(of_administrator, &admitted, given, &mut translation.findings);
-        let options = &*streams::with_ports(options, &ports.claims);
+        let mut settled = stages::claim(of_administrator, &admitted, given, &mut memory.certificates);
+        translation.findings.append(&mut settled.findings);
+        translation.claims = Arc::clone(&settled.claims);
+        let options = &*streams::with_ports(options, &settled.ports);
         let given = Given { options, ..given };
         let offers = &Canaries::of(&admitted.canaries, &mut translation.findings);
-        let hosts = stages::claim_hosts(&admitted, given, &mut memory.certificates, &mut translation.findings);
-        translation.claims = Claims::with_ports(Arc::clone(&hosts.claims), ports.holders.clone());
         if !begun {
             memory.built.follow(snapshot, options);
             memory.rows.learn(memory.built.refresh(snapshot, names, options, &Outside::default()));
@@ -206,10 +206,10 @@ impl Translator {
             everywhere: &objects.everywhere,
             certificates: &memory.certificates,
         };
-        let built = stages::build(&admitted, &hosts.sites, materials, &mut memory.built, &mut translation.findings);
-        let decided = Decided { ports, hosts, offers };
+        let built = stages::build(&admitted, &settled.sites, materials, &mut memory.built, &mut translation.findings);
+        let decided = (&settled, offers);
         let Assembled { model, outside, found, uses } =
-            stages::assemble(built, (&objects, others), &admitted, &decided, options, &mut translation);
+            stages::assemble(built, (&objects, others), &admitted, decided, options, &mut translation);
         memory.rows.learn(found);
         memory.rows.set_uses(uses);
         translation.model = memory.share(model);
@@ -217,7 +217,7 @@ impl Translator {
         translation.work = Work {
             read: memory.take_read(),
             attached: objects.attached.len(),
-            claimed: decided.hosts.sites.len(),
+            claimed: settled.sites.len(),
             built: memory.built.anew,
             rows: 0,
             states,

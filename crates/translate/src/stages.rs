@@ -17,10 +17,10 @@ use crate::build::materials::Materials;
 use crate::build::server::Servers;
 use crate::build::{streams, tls};
 use crate::certified::Use;
-use crate::claim::site::{self, ClaimingObjects, Sites};
-use crate::claim::stream_claims::{self, SettledPorts};
+use crate::claim::arbiter::{Arbiter, Settled};
+use crate::claim::site;
 use crate::claim::tls_entries::Entries;
-use crate::claim::{challenges, tls_idle};
+use crate::claim::{challenges, ports, tls_idle};
 use crate::memory::Memory;
 use crate::read::stream::StreamClaim;
 use crate::secret::certificate::Certificates;
@@ -100,36 +100,28 @@ pub fn admit<'a>(objects: &'a Objects<'a>, given: Given<'_>, translation: &mut T
     Admitted { subjects, canaries, withheld, left_out, unserved_rules, admission }
 }
 
-/// Decides who gets ports. `claims` are those of the administrator.
-pub fn claim_ports<'a>(
-    mut claims: Vec<StreamClaim<'a>>,
-    admitted: &'a Admitted<'a>,
-    given: Given<'_>,
-    findings: &mut Vec<Finding>,
-) -> SettledPorts<'a> {
-    claims.extend(stream_claims::of_objects(admitted.subjects.iter().chain(&admitted.canaries)));
-    stream_claims::settle(claims, given.options, given.claims.ports(), findings)
-}
-
-/// Decides who gets hosts and paths.
-pub fn claim_hosts<'s, 'a: 's>(
+/// Decides who gets ports, hosts and paths. `ports` are the claims of the administrator.
+pub fn claim<'s, 'a: 's>(
+    mut ports: Vec<StreamClaim<'s>>,
     admitted: &'s Admitted<'a>,
     given: Given<'a>,
     certificates: &mut Certificates,
-    findings: &mut Vec<Finding>,
-) -> Sites<'s, 'a> {
+) -> Settled<'s, 'a> {
     let (Given { snapshot, options, claims, .. }, subjects) = (given, &admitted.subjects);
-    let allowances = Allowances::new(options, snapshot);
-    let claiming = ClaimingObjects { subjects, withheld: &admitted.withheld, allowances };
+    ports.extend(ports::of_objects(subjects.iter().chain(&admitted.canaries)));
+    let arbiter = Arbiter::new(options, claims, Allowances::new(options, snapshot));
     let default = options.default_certificate.as_ref();
     let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
     let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
     // Claims are decided on one processor, so certificates are checked on the others.
-    let (settled, ()) =
-        rayon::join(|| claiming.settle(options, claims, findings), || certificates.prepare(named.chain(default)));
+    let (mut settled, ()) = rayon::join(
+        || arbiter.settle(ports, subjects, &admitted.withheld),
+        || certificates.prepare(named.chain(default)),
+    );
+    let Settled { sites, claims, outsiders, findings, .. } = &mut settled;
     let mut entries = Entries::new(snapshot, certificates);
-    tls_idle::tell(subjects, &settled.sites, &settled.outsiders, (snapshot, &mut entries), findings);
-    challenges::tell(subjects, &settled.sites, (snapshot, &settled.claims, options), findings);
+    tls_idle::tell(subjects, sites, outsiders, (snapshot, &mut entries), findings);
+    challenges::tell(subjects, sites, (snapshot, claims, options), findings);
     settled
 }
 
@@ -185,14 +177,6 @@ pub fn build<'a>(
     Hosts { hosts, servers, outside, found }
 }
 
-/// What was decided about those who are admitted.
-pub struct Decided<'s, 'a> {
-    pub ports: SettledPorts<'a>,
-    pub hosts: Sites<'s, 'a>,
-    /// The offers of canaries.
-    pub offers: &'s Canaries<'s, 'a>,
-}
-
 /// The model, and what is remembered beside it.
 pub struct Assembled {
     pub model: Model,
@@ -210,11 +194,12 @@ pub fn assemble<'a>(
     built: Hosts<'a>,
     (objects, others): (&Objects<'_>, Vec<ObjectState>),
     admitted: &Admitted<'a>,
-    decided: &Decided<'_, 'a>,
+    (settled, offers): (&Settled<'a, 'a>, &Canaries<'_, 'a>),
     options: &Options,
     translation: &mut Translation,
 ) -> Assembled {
-    let (Decided { ports, hosts, offers }, Admitted { subjects, canaries, admission, .. }) = (decided, admitted);
+    let Settled { ports, refusals, ends, .. } = settled;
+    let Admitted { subjects, canaries, admission, .. } = admitted;
     let Hosts { hosts: of_hosts, servers: Servers { mut backends, mut tls, .. }, mut outside, mut found } = built;
     let mut findings = Vec::new();
     let Gathered { built: mut servers, mut upstreams, mut certificates, mut uses, passed, taken, idle } =
@@ -222,7 +207,7 @@ pub fn assemble<'a>(
     findings.extend(admission.close(&mut servers));
     site::reserve(&mut servers, &translation.claims);
     offers.tell(&taken, &mut findings);
-    let streams = streams::build(&ports.claims, &mut backends, options, &mut findings);
+    let streams = streams::build(ports, &mut backends, options, &mut findings);
     translation.note_names(&backends.names);
     upstreams.append(&mut backends.used);
     found.endpoints.append(&mut backends.found);
@@ -234,7 +219,7 @@ pub fn assemble<'a>(
     upstreams.dedup_by(|one, other| Arc::ptr_eq(one, other) || one.id == other.id);
     let is_of_stream = |upstream: &Arc<Upstream>| upstream.id.protocol.is_of_stream();
     let (mut stream_upstreams, upstreams): (Vec<_>, Vec<_>) = upstreams.into_iter().partition(is_of_stream);
-    streams::share_connections(&ports.claims, &streams, &mut stream_upstreams);
+    streams::share_connections(ports, &streams, &mut stream_upstreams);
     let of_backends = subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
     of_backends.for_each(|certificate| tls.use_as_well(certificate));
     let default_certificate = tls.default_certificate();
@@ -243,10 +228,10 @@ pub fn assemble<'a>(
     uses.append(&mut tls.uses);
     findings.append(&mut tls.findings);
 
-    translation.due = [hosts.ends, ports.due].into_iter().flatten().min();
+    translation.due = *ends;
     let parts = [&taken, &idle].map(|of| offers.parts(of));
     let all = subjects.iter().chain(canaries);
-    translation.states = assemble::states::states(others, &objects.attached, all, &servers, &parts, &hosts.refusals);
+    translation.states = assemble::states::states(others, &objects.attached, all, &servers, &parts, refusals);
     translation.findings.extend(findings);
     attach::relate(&objects.attached, &mut translation.findings);
     translation.findings.sort();

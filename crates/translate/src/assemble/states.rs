@@ -9,7 +9,7 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelS
 use crate::FEW_HOSTS;
 use crate::attach::Attached;
 use crate::attach::subject::Subject;
-use crate::claim::site::Refusals;
+use crate::claim::arbiter::Refusals;
 use ingressd_model::{ObjectId, ObjectState, RouteCount, Server, ServerName, Verdict, WorkingVersion};
 
 /// The states of all objects, sorted: `others` are not of our classes, and of those that are

@@ -1,6 +1,5 @@
 //! An Ingress of our classes, with its dialect and its annotations.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Attached;
@@ -153,18 +152,18 @@ pub struct Withheld<'a> {
     pub reading: Arc<Reading>,
 }
 
-impl Withheld<'_> {
-    pub fn namespace(&self) -> &Arc<str> {
+impl<'a> Withheld<'a> {
+    pub fn namespace(&self) -> &'a Arc<str> {
         &self.intent.of.id.namespace
     }
 
     /// The rules that name a host.
-    pub fn rules_of(&self, name: &ServerName) -> impl Iterator<Item = &Rule> {
+    pub fn rules_of(&self, name: &ServerName) -> impl Iterator<Item = &'a Rule> {
         self.rules.iter().filter(move |rule| rule.name.as_ref() == Ok(name))
     }
 
     /// The age of its claim on a host.
-    pub fn since(&self, name: &ServerName) -> Since<'_> {
+    pub fn since(&self, name: &ServerName) -> Since<'a> {
         Since::of(&self.intent.of).implied(self.rules_of(name).next().is_none())
     }
 
@@ -175,11 +174,11 @@ impl Withheld<'_> {
     }
 
     /// The hosts that it names, perhaps repeated.
-    pub fn hosts(&self) -> impl Iterator<Item = Cow<'_, ServerName>> {
-        let named = self.rules.iter().filter_map(|rule| rule.name.as_ref().ok());
+    pub fn hosts(&self) -> impl Iterator<Item = ServerName> {
+        let named = self.rules.iter().filter_map(|rule| rule.name.clone().ok());
         let counterparts = self.reading.host.redirects_www.as_ref();
         let counterparts = counterparts.map(|_| self.rules.iter().filter_map(Rule::counterpart));
-        named.map(Cow::Borrowed).chain(counterparts.into_iter().flatten().map(Cow::Owned))
+        named.chain(counterparts.into_iter().flatten())
     }
 }
 

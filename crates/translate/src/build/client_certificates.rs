@@ -24,7 +24,7 @@ pub fn unserved(withheld: &[Withheld<'_>]) -> Unserved {
     let mut unserved = Unserved::new();
     for object in withheld.iter().filter(|object| object.reading.host.client_rule.is_some()) {
         for name in object.hosts() {
-            unserved.entry(name.into_owned()).or_default().insert(Arc::clone(object.namespace()));
+            unserved.entry(name).or_default().insert(Arc::clone(object.namespace()));
         }
     }
     unserved

@@ -1,10 +1,14 @@
-//! Who gets hosts, paths and ports. It must not know the kinds of objects, nor what becomes of a
-//! claim.
+//! Who gets ports, hosts and paths. It must not know what becomes of a claim.
 
 pub mod allowed;
+pub mod arbiter;
+mod asks;
 pub mod challenges;
 pub mod claims;
+mod hosts;
+pub mod key;
+mod paths;
+pub mod ports;
 pub mod site;
-pub mod stream_claims;
 pub mod tls_entries;
 pub mod tls_idle;

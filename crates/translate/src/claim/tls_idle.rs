@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::site::{self, Refusals, Site};
+use super::arbiter::Refusals;
+use super::site::{self, Site};
 use super::tls_entries::Entries;
 use crate::attach::subject::Subject;
 use crate::read::intent::TlsSpec;

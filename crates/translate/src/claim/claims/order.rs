@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Claimant, Claims};
+use crate::claim::key::Key;
 use crate::value::host;
 use ingressd_model::{AgedClaim, ClaimOrder, Extent, Lateness, ServerName};
 
@@ -54,26 +55,31 @@ impl Claims {
     /// them.
     pub fn order(&self) -> ClaimOrder {
         let mut rivals = BTreeMap::<&ServerName, Rivals<'_>>::new();
-        for (name, claimants) in &self.hosts {
+        for (name, claimants) in self.claimed_hosts() {
             rivals.entry(name).or_default().add(claimants);
-            let above = host::wildcard_above(name).and_then(|wildcard| self.hosts.get_key_value(&wildcard));
-            if let Some((wildcard, above)) = above {
+            let above = host::wildcard_above(name).and_then(|wildcard| self.held.get_key_value(&Key::host(&wildcard)));
+            if let Some((Key::Host(_, wildcard, _), above)) = above {
                 rivals.entry(name).or_default().add(above);
                 rivals.entry(wildcard).or_default().add(claimants);
             }
         }
         // It is unknown which hosts two expressions both match, so all nodes have to try them in
         // one order.
-        let expressions = || self.hosts.iter().filter(|(name, _)| matches!(name, ServerName::Expression(_)));
+        let expressions = || self.claimed_hosts().filter(|(name, _)| matches!(name, ServerName::Expression(_)));
         let mut of_expressions = Rivals::default();
         expressions().for_each(|(_, claimants)| of_expressions.add(claimants));
         rivals.extend(expressions().map(|(name, _)| (name, of_expressions)));
         let contested = rivals.iter().filter(|(_, rivals)| rivals.second.is_some());
         let mut claims = Vec::new();
         for (name, rivals) in contested {
-            let same = Same::of(self.of(name));
+            let paths = self.paths(name).map(|(beginning, claimants)| (beginning, Rivals::of(claimants)));
+            let same = Same { host: Rivals::of(self.of(name)), paths: paths.collect() };
             for claimant in self.of(name) {
-                claims.extend(claimant.aged(name, *rivals, &same));
+                let own = self.paths(name).filter_map(|(beginning, claimants)| {
+                    let own = claimants.iter().find(|own| own.namespace == claimant.namespace)?;
+                    Some((beginning, own.number))
+                });
+                claimant.age(name, own.collect(), *rivals, &same, &mut claims);
             }
         }
         ClaimOrder::of(claims)
@@ -83,61 +89,51 @@ impl Claims {
 /// The first claimant of a host itself, and of each of its paths.
 struct Same<'c> {
     host: Rivals<'c>,
-    places: BTreeMap<&'c str, Rivals<'c>>,
+    paths: BTreeMap<&'c str, Rivals<'c>>,
 }
 
-impl<'c> Same<'c> {
-    fn of(claimants: &'c [Claimant]) -> Self {
-        let mut places = BTreeMap::<&str, Rivals<'_>>::new();
-        for claimant in claimants {
-            for (place, held) in claimant.places.iter().flatten() {
-                places.entry(place).or_default().add_one(held.number, &claimant.namespace);
-            }
-        }
-        Same { host: Rivals::of(claimants), places }
-    }
-
-    /// Which other claims on the same thing are older. On a shared host that is decided by paths.
-    fn lateness(&self, claimant: &Claimant, number: u64, extent: Extent<'_>) -> Lateness {
-        let of_place = |place: &str| {
-            let is_later =
-                |path| self.places.get(path).is_some_and(|rivals| rivals.is_later(&claimant.namespace, number));
-            let mut above = place.match_indices('/').map(|(index, _)| &place[..index]);
-            match is_later(place) {
-                true => Lateness::Same,
-                false if above.any(is_later) => Lateness::Below,
-                false => Lateness::Beside,
-            }
-        };
-        match (extent, &claimant.places) {
-            (Extent::Place(place), _) => of_place(place),
-            (Extent::Whole, Some(places)) => {
-                places.keys().map(|place| of_place(place)).max().unwrap_or(Lateness::Beside)
-            }
-            (Extent::Host, Some(_)) => Lateness::Beside,
-            (Extent::Whole | Extent::Host, None) if self.host.is_later(&claimant.namespace, number) => Lateness::Same,
-            (Extent::Whole | Extent::Host, None) => Lateness::Beside,
+impl Same<'_> {
+    /// Which other claims on the same path are older.
+    fn lateness_of_path(&self, beginning: &str, namespace: &str, number: u64) -> Lateness {
+        let is_later = |path| self.paths.get(path).is_some_and(|rivals| rivals.is_later(namespace, number));
+        let mut above = beginning.match_indices('/').map(|(index, _)| &beginning[..index]);
+        match is_later(beginning) {
+            true => Lateness::Same,
+            false if above.any(is_later) => Lateness::Below,
+            false => Lateness::Beside,
         }
     }
 }
 
 impl Claimant {
-    fn aged<'a>(
+    /// Adds its claims on a host of which it has these paths. On a shared host paths decide.
+    fn age<'a>(
         &'a self,
         host: &'a ServerName,
+        paths: Vec<(&'a str, u64)>,
         rivals: Rivals<'_>,
         same: &Same<'_>,
-    ) -> impl Iterator<Item = AgedClaim<'a>> {
-        let is_whole = self.places.as_ref().is_none_or(|places| places.values().all(|held| held.number == self.number));
-        let extent = if is_whole { Extent::Whole } else { Extent::Host };
-        let places = self.places.iter().flatten().filter(move |_| !is_whole);
-        let places = places.map(|(place, held)| (held.number, Extent::Place(place)));
-        let all: Vec<_> = std::iter::once((self.number, extent)).chain(places).collect();
+        claims: &mut Vec<AgedClaim<'a>>,
+    ) {
         let namespace = &*self.namespace;
-        all.into_iter().map(move |(number, extent)| {
-            let later = rivals.is_later(namespace, number).then(|| same.lateness(self, number, extent));
-            AgedClaim { number, host, namespace, extent, later }
-        })
+        let of_path = |beginning, number| same.lateness_of_path(beginning, namespace, number);
+        let is_whole = paths.iter().all(|(_, number)| *number == self.number);
+        let of_host = match (self.is_whole, is_whole) {
+            (true, _) if same.host.is_later(namespace, self.number) => Lateness::Same,
+            (false, true) => {
+                let of_paths = paths.iter().map(|(beginning, number)| of_path(beginning, *number));
+                of_paths.max().unwrap_or(Lateness::Beside)
+            }
+            _ => Lateness::Beside,
+        };
+        let mut add = |number, extent, lateness: &dyn Fn() -> Lateness| {
+            let later = rivals.is_later(namespace, number).then(lateness);
+            claims.push(AgedClaim { number, host, namespace, extent, later });
+        };
+        add(self.number, if is_whole { Extent::Whole } else { Extent::Host }, &|| of_host);
+        for (beginning, number) in paths.into_iter().filter(|_| !is_whole) {
+            add(number, Extent::Place(beginning), &|| of_path(beginning, number));
+        }
     }
 }
 
@@ -147,10 +143,24 @@ mod tests {
     use crate::claim::claims::Line;
     use ingressd_model::Seniority;
 
-    fn claim(host: String, namespace: &'static str, number: u64, places: Option<Vec<(String, u64)>>) -> Line<'static> {
-        let places =
-            places.map(|places| places.into_iter().map(|(place, number)| (place.into(), number, None)).collect());
-        Line { host: host.into(), namespace: namespace.into(), number, exclusive: places.is_none(), gone: None, places }
+    fn claim(
+        host: String,
+        namespace: &'static str,
+        number: u64,
+        paths: Option<Vec<(String, u64)>>,
+    ) -> impl Iterator<Item = Line<'static>> {
+        let line = move |path: Option<String>, number, is_shared: bool| Line {
+            host: host.clone().into(),
+            path: path.map(Into::into),
+            namespace: namespace.into(),
+            number,
+            exclusive: !is_shared,
+            is_shared,
+            gone: None,
+        };
+        let own = line(None, number, paths.is_some());
+        let paths = paths.into_iter().flatten().map(move |(path, number)| line(Some(path), number, false));
+        std::iter::once(own).chain(paths)
     }
 
     fn seniority(order: &ClaimOrder, host: &str, namespace: &str, place: Option<&str>) -> Seniority {
@@ -159,10 +169,11 @@ mod tests {
 
     #[test]
     fn the_first_claim_on_a_wildcard_is_not_later_on_hosts_below_it() {
-        let own = (0..3000).map(|number| claim(format!("h{number}.corp.example"), "victim", number + 1, None));
-        let evil = (0..1200).map(|number| claim(format!("e{number}.corp.example"), "evil", number + 5000, None));
+        let own = (0..3000).flat_map(|number| claim(format!("h{number}.corp.example"), "victim", number + 1, None));
+        let evil = (0..1200).flat_map(|number| claim(format!("e{number}.corp.example"), "evil", number + 5000, None));
         let wildcard = |namespace, number| claim("*.corp.example".to_owned(), namespace, number, None);
-        let order = Claims::read(own.chain(evil).chain([wildcard("victim", 0), wildcard("evil", 4000)])).order();
+        let wildcards = [wildcard("victim", 0), wildcard("evil", 4000)].into_iter().flatten();
+        let order = Claims::read(own.chain(evil).chain(wildcards)).order();
         assert!(matches!(seniority(&order, "e7.corp.example", "evil", None), Seniority::Last(_)));
         let [victim, evil] = ["victim", "evil"].map(|namespace| seniority(&order, "*.corp.example", namespace, None));
         assert!(victim < evil && matches!(evil, Seniority::Last(_)), "{victim:?} {evil:?}");
@@ -170,10 +181,10 @@ mod tests {
 
     #[test]
     fn a_first_claim_on_a_wildcard_or_path_makes_no_claim_beside_it_later() {
-        let hosts = (0..3000).map(|number| claim(format!("h{number}.corp.example"), "victim", number + 1, None));
-        let taken = (0..1200).map(|number| claim(format!("h{number}.corp.example"), "evil", number + 5000, None));
+        let hosts = (0..3000).flat_map(|number| claim(format!("h{number}.corp.example"), "victim", number + 1, None));
+        let taken = (0..1200).flat_map(|number| claim(format!("h{number}.corp.example"), "evil", number + 5000, None));
         let wildcard = claim("*.corp.example".to_owned(), "evil", 0, None);
-        let order = Claims::read(hosts.chain(taken).chain([wildcard])).order();
+        let order = Claims::read(hosts.chain(taken).chain(wildcard)).order();
         let [victim, evil] = ["victim", "evil"].map(|namespace| seniority(&order, "h7.corp.example", namespace, None));
         assert!(victim < evil && matches!(evil, Seniority::Last(_)), "{victim:?} {evil:?}");
 
@@ -183,7 +194,7 @@ mod tests {
         let taken = many(9000, 1, "v").into_iter().chain(many(9100, 1200, "e")).chain([("/early".to_owned(), 0)]);
         let evil = claim("shop.example".to_owned(), "evil", 0, Some(taken.collect()));
         let victim = claim("shop.example".to_owned(), "victim", 1, Some(many(1, 3000, "v")));
-        let order = Claims::read([evil, victim]).order();
+        let order = Claims::read(evil.chain(victim)).order();
         let [victim, evil] =
             ["victim", "evil"].map(|namespace| seniority(&order, "shop.example", namespace, Some("/v0")));
         assert!(victim < evil && matches!(evil, Seniority::Last(_)), "{victim:?} {evil:?}");
@@ -194,7 +205,7 @@ mod tests {
         let many = (0..5000).map(|number| (format!("/{number}"), number + 10)).chain([("/".to_owned(), 0)]).collect();
         let evil = claim("shop.example".to_owned(), "evil", 0, Some(many));
         let victim = claim("shop.example".to_owned(), "victim", 1, Some(vec![("/v".to_owned(), 1)]));
-        let order = Claims::read([evil, victim]).order();
+        let order = Claims::read(evil.chain(victim)).order();
         assert!(matches!(seniority(&order, "shop.example", "evil", Some("/7")), Seniority::Last(_)));
         assert!(seniority(&order, "shop.example", "victim", Some("/v")) <= Seniority::Unknown);
     }
@@ -203,7 +214,10 @@ mod tests {
     fn expressions_of_several_namespaces_have_one_order() {
         let claims = |of_b| {
             let names = [("~^a$", "a", 2), ("~^b$", of_b, 1), ("x.example", "a", 0)];
-            Claims::read(names.map(|(host, namespace, number)| claim(host.to_owned(), namespace, number, None))).order()
+            Claims::read(
+                names.into_iter().flat_map(|(host, namespace, number)| claim(host.to_owned(), namespace, number, None)),
+            )
+            .order()
         };
         let order = claims("b");
         assert!(seniority(&order, "~^b$", "b", None) < seniority(&order, "~^a$", "a", None));

@@ -4,24 +4,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use super::arbiter::Arbiter;
+use super::claims::{Claimant, Update};
 use crate::attach::subject::Subject;
 use crate::read::port::PortReference;
 use crate::read::stream::{RequestedStream, StreamClaim};
 use crate::{Options, admit, bounds};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Port, Transport, shared_namespace};
-
-/// The namespaces of objects that have ports, or had them a moment ago.
-pub type PortHolders = BTreeMap<Port, PortHolder>;
-
-/// A namespace of which an object has a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortHolder {
-    pub namespace: Arc<str>,
-    /// Since when no object of the namespace asks for it, in seconds since 1970; the port stays
-    /// reserved for a while.
-    pub gone: Option<i64>,
-}
 
 /// The claims of objects.
 pub fn of_objects<'s, 'a: 's>(subjects: impl Iterator<Item = &'s Subject<'a>>) -> Vec<StreamClaim<'s>> {
@@ -42,94 +32,78 @@ pub fn of_objects<'s, 'a: 's>(subjects: impl Iterator<Item = &'s Subject<'a>>) -
     all.map(claim).collect()
 }
 
-/// Who has which port.
-#[derive(Debug)]
-pub struct SettledPorts<'a> {
-    /// The claims that get their port, sorted by port.
-    pub claims: Vec<StreamClaim<'a>>,
-    /// The namespaces of objects that have ports now.
-    pub holders: PortHolders,
-    /// When the next reservation ends, in seconds since 1970.
-    pub due: Option<i64>,
-}
-
-/// Gives ports to claims. The administrator's come first, in the order of objects, then those of
-/// the namespace that has the port already, then the oldest. Ports of our own listeners are
-/// refused; `holders` are those of the translation that is served.
-pub fn settle<'a>(
-    mut claims: Vec<StreamClaim<'a>>,
-    options: &Options,
-    holders: &PortHolders,
-    findings: &mut Vec<Finding>,
-) -> SettledPorts<'a> {
-    let comes_new = |claim: &StreamClaim<'_>| {
-        claim.since.is_some() && holders.get(&claim.wanted).is_none_or(|holder| *holder.namespace != *claim.namespace)
-    };
-    let rank = |claim: &StreamClaim<'a>| (claim.wanted, claim.since.is_some(), comes_new(claim), claim.since);
-    claims.sort_by(|one, other| rank(one).cmp(&rank(other)).then_with(|| one.origin.cmp(&other.origin)));
-    let reserved = reserved(&claims, options, holders);
-    let mut counts = BTreeMap::<&str, usize>::new();
-    let mut settled = Vec::<StreamClaim<'_>>::with_capacity(claims.len());
-    for claim in claims {
-        let (port, is_of_object) = (claim.wanted, claim.since.is_some());
-        let holder = settled.last().filter(|last| last.wanted == port);
-        let why = of_settings(&claim, options).or_else(|| match holder {
-            // Objects of one namespace are not told to another.
-            Some(holder) if is_of_object && holder.namespace != claim.namespace => {
-                Some("another namespace or the administrator has it".to_owned())
-            }
-            Some(holder) => Some(format!("{} has it", holder.origin)),
-            None if is_of_object && reserved.contains_key(&port) && comes_new(&claim) => {
-                Some("it is reserved for the namespace that had it, until hosts.grace has passed".to_owned())
-            }
-            None => None,
+impl Arbiter<'_, '_> {
+    /// The first round: the claims that get their port, sorted by port. The administrator's come
+    /// first, in the order of objects, then those of the namespace that has the port already, then
+    /// the oldest. Ports of our own listeners are refused.
+    pub fn ports<'c>(&mut self, mut claims: Vec<StreamClaim<'c>>, update: &mut Update<'_>) -> Vec<StreamClaim<'c>> {
+        let known = self.known;
+        let comes_new = |claim: &StreamClaim<'_>| {
+            let holder = known.holder(claim.wanted);
+            claim.since.is_some() && holder.is_none_or(|holder| *holder.namespace != *claim.namespace)
+        };
+        let rank = |claim: &StreamClaim<'c>| (claim.wanted, claim.since.is_some(), comes_new(claim), claim.since);
+        claims.sort_by(|one, other| rank(one).cmp(&rank(other)).then_with(|| one.origin.cmp(&other.origin)));
+        // The ports of namespaces that ask for them no more, for a while.
+        let of_objects = claims.iter().filter(|claim| claim.since.is_some());
+        let asked: HashSet<_> = of_objects.map(|claim| (claim.wanted, claim.namespace)).collect();
+        let absent = known.ports().filter(|(port, holder)| !asked.contains(&(*port, &*holder.namespace)));
+        let kept = absent.filter_map(|(port, holder)| {
+            let gone = update.gone(&holder.namespace, holder.gone)?;
+            Some((port, Claimant::only(Arc::clone(&holder.namespace), Some(gone))))
         });
-        if let Some(why) = why {
-            let note = format!("the service is not served on {port}, because {why}; use another port");
-            findings.push(Finding::new(Reason::PortConflict, claim.origin, note));
-            continue;
-        }
-        if is_of_object {
-            let count = counts.entry(claim.namespace).or_default();
-            let most = options.limits.ports_of_namespace;
-            if *count >= most {
-                let note = format!(
-                    "the service is not served on {port}, because the namespace has the {most} ports already that \
-                     limits.ports-of-namespace allows"
-                );
-                findings.push(Finding::new(Reason::OverBudget, claim.origin, note));
+        let mut after: BTreeMap<_, _> = kept.collect();
+        let mut counts = BTreeMap::<&str, usize>::new();
+        let most = self.options.limits.ports_of_namespace;
+        let mut settled = Vec::<StreamClaim<'_>>::with_capacity(claims.len());
+        for claim in claims {
+            let (port, is_of_object) = (claim.wanted, claim.since.is_some());
+            let mut refuse = |reason, why: String| {
+                let note = format!("the service is not served on {port}, because {why}");
+                self.findings.push(Finding::new(reason, claim.origin.clone(), note));
+            };
+            let holder = settled.last().filter(|last| last.wanted == port);
+            let why = of_settings(&claim, self.options).or_else(|| match holder {
+                // Objects of one namespace are not told to another.
+                Some(holder) if is_of_object && holder.namespace != claim.namespace => {
+                    Some("another namespace or the administrator has it".to_owned())
+                }
+                Some(holder) => Some(format!("{} has it", holder.origin)),
+                None if is_of_object && after.contains_key(&port) => {
+                    Some("it is reserved for the namespace that had it, until hosts.grace has passed".to_owned())
+                }
+                None => None,
+            });
+            if let Some(why) = why {
+                refuse(Reason::PortConflict, format!("{why}; use another port"));
                 continue;
             }
-            *count += 1;
+            if is_of_object {
+                let count = counts.entry(claim.namespace).or_default();
+                if *count >= most {
+                    let why =
+                        format!("the namespace has the {most} ports already that limits.ports-of-namespace allows");
+                    refuse(Reason::OverBudget, why);
+                    continue;
+                }
+                *count += 1;
+            }
+            settled.push(claim);
         }
-        settled.push(claim);
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        self.findings.extend(admit::near_of_namespaces(&bounds::PORTS, most, counts.into_iter()));
+        for claim in &settled {
+            // What the administrator has is nobody's.
+            match claim.since {
+                None => drop(after.remove(&claim.wanted)),
+                Some(_) => {
+                    drop(after.insert(claim.wanted, Claimant::only(shared_namespace(claim.namespace), None)));
+                }
+            }
+        }
+        update.follow_ports(after);
+        settled
     }
-    let most = u64::try_from(options.limits.ports_of_namespace).unwrap_or(u64::MAX);
-    findings.extend(admit::near_of_namespaces(&bounds::PORTS, most, counts.into_iter()));
-    let due = reserved.values().filter_map(|holder| holder.gone).min();
-    let due = due.map(|gone| gone.saturating_add(options.host_grace));
-    let of_objects = settled.iter().filter(|claim| claim.since.is_some());
-    let present =
-        of_objects.map(|claim| (claim.wanted, PortHolder { namespace: shared_namespace(claim.namespace), gone: None }));
-    // What the administrator has is nobody's.
-    let taken: HashSet<_> = settled.iter().map(|claim| claim.wanted).collect();
-    let rest = reserved.into_iter().filter(|(port, _)| !taken.contains(port));
-    let holders = rest.chain(present).collect();
-    SettledPorts { claims: settled, holders, due }
-}
-
-/// The ports of namespaces that ask for them no more, for a while.
-fn reserved(claims: &[StreamClaim<'_>], options: &Options, holders: &PortHolders) -> PortHolders {
-    let of_objects = claims.iter().filter(|claim| claim.since.is_some());
-    let asked: HashSet<_> = of_objects.map(|claim| (claim.wanted, claim.namespace)).collect();
-    let absent = holders.iter().filter(|(port, holder)| !asked.contains(&(**port, &*holder.namespace)));
-    let absent = absent.map(|(port, holder)| {
-        // A clock that was set back must not prolong the reservation for ever.
-        let gone = holder.gone.unwrap_or(options.now).min(options.now);
-        (*port, PortHolder { gone: Some(gone), ..holder.clone() })
-    });
-    let is_kept = |holder: &PortHolder| holder.gone.is_some_and(|gone| options.now - gone < options.host_grace);
-    absent.filter(|(_, holder)| is_kept(holder)).collect()
 }
 
 /// The setting that needs the port.
@@ -148,16 +122,39 @@ fn of_settings(claim: &StreamClaim<'_>, options: &Options) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Allowances;
+    use crate::claim::claims::Claims;
     use crate::read::intent::Source;
     use crate::read::since::Since;
     use ingressd_model::{Kind, ObjectId};
     use ingressd_model::{Origin, StreamPolicy};
-    use ingressd_objects::Version;
+    use ingressd_objects::{Snapshot, Version};
 
     fn source(namespace: &str, second: i64) -> Source {
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "tcp"));
         let created = Some(jiff::Timestamp::from_second(second).unwrap());
         Source { id, uid: None, created, written: None, version: Version("1".into()) }
+    }
+
+    /// What is settled, what is held then, when the next reservation ends, and what is told.
+    fn settle<'a>(
+        claims: Vec<StreamClaim<'a>>,
+        options: &Options,
+        known: &Arc<Claims>,
+    ) -> (Vec<StreamClaim<'a>>, Arc<Claims>, Option<i64>, Vec<Finding>) {
+        let snapshot = Snapshot::default();
+        let mut arbiter = Arbiter::new(options, known, Allowances::new(options, &snapshot));
+        let mut update = Update::of(known, options);
+        let settled = arbiter.ports(claims, &mut update);
+        let (claims, due) = update.finish();
+        (settled, claims, due, arbiter.findings)
+    }
+
+    fn held(port: Port, namespace: &str, gone: Option<i64>) -> Arc<Claims> {
+        let (none, options) = (Arc::default(), Options::default());
+        let mut update = Update::of(&none, &options);
+        update.follow_ports([(port, Claimant::only(namespace.into(), gone))].into());
+        update.finish().0
     }
 
     fn options() -> Options {
@@ -185,8 +182,7 @@ mod tests {
         let claim = |transport, number, name: &str| of(Kind::ConfigMap, "a", name, transport, number);
         let (tcp, udp) = (Transport::Tcp, Transport::Udp);
         let claims = vec![claim(tcp, 7, "two"), claim(udp, 7, "two"), claim(tcp, 7, "one"), claim(tcp, 6, "two")];
-        let mut findings = Vec::new();
-        let settled = settle(claims, &options(), &PortHolders::new(), &mut findings).claims;
+        let (settled, _, _, findings) = settle(claims, &options(), &Arc::default());
         let settled: Vec<_> =
             settled.iter().map(|claim| format!("{} {}", claim.wanted, claim.origin.object.name)).collect();
         assert_eq!(settled, ["TCP port 6 two", "TCP port 7 one", "UDP port 7 two"]);
@@ -203,10 +199,9 @@ mod tests {
             StreamClaim { since: Some(Since::of(source)), ..claim }
         }
         let map = of(Kind::ConfigMap, "z", "tcp", Transport::Tcp, 7);
-        let none = PortHolders::new();
-        let held = |namespace: &str, gone| PortHolder { namespace: namespace.into(), gone };
-        let young_has_it = PortHolders::from([(map.wanted, held("young", None))]);
-        let young_had_it = |gone| PortHolders::from([(map.wanted, held("young", Some(gone)))]);
+        let none = Arc::default();
+        let young_has_it = held(map.wanted, "young", None);
+        let young_had_it = |gone| held(map.wanted, "young", Some(gone));
         for (claims, holders, winner) in [
             (vec![asked(&young), asked(&old)], &none, "old"),
             (vec![asked(&young), asked(&old)], &young_has_it, "young"),
@@ -218,9 +213,9 @@ mod tests {
             // A clock that was set back.
             (vec![asked(&old)], &young_had_it(2000), ""),
         ] {
-            let mut findings = Vec::new();
             let count = claims.len();
-            let SettledPorts { claims: settled, holders, due } = settle(claims, &options(), holders, &mut findings);
+            let (settled, after, due, findings) = settle(claims, &options(), holders);
+            let holders: Vec<_> = after.ports().collect();
             let namespaces: Vec<_> = settled.iter().map(|claim| claim.namespace).collect();
             assert_eq!(namespaces.join(" "), winner);
             assert_eq!(findings.len(), count - settled.len());
@@ -228,10 +223,10 @@ mod tests {
                 // The administrator's are nobody's.
                 "z" => assert_eq!((holders.len(), due), (0, None)),
                 "" => {
-                    let [(_, holder)] = &holders.iter().collect::<Vec<_>>()[..] else { panic!("{holders:?}") };
+                    let [(_, holder)] = holders[..] else { panic!("{holders:?}") };
                     assert_eq!((&*holder.namespace, due), ("young", holder.gone.map(|gone| gone + 300)));
                 }
-                _ => assert_eq!(holders[&map.wanted], held(winner, None)),
+                _ => assert_eq!(*after, *held(map.wanted, winner, None)),
             }
             let tells = |finding: &Finding| ["old", "young", "z"].iter().any(|name| finding.note.contains(name));
             assert!(!findings.iter().any(tells), "objects of others are not told: {findings:?}");
@@ -246,9 +241,8 @@ mod tests {
         let since = Some(Since::of(&source));
         let object = |number| StreamClaim { since, ..of(Kind::Ingress, "a", "tcp", Transport::Tcp, number) };
         let map = of(Kind::ConfigMap, "z", "tcp", Transport::Tcp, 9);
-        let mut findings = Vec::new();
         let claims = vec![object(6), object(7), object(8), object(9)];
-        let settled = settle(claims, &options, &PortHolders::new(), &mut findings).claims;
+        let (settled, _, _, mut findings) = settle(claims, &options, &Arc::default());
         assert_eq!(settled.iter().map(|claim| claim.wanted.number).collect::<Vec<_>>(), [6, 7]);
         findings.sort();
         let told: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
@@ -259,6 +253,6 @@ mod tests {
         assert!(many.contains("limits.ports-of-namespace") && backend.contains("upstreams.own-addresses"), "{told:?}");
         assert!(near.contains("2 of the 2"), "{near}");
         // The administrator may do as it likes.
-        assert_eq!(settle(vec![map], &options, &PortHolders::new(), &mut findings).claims.len(), 1);
+        assert_eq!(settle(vec![map], &options, &Arc::default()).0.len(), 1);
     }
 }

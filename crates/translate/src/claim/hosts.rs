@@ -4,43 +4,54 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::contest::{self, Contested};
-use super::reach::{self, Challenges};
-use super::{Claim, ROOT_REDIRECT, Root, Site, alone};
+use super::arbiter::Arbiter;
+use super::asks::ROOT_REDIRECT;
+use super::claims::{Claimant, Claims};
+use super::paths::{self, Contested};
+use super::site::reach::{self, Challenges};
+use super::site::{Claim, Gathered, Root, Site, alone};
 use crate::Options;
 use crate::attach::subject::Subject;
-use crate::claim::allowed::Allowances;
-use crate::claim::claims::{Claimant, Claims};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, ObjectId, Origin, ServerName};
+use ingressd_model::{Field, Origin, ServerName};
 
-/// Objects and hosts of which they get nothing.
-pub type Refusals<'a> = HashSet<(&'a ObjectId, ServerName)>;
-
-/// Decides about hosts.
+/// The second round, with the claims of this translation.
 #[derive(Debug)]
-pub struct Arbiter<'o, 'a> {
-    options: &'o Options,
-    claims: &'o Claims,
-    allowances: Allowances<'a>,
+struct Hosts<'r, 'o, 'a> {
+    arbiter: &'r mut Arbiter<'o, 'a>,
+    options: &'r Options,
+    claims: &'r Claims,
     /// Whether there is any exclusive wildcard: most clusters have none.
     has_wildcards: bool,
     /// The namespaces that protect routes of a wildcard host.
     protected: HashMap<ServerName, Vec<Arc<str>>>,
-    /// Objects and hosts of which they get nothing, because others have the paths.
-    pub outsiders: Refusals<'a>,
 }
 
 impl<'o, 'a> Arbiter<'o, 'a> {
-    /// An arbiter with these settings and claims.
-    pub fn new(options: &'o Options, claims: &'o Claims, allowances: Allowances<'a>) -> Self {
+    /// The second round, with the third for each host: those of which something is served, in
+    /// order.
+    pub fn hosts<'s>(&mut self, asked: Gathered<'s, 'a>, claims: &Claims) -> Gathered<'s, 'a> {
         let (has_wildcards, protected) = (claims.has_exclusive_wildcard(), HashMap::new());
-        Arbiter { options, claims, allowances, has_wildcards, protected, outsiders: Refusals::new() }
+        let options = self.options;
+        let mut hosts = Hosts { arbiter: self, options, claims, has_wildcards, protected };
+        asked.iter().for_each(|(name, site)| hosts.note(name, site));
+        // Nearly all of them are served.
+        let (mut served, mut claimants) = (Vec::with_capacity(asked.len()), claims.in_order());
+        for (name, site) in asked {
+            let Some(mut decided) = hosts.decide(&name, claimants.of(&name), site) else { continue };
+            if let (ServerName::Expression(_), Some(first)) = (&name, decided.subjects.first()) {
+                decided.order = claims.number(&name, &first.id().namespace);
+            }
+            served.push((name, decided));
+        }
+        served
     }
+}
 
+impl<'r, 'a> Hosts<'r, '_, 'a> {
     /// Records the routes of a wildcard host, before any host within it is decided about.
-    pub fn note(&mut self, name: &ServerName, asked: &Site<'_, 'a>) {
+    fn note(&mut self, name: &ServerName, asked: &Site<'_, 'a>) {
         if !matches!(name, ServerName::Wildcard(_)) {
             return;
         }
@@ -62,26 +73,25 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let protects = self.protected.get(&wildcard).into_iter().flatten();
         let mut others = protects.filter(|namespace| **namespace != own.namespace);
         others.any(|namespace| {
-            self.claims.number(&wildcard, namespace) < own.number && self.allowances.gives(namespace, &wildcard)
+            self.claims.number(&wildcard, namespace) < own.number && self.arbiter.allowances.gives(namespace, &wildcard)
         })
     }
 
     /// What is served of a host with these claims; `None` when no claimant may have it.
-    pub fn decide<'s>(
+    fn decide<'s>(
         &mut self,
         name: &ServerName,
-        claimants: &'o [Claimant],
+        claimants: &'r [Claimant],
         asked: Site<'s, 'a>,
-        refusals: &mut Refusals<'a>,
-        findings: &mut Vec<Finding>,
     ) -> Option<Site<'s, 'a>> {
         if self.is_undisputed(name, claimants, &asked) {
-            let claims = alone::settle(asked.claims, &self.options.limits, findings);
+            let claims = alone::settle(asked.claims, &self.options.limits, &mut self.arbiter.findings);
             return Some(Site { claims, ..asked });
         }
         let standing = self.standing(name, claimants);
         let has_redirect = asked.redirect.is_some();
         let mut parties = self.parties(name, asked);
+        let Arbiter { findings, refusals, .. } = &mut *self.arbiter;
         parties.retain_mut(|party| {
             let Some(note) = refusal(name, party.namespace, &standing) else { return true };
             let solves = self.options.challenges.contains(party.namespace) && !standing.is_empty();
@@ -150,13 +160,13 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             owner: owner.map(AsRef::as_ref),
             challengers: &self.options.challenges,
         };
-        let claims = contest::settle(contested, all, rest, findings);
+        let claims = paths::settle(contested, all, rest, findings);
         let challenges = contested.before_challenges(&claims);
         // An object without a path on another namespace's host does not influence the host.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
         let (others, outsiders): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|subject| routed.contains(subject.id()));
-        self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
+        self.arbiter.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
         let root = owner.map_or(Root::Owner, |owner| self.root(name, owner, &subjects, &claims));
         subjects.extend(others);
         let order = 0;
@@ -216,7 +226,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
 
     /// The claimants of a host whose claims are valid, the oldest first: a claim that is not
     /// allowed reserves nothing, however old it is.
-    fn standing(&mut self, name: &ServerName, claimants: &'o [Claimant]) -> Vec<&'o Claimant> {
+    fn standing(&mut self, name: &ServerName, claimants: &'r [Claimant]) -> Vec<&'r Claimant> {
         let mut standing: Vec<_> = claimants.iter().filter(|own| !self.is_within_others(name, own)).collect();
         if matches!(name, ServerName::Expression(_)) {
             let rest = self.standing(&ServerName::CatchAll, self.claims.of(&ServerName::CatchAll));
@@ -246,7 +256,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
     fn is_within_others(&mut self, name: &ServerName, own: &Claimant) -> bool {
         let is_within = (self.has_wildcards && self.claims.is_within_older(name, own))
             || (!self.protected.is_empty() && self.is_within_protected(name, own));
-        is_within && !self.allowances.of(&own.namespace).names(name)
+        is_within && !self.arbiter.allowances.of(&own.namespace).names(name)
     }
 }
 

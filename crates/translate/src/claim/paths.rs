@@ -11,11 +11,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::precedence::{self, Rated};
-use super::reach::{self, Challenges};
-use super::{Claim, conflict};
+use super::claims::{Claimant, Claims};
+use super::site::precedence::{self, Rated};
+use super::site::reach::{self, Challenges};
+use super::site::{Claim, conflict};
 use crate::attach::subject::Subject;
-use crate::claim::claims::{Claimant, Claims};
 use crate::read::path::Matching;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{ObjectId, Origin, ServerName};
@@ -206,10 +206,13 @@ impl<'c> OlderClaims<'c> {
         let is_here = |(namespace, place, _): &(&str, Option<&str>, u64)| {
             place.is_some_and(|place| here.contains(&(*namespace, place)))
         };
-        let held = holders
-            .iter()
-            .flat_map(|holder| holder.places().map(|(place, number)| (&*holder.namespace, place, number)));
-        let reserved = held.filter(|held| !is_here(held)).collect();
+        let whole = holders.iter().filter(|holder| holder.has_left_alone());
+        let whole = whole.map(|holder| (&*holder.namespace, None, holder.number));
+        let is_of_holder = |held: &&Claimant| holders.iter().any(|holder| holder.namespace == held.namespace);
+        let held = contested.claims.paths(contested.name).flat_map(|(place, all)| {
+            all.iter().filter(is_of_holder).map(move |held| (&*held.namespace, Some(place), held.number))
+        });
+        let reserved = whole.chain(held).filter(|held| !is_here(held)).collect();
         let (whole, protected, partial) = Default::default();
         OlderClaims { contested, reserved, rest, places: HashMap::new(), whole, protected, partial }
     }
