@@ -11,11 +11,11 @@ use crate::assemble::{self, left_out};
 use crate::attach::canary::Canaries;
 use crate::attach::subject::{Subject, Withheld};
 use crate::attach::{self, Attached, aliases};
-use crate::build::built::{Built, BuiltHosts, Gathered, Outside, Surroundings};
+use crate::build::built::{Built, BuiltHosts, Gathered, Outside};
 use crate::build::client_certificates::{self, Unserved};
 use crate::build::materials::Materials;
 use crate::build::server::Servers;
-use crate::build::{streams, tls};
+use crate::build::streams;
 use crate::certified::Use;
 use crate::claim::arbiter::{Arbiter, Settled};
 use crate::claim::site;
@@ -112,7 +112,10 @@ pub fn claim<'s, 'a: 's>(
     let arbiter = Arbiter::new(options, claims, Allowances::new(options, snapshot));
     let default = options.default_certificate.as_ref();
     let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
-    let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
+    let named = subjects.iter().flat_map(|subject| {
+        let secrets = subject.tls.iter().filter_map(|entry| entry.secret.as_deref());
+        secrets.filter_map(|secret| snapshot.secret(&subject.id().namespace, secret))
+    });
     // Claims are decided on one processor, so certificates are checked on the others.
     let (mut settled, ()) = rayon::join(
         || arbiter.settle(ports, subjects, &admitted.withheld),
@@ -158,8 +161,7 @@ pub fn build<'a>(
         outside.resolutions.extend_from_slice(&built.resolutions);
         hosts.push(Arc::new(built));
     }
-    let Materials { given: Given { names, .. }, canaries, unserved_rules: unserved, .. } = materials;
-    hosts.extend(kept.build(sites, Surroundings { canaries, unserved, names }, |sites| {
+    hosts.extend(kept.build(sites, materials, |sites| {
         // References that several parts resolve have the same result in each.
         let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
         let parts = parts.map(|part| {

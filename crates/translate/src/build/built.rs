@@ -4,12 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Secret};
-use k8s_openapi::api::networking::v1::IngressClass;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
-use super::client_certificates::Unserved;
-use crate::attach::canary::{Canaries, Offer};
+use super::materials::Materials;
+use crate::attach::canary::Offer;
 use crate::attach::subject::Subject;
 use crate::certified::Use;
 use crate::claim::site::{Claim, Root, Site};
@@ -17,6 +15,7 @@ use crate::read::intent::Intent;
 use crate::read::path::{Matching, Text};
 use crate::read::rule::Rule;
 use crate::resolve::backend::Backends;
+use crate::resolve::changes::Changes;
 use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
@@ -24,10 +23,10 @@ use crate::secret::certificate::Certificates;
 use crate::{NameAnswer, Names, Options, Reading, Translation};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
-    Behaviour, Certificate, CertificateId, HostName, Kind, ObjectId, Origin, Passthrough, Presented, Server,
-    ServerName, Tables, Upstream,
+    Behaviour, Certificate, CertificateId, HostName, ObjectId, Origin, Passthrough, Presented, Server, ServerName,
+    Tables, Upstream,
 };
-use ingressd_objects::{Endpoints, List, Service, Snapshot, Stored, Version};
+use ingressd_objects::{Snapshot, Version};
 
 /// The result of building a host.
 #[derive(Debug, Default)]
@@ -99,16 +98,8 @@ impl Gathered {
 pub struct BuiltHosts {
     /// The hosts, in order.
     hosts: Vec<(ServerName, CachedHost)>,
-    services: List<Service>,
-    slices: List<Endpoints>,
-    secrets: List<Secret>,
-    classes: List<IngressClass>,
-    nodes: List<Node>,
-    own_ports: Vec<u16>,
-    /// The objects that have changed since.
-    changed: HashSet<Dependency>,
-    /// The Services whose endpoints have changed since.
-    moved: HashSet<Dependency>,
+    /// What has changed since.
+    changes: Changes,
     /// Whether something has to be made again because of endpoints.
     pub is_stale: bool,
     /// How many hosts were built in this translation.
@@ -182,17 +173,6 @@ struct KeptClaim {
     stays_text: Option<Text>,
 }
 
-/// The inputs of all hosts, apart from the objects.
-#[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'c> {
-    /// Objects that take a share of the requests for the paths of others.
-    pub canaries: &'c Canaries<'c, 'c>,
-    /// Client certificate rules of objects that are not served.
-    pub unserved: &'c Unserved,
-    /// The DNS answers.
-    pub names: &'c Names,
-}
-
 impl BuiltHosts {
     /// Drops everything, because settings have changed.
     pub fn forget(&mut self) {
@@ -202,49 +182,26 @@ impl BuiltHosts {
     /// Records which Secrets have changed. Certificates that were renewed concern no host, and are
     /// returned.
     pub fn begin(&mut self, snapshot: &Snapshot, certificates: &mut Certificates) -> Vec<Arc<Certificate>> {
-        self.changed.clear();
-        let mut renewed = Vec::new();
-        compare(&self.secrets, &snapshot.secrets, |stored| {
-            let now = snapshot.secret(&stored.id.namespace, &stored.id.name);
-            match now.and_then(|now| certificates.renew(now)) {
-                Some(checked) => renewed.push(Arc::clone(&checked.certificate)),
-                None => drop(self.changed.insert(Dependency::on(Kind::Secret, &stored.id.namespace, &stored.id.name))),
-            }
-        });
-        self.secrets = snapshot.secrets.clone();
-        renewed
+        self.changes.follow_secrets(snapshot, certificates)
     }
 
     /// Records what else has changed in this snapshot.
     pub fn follow(&mut self, snapshot: &Snapshot, options: &Options) {
-        self.moved.clear();
         self.is_stale = false;
-        let (changed, moved) = (&mut self.changed, &mut self.moved);
-        let is_same = compare(&self.classes, &snapshot.ingress_classes, |_| {})
-            & compare(&self.nodes, &snapshot.nodes, |_| {})
-            & (self.own_ports == options.own_ports);
-        compare(&self.services, &snapshot.services, |stored| {
-            changed.insert(Dependency::on(Kind::Service, &stored.id.namespace, &stored.id.name));
-        });
-        compare(&self.slices, &snapshot.endpoint_slices, |stored| {
-            let service = stored.object.service.as_deref();
-            moved.extend(service.map(|service| Dependency::on(Kind::EndpointSlice, &stored.id.namespace, service)));
-        });
-        if !is_same {
+        if !self.changes.follow(snapshot, options) {
             self.forget();
         }
-        self.keep(snapshot, options);
     }
 
     /// Whether nothing that a host was built from has changed but endpoints.
     pub fn is_unchanged(&self) -> bool {
-        self.changed.is_empty()
+        self.changes.changed.is_empty()
     }
 
     /// Resolves references to Services whose endpoints have changed again. A host stays as it is
     /// where only the addresses differ, which are returned.
     pub fn refresh(&mut self, snapshot: &Snapshot, names: &Names, options: &Options, outside: &Outside) -> Tables {
-        let BuiltHosts { hosts, moved, is_stale, .. } = self;
+        let BuiltHosts { hosts, changes: Changes { moved, .. }, is_stale, .. } = self;
         if moved.is_empty() {
             return Tables::default();
         }
@@ -276,20 +233,12 @@ impl BuiltHosts {
         Tables { endpoints: backends.found, ..Tables::default() }
     }
 
-    fn keep(&mut self, snapshot: &Snapshot, options: &Options) {
-        self.services = snapshot.services.clone();
-        self.slices = snapshot.endpoint_slices.clone();
-        self.classes = snapshot.ingress_classes.clone();
-        self.nodes = snapshot.nodes.clone();
-        self.own_ports.clone_from(&options.own_ports);
-    }
-
     /// Returns all hosts in order: unchanged ones from the cache, and all others from `build`,
     /// which gets several at once.
     pub fn build<'s, 'a>(
         &mut self,
         sites: &[(ServerName, Site<'s, 'a>)],
-        surroundings: Surroundings<'_>,
+        materials: Materials<'_>,
         build: impl FnOnce(&[&(ServerName, Site<'s, 'a>)]) -> Vec<Built>,
     ) -> Vec<Arc<Built>> {
         let mut before = std::mem::take(&mut self.hosts).into_iter().peekable();
@@ -301,7 +250,7 @@ impl BuiltHosts {
                     Ordering::Greater => return None,
                 }
             };
-            kept.is_current(name, site, surroundings, &self.changed).then_some(kept)
+            kept.is_current(name, site, materials, &self.changes.changed).then_some(kept)
         });
         let kept: Vec<_> = kept.collect();
         drop(before);
@@ -309,7 +258,7 @@ impl BuiltHosts {
             sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
         self.anew = missing.len();
         let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
-        let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, surroundings, built));
+        let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, materials, built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
         let mut all = Vec::with_capacity(sites.len());
         self.hosts.reserve_exact(sites.len());
@@ -323,7 +272,7 @@ impl BuiltHosts {
 }
 
 impl CachedHost {
-    fn new(name: &ServerName, site: &Site<'_, '_>, surroundings: Surroundings<'_>, built: Arc<Built>) -> Self {
+    fn new(name: &ServerName, site: &Site<'_, '_>, materials: Materials<'_>, built: Arc<Built>) -> Self {
         CachedHost {
             is_stale: false,
             subjects: site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
@@ -332,9 +281,9 @@ impl CachedHost {
             is_without_owner: site.is_without_owner,
             root: site.root,
             order: site.order,
-            unserved: surroundings.unserved.get(name).cloned(),
-            canaries: surroundings.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
-            answers: answers(&built, surroundings.names).map(Option::<&NameAnswer>::cloned).collect(),
+            unserved: materials.unserved_rules.get(name).cloned(),
+            canaries: materials.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
+            answers: answers(&built, materials.given.names).map(Option::<&NameAnswer>::cloned).collect(),
             built,
         }
     }
@@ -344,7 +293,7 @@ impl CachedHost {
         &self,
         name: &ServerName,
         site: &Site<'_, '_>,
-        surroundings: Surroundings<'_>,
+        materials: Materials<'_>,
         changed: &HashSet<Dependency>,
     ) -> bool {
         !self.is_stale
@@ -356,9 +305,9 @@ impl CachedHost {
             && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
             && self.claims.len() == site.claims.len()
             && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
-            && self.unserved.as_ref() == surroundings.unserved.get(name)
-            && self.has_canaries(&surroundings.canaries.of_host(name))
-            && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, surroundings.names))
+            && self.unserved.as_ref() == materials.unserved_rules.get(name)
+            && self.has_canaries(&materials.canaries.of_host(name))
+            && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, materials.given.names))
     }
 
     fn has_canaries(&self, offers: &[&Offer<'_, '_>]) -> bool {
@@ -419,41 +368,13 @@ impl KeptClaim {
     }
 }
 
-/// Reports each object that is in one list only or differs, once or twice; returns whether there
-/// was none.
-fn compare<K>(before: &List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>)) -> bool {
-    if before.is(after) {
-        return true;
-    }
-    let mut is_same = true;
-    let mut differs = |stored: &Stored<K>| {
-        is_same = false;
-        tell(stored);
-    };
-    let mut rest = before.iter().peekable();
-    for stored in after {
-        // Nearly all objects are equal.
-        if rest.next_if(|old| Arc::ptr_eq(&old.object, &stored.object)).is_some() {
-            continue;
-        }
-        while let Some(gone) = rest.next_if(|old| old.id < stored.id) {
-            differs(gone);
-        }
-        match rest.next_if(|old| old.id == stored.id) {
-            Some(old) if Arc::ptr_eq(&old.object, &stored.object) => {}
-            old => old.into_iter().chain([stored]).for_each(&mut differs),
-        }
-    }
-    rest.for_each(&mut differs);
-    is_same
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tests::{ingress, manifests, options, path};
     use crate::value::host;
     use crate::{Claims, Names, Options, Translator};
+    use ingressd_objects::List;
 
     /// Replaces each object with this name by a copy.
     fn touch<K: Clone>(list: &mut List<K>, name: &str) {

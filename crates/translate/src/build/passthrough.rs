@@ -1,37 +1,19 @@
-//! Decides which object may have TLS of a host passed through, and what happens to the other
-//! objects.
+//! What happens to the objects of a host of which TLS is passed through, or which ask for it.
 //!
-//! The path `/` of a host decides, when its object asks for passthrough and is of the namespace
-//! that owns the host: TLS of the host then goes to the backend of that path, also where other
-//! namespaces have other paths. An object of another namespace that asks for it gets its own
-//! routes closed, because terminating its TLS is not what it asked for.
+//! An object of another namespace that asks for it gets its own routes closed, because terminating
+//! its TLS is not what it asked for.
 
 use super::client_certificates;
 use crate::attach::subject::Subject;
-use crate::claim::site::{Claim, Site};
+use crate::claim::site::{self, Claim, Site};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Origin, Server, ServerName};
-
-/// Whether it is unknown which hosts these are: only the names in handshakes can be compared.
-const fn is_unknown(name: &ServerName) -> bool {
-    matches!(name, ServerName::CatchAll | ServerName::Expression(_))
-}
-
-/// The claim that decides about passthrough of the host.
-pub fn decider<'c, 's, 'a>(name: &ServerName, site: &'c Site<'s, 'a>) -> Option<&'c Claim<'s, 'a>> {
-    let home = site.home().filter(|_| !is_unknown(name))?;
-    let decides = |claim: &&Claim<'_, '_>| {
-        claim.path.as_str() == "/"
-            && claim.subject.reading.passthrough.is_some()
-            && *claim.subject.id().namespace == *home
-    };
-    site.claims.iter().find(decides)
-}
+use ingressd_model::{Origin, Server};
 
 /// Adds findings for the other objects of the host, and closes the routes of those that ask in
 /// vain.
-pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<'_, '_>, findings: &mut Vec<Finding>) {
+pub fn settle(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Finding>) {
+    let decider = site.passing();
     let is_concerned = |subject: &&Subject<'_>| subject.reading.passthrough.is_some();
     if decider.is_none() && !site.subjects.iter().any(is_concerned) {
         return;
@@ -43,7 +25,7 @@ pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<
             (Some(origin), Some(claim)) if claim.subject.id() == subject.id() => {
                 findings.extend(moot(subject, claim, site, &name, origin));
             }
-            (Some(origin), _) if !is_at_home || is_unknown(&server.name) => {
+            (Some(origin), _) if !is_at_home || site::is_unknown(&server.name) => {
                 let note = match is_at_home {
                     true => "an object without a host cannot be passed through; name the hosts; the routes answer 503"
                         .to_owned(),

@@ -149,9 +149,8 @@ impl<'a> Servers<'a> {
             let all = server.routes.iter_mut().chain([&mut server.fallback]);
             all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
         }
-        let decider = passthrough::decider(&server.name, site);
-        passthrough::settle(&mut server, decider, site, &mut self.findings);
-        if let Some(claim) = decider {
+        passthrough::settle(&mut server, site, &mut self.findings);
+        if let Some(claim) = site.passing() {
             self.pass(&server.name, claim);
         }
         mirror::apply(self, &mut server, site);

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Secret;
-
 use crate::Options;
 use crate::attach::subject::Subject;
 use crate::certified::Use;
@@ -17,7 +15,7 @@ use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Certificate, CertificateId, Field, Kind, ObjectId, Origin, Presented, ServerName, TlsTermination,
 };
-use ingressd_objects::{Snapshot, Stored, Version};
+use ingressd_objects::{Snapshot, Version};
 
 /// Chooses certificates and collects those in use.
 #[derive(Debug)]
@@ -35,13 +33,6 @@ pub struct Tls<'a> {
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// What is wrong.
     pub findings: Vec<Finding>,
-}
-
-/// The existing Secrets that an object names for TLS.
-pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Stored<Secret>> {
-    let namespace: &'a str = &subject.id().namespace;
-    let names = subject.tls.iter().filter_map(|entry| entry.secret.as_deref());
-    names.filter_map(move |name| snapshot.secret(namespace, name))
 }
 
 /// The objects that the certificate of a host with these subjects depends on.

@@ -9,7 +9,7 @@ use super::asks::ROOT_REDIRECT;
 use super::claims::{Claimant, Claims};
 use super::paths::{self, Contested};
 use super::site::reach::{self, Challenges};
-use super::site::{Claim, Gathered, Root, Site, alone};
+use super::site::{self, Claim, Gathered, Root, Site, alone};
 use crate::Options;
 use crate::attach::subject::Subject;
 use crate::value::host;
@@ -43,10 +43,20 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             if let (ServerName::Expression(_), Some(first)) = (&name, decided.subjects.first()) {
                 decided.order = claims.number(&name, &first.id().namespace);
             }
+            decided.passing = passing(&name, &decided);
             served.push((name, decided));
         }
         served
     }
+}
+
+/// The claim that has the names in TLS handshakes of the host.
+fn passing(name: &ServerName, site: &Site<'_, '_>) -> Option<usize> {
+    let home = site.home().filter(|_| !site::is_unknown(name))?;
+    site.claims.iter().position(|claim| {
+        let Subject { reading, .. } = claim.subject;
+        reading.passthrough.is_some() && claim.path.as_str() == "/" && *claim.subject.id().namespace == *home
+    })
 }
 
 impl<'r, 'a> Hosts<'r, '_, 'a> {
@@ -169,8 +179,9 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         self.arbiter.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
         let root = owner.map_or(Root::Owner, |owner| self.root(name, owner, &subjects, &claims));
         subjects.extend(others);
-        let order = 0;
-        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner, root, challenges, order })
+        let rest = Site::default();
+        let is_served = !subjects.is_empty();
+        is_served.then_some(Site { subjects, claims, redirect, is_without_owner, root, challenges, ..rest })
     }
 
     /// Who decides about requests for `/`, of which these claims are served.
@@ -195,7 +206,7 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         let [only] = claimants else { return false };
         let is_only = |subject: &&Subject<'a>| subject.id().namespace == only.namespace;
         let has_wildcards = self.has_wildcards || !self.protected.is_empty();
-        let is_plain = !matches!(name, ServerName::CatchAll | ServerName::Expression(_));
+        let is_plain = !site::is_unknown(name);
         !has_wildcards && is_plain && asked.subjects.iter().all(is_only)
     }
 

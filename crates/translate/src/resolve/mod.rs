@@ -1,6 +1,7 @@
 //! What references to Services lead to. It must not know what asks for them.
 
 pub mod backend;
+pub mod changes;
 pub mod dependency;
 pub mod endpoint;
 pub mod mode;

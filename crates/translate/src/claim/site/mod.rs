@@ -67,6 +67,8 @@ pub struct Site<'s, 'a> {
     pub challenges: Option<Origin>,
     /// The age of the claim, which is the order in which expressions are tried.
     pub order: u64,
+    /// The index of the claim by which TLS is passed through.
+    pub passing: Option<usize>,
 }
 
 /// Who decides about requests for `/` itself, which the owner of a host may redirect.
@@ -86,6 +88,13 @@ impl<'s, 'a> Site<'s, 'a> {
     /// The namespace that claimed the host first, if an object of it is served.
     pub fn home(&self) -> Option<&'a str> {
         self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
+    }
+
+    /// The claim that has the names in TLS handshakes: that on the path `/`, where its object asks
+    /// for passthrough and is of the namespace that owns the host. TLS of the host then goes to the
+    /// backend of that path, also where other namespaces have other paths.
+    pub fn passing(&self) -> Option<&Claim<'s, 'a>> {
+        self.claims.get(self.passing?)
     }
 
     /// The site of the claims on one host, the oldest object first.
@@ -119,6 +128,11 @@ impl<'s, 'a> Site<'s, 'a> {
             self.claims.push(Claim { subject, origin, place, path, kind, matching, backend, closed, stays_text });
         }
     }
+}
+
+/// Whether it is unknown which hosts these are: only the names in handshakes can be compared.
+pub const fn is_unknown(name: &ServerName) -> bool {
+    matches!(name, ServerName::CatchAll | ServerName::Expression(_))
 }
 
 /// A host among those that are served.
