@@ -34,7 +34,7 @@ pub fn of_objects<'s, 'a: 's>(subjects: impl Iterator<Item = &'s Subject<'a>>) -
 
 impl Arbiter<'_, '_> {
     /// The first round: the claims that get their port, sorted by port. The administrator's come
-    /// first, in the order of objects, then those of the namespace that has the port already, then
+    /// first, in the order of objects, then those of namespaces that have their port already, then
     /// the oldest. Ports of our own listeners are refused.
     pub fn ports<'c>(&mut self, mut claims: Vec<StreamClaim<'c>>, update: &mut Update<'_>) -> Vec<StreamClaim<'c>> {
         let known = self.known;
@@ -42,7 +42,7 @@ impl Arbiter<'_, '_> {
             let holder = known.holder(claim.wanted);
             claim.since.is_some() && holder.is_none_or(|holder| *holder.namespace != *claim.namespace)
         };
-        let rank = |claim: &StreamClaim<'c>| (claim.wanted, claim.since.is_some(), comes_new(claim), claim.since);
+        let rank = |claim: &StreamClaim<'c>| (claim.since.is_some(), comes_new(claim), claim.wanted, claim.since);
         claims.sort_by(|one, other| rank(one).cmp(&rank(other)).then_with(|| one.origin.cmp(&other.origin)));
         // The ports of namespaces that ask for them no more, for a while.
         let of_objects = claims.iter().filter(|claim| claim.since.is_some());
@@ -55,15 +55,14 @@ impl Arbiter<'_, '_> {
         let mut after: BTreeMap<_, _> = kept.collect();
         let mut counts = BTreeMap::<&str, usize>::new();
         let most = self.options.limits.ports_of_namespace;
-        let mut settled = Vec::<StreamClaim<'_>>::with_capacity(claims.len());
+        let mut settled = BTreeMap::<Port, StreamClaim<'_>>::new();
         for claim in claims {
             let (port, is_of_object) = (claim.wanted, claim.since.is_some());
             let mut refuse = |reason, why: String| {
                 let note = format!("the service is not served on {port}, because {why}");
                 self.findings.push(Finding::new(reason, claim.origin.clone(), note));
             };
-            let holder = settled.last().filter(|last| last.wanted == port);
-            let why = of_settings(&claim, self.options).or_else(|| match holder {
+            let why = of_settings(&claim, self.options).or_else(|| match settled.get(&port) {
                 // Objects of one namespace are not told to another.
                 Some(holder) if is_of_object && holder.namespace != claim.namespace => {
                     Some("another namespace or the administrator has it".to_owned())
@@ -88,11 +87,11 @@ impl Arbiter<'_, '_> {
                 }
                 *count += 1;
             }
-            settled.push(claim);
+            settled.insert(port, claim);
         }
         let most = u64::try_from(most).unwrap_or(u64::MAX);
         self.findings.extend(admit::near_of_namespaces(&bounds::PORTS, most, counts.into_iter()));
-        for claim in &settled {
+        for claim in settled.values() {
             // What the administrator has is nobody's.
             match claim.since {
                 None => drop(after.remove(&claim.wanted)),
@@ -102,7 +101,7 @@ impl Arbiter<'_, '_> {
             }
         }
         update.follow_ports(after);
-        settled
+        settled.into_values().collect()
     }
 }
 
