@@ -79,13 +79,21 @@ pub fn settle<'s, 'a>(
         let number = claims.age(name, &namespace, "").unwrap_or(u64::MAX);
         Rest { namespace, number, is_protected: subject.is_protected, reason, origin }
     });
+    let stated = rated.iter().map(|rated| &rated.claim).filter(|claim| claim.matching == Matching::Prefix);
+    let stated = stated.map(|claim| (Arc::clone(&claim.origin.object.namespace), claim.path.clone()));
+    let stated: HashSet<_> = stated.collect();
     let mut older = OlderClaims::new(contested, holders, &rated, rest);
     let (mut kept, mut refused) = (Vec::with_capacity(rated.len()), Vec::new());
     for mut rated in rated {
         let mut objection = older.objection(&rated);
-        // Plain text that would take too much is content with its own elements. What should be
-        // protected is not: requests that it leaves might meet an open path.
-        if objection.is_some() && rated.is_open() && reach::is_plain(rated.claim.matching, rated.claim.path.as_str()) {
+        // Plain text that would take too much is content with its own elements, unless the
+        // namespace says so of the same path elsewhere. What should be protected is not: requests
+        // that it leaves might meet an open path.
+        if objection.is_some()
+            && rated.is_open()
+            && reach::is_plain(rated.claim.matching, rated.claim.path.as_str())
+            && !stated.contains(&(Arc::clone(&rated.claim.origin.object.namespace), rated.claim.path.clone()))
+        {
             rated.claim.matching = Matching::Prefix;
             objection = older.objection(&rated);
         }
