@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::state_file;
-use ingressd_translate::Claims;
-use ingressd_translate::claim::claims::Line;
+use ingressd_translate::{ClaimLine, Claims};
 
 /// The file in the state folder.
 const FILE: &str = "claims.json";
@@ -20,7 +19,7 @@ const FILE: &str = "claims.json";
 pub fn kept_in(state: &Path) -> io::Result<Arc<Claims>> {
     let file = state.join(FILE);
     let ignored = "the claims on hosts of the last run are ignored, and the dates of objects decide";
-    let lines: Option<Vec<Line<'_>>> = state_file::read_kept(&file, ignored)?;
+    let lines: Option<Vec<ClaimLine<'_>>> = state_file::read_kept(&file, ignored)?;
     Ok(lines.map(|lines| Arc::new(Claims::read(lines))).unwrap_or_default())
 }
 

@@ -13,8 +13,9 @@ use crate::daemon::explain::Address;
 use ingressd_cluster::source::cluster::Scope;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Field, Kind, ObjectId, ServerName, Standing, WorkingVersion};
-use ingressd_translate::claim::claims::Claimant;
-use ingressd_translate::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard, written_host};
+use ingressd_translate::{
+    Asked, AskedRoute, AskedTls, Claimant, asked, asked_hosts, askers, host_with_wildcard, written_host,
+};
 
 /// The most routes, findings and Ingresses in one response.
 const MOST_ROWS: usize = 200;

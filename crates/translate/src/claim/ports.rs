@@ -251,6 +251,10 @@ mod tests {
         };
         assert!(many.contains("limits.ports-of-namespace") && backend.contains("upstreams.own-addresses"), "{told:?}");
         assert!(near.contains("2 of the 2"), "{near}");
+        // What the namespace has counts first.
+        let has = held(object(8).wanted, "a", None);
+        let (settled, ..) = settle(vec![object(6), object(7), object(8)], &options, &has);
+        assert_eq!(settled.iter().map(|claim| claim.wanted.number).collect::<Vec<_>>(), [6, 8]);
         // The administrator may do as it likes.
         assert_eq!(settle(vec![map], &options, &Arc::default()).0.len(), 1);
     }
