@@ -1,6 +1,5 @@
 //! Records the objects that a set of files is made of, before the files are applied.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -23,13 +22,13 @@ fn file(state: &Path) -> PathBuf {
     state.join("candidates.json")
 }
 
-/// Writes the objects that are `worth` keeping and not `kept` yet, for files with this digest, one
-/// on each line. Without `kept`, all of them are written. A failure is logged as a warning: the
-/// file is needed only if the daemon is killed.
-pub fn propose(
+/// Writes those of these objects that are not `kept` yet, for files with this digest, one on each
+/// line. Without `kept`, all of them are written. A failure is logged as a warning: the file is
+/// needed only if the daemon is killed.
+pub fn propose<'a>(
     state: &Path,
     served: &Snapshot,
-    worth: &BTreeSet<Arc<ObjectId>>,
+    worth: impl Iterator<Item = &'a Arc<ObjectId>>,
     files: Digest,
     kept: Option<&LastGood>,
 ) {
@@ -39,10 +38,10 @@ pub fn propose(
     }
 }
 
-fn write(
+fn write<'a>(
     path: &Path,
     served: &Snapshot,
-    worth: &BTreeSet<Arc<ObjectId>>,
+    worth: impl Iterator<Item = &'a Arc<ObjectId>>,
     files: Digest,
     kept: Option<&LastGood>,
 ) -> io::Result<()> {
@@ -51,8 +50,8 @@ fn write(
     let file = state_file::unfinished(folder)?;
     let mut output = BufWriter::new(file);
     writeln!(output, "{}", name(files))?;
-    let mut proposal = Proposal { worth, kept, output: &mut output, count: 0, result: Ok(()) };
-    objects::visit(served, &mut proposal);
+    let mut proposal = Proposal { kept, output: &mut output, count: 0, result: Ok(()) };
+    worth.for_each(|id| objects::visit(served, id, &mut proposal));
     proposal.result?;
     if proposal.count == 0 {
         // The objects of an earlier file are kept already, and that file may contain Secrets that
@@ -67,7 +66,6 @@ fn write(
 }
 
 struct Proposal<'a, W> {
-    worth: &'a BTreeSet<Arc<ObjectId>>,
     kept: Option<&'a LastGood>,
     output: &'a mut W,
     count: usize,
@@ -77,7 +75,7 @@ struct Proposal<'a, W> {
 impl<W: io::Write> Visitor for Proposal<'_, W> {
     fn visit<K: Serialize>(&mut self, stored: &Stored<K>) {
         let is_kept = self.kept.is_some_and(|kept| kept.has(&stored.id, &stored.version));
-        if is_kept || self.result.is_err() || !self.worth.contains(&stored.id) {
+        if is_kept || self.result.is_err() {
             return;
         }
         self.count += 1;
@@ -147,8 +145,8 @@ mod tests {
     }
 
     fn propose_all(state: &Path, snapshot: &Snapshot, files: Digest, kept: Option<&LastGood>) {
-        let worth = snapshot.config_maps.iter().map(|stored| Arc::clone(&stored.id)).collect();
-        propose(state, snapshot, &worth, files, kept);
+        let worth = snapshot.config_maps.iter().map(|stored| &stored.id);
+        propose(state, snapshot, worth, files, kept);
     }
 
     fn has(store: &LastGood, name: &str, version: &str) -> bool {

@@ -14,15 +14,16 @@ use self::removal::Removals;
 use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::weighing::Weighings;
+use self::worth::Worth;
 use super::candidates;
+use super::estimate::Estimate;
 use super::explain::InForce;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
-use super::states;
+use super::states::JudgedStates;
 use super::status::start_nginx;
 use ingressd_apply::{Complaint, Outcome};
-use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{HostName, Kind, ObjectId, ObjectState, Origin};
 use ingressd_nginx::render::{Digest, FileSet};
@@ -40,6 +41,7 @@ mod substitution;
 #[cfg(test)]
 mod tests;
 mod weighing;
+mod worth;
 
 /// The most attempts in one cycle while culprits are looked for.
 const MOST_ATTEMPTS: usize = 100;
@@ -88,9 +90,9 @@ pub trait Stages {
     fn most_removed(&self) -> usize {
         0
     }
-    /// The hosts that nginx serves by an earlier run's record, when there is one.
-    fn hosts_of_earlier_run(&self) -> Option<BTreeSet<Arc<str>>> {
-        None
+    /// What nginx serves by an earlier run's record, as far as there is one.
+    fn states_of_earlier_run(&self) -> Vec<Arc<ObjectState>> {
+        Vec::new()
     }
     /// Whether the administrator's templates are in use.
     fn has_templates(&self) -> bool {
@@ -107,7 +109,7 @@ pub trait Stages {
 /// The result of translating and rendering a snapshot.
 #[derive(Debug, Default)]
 pub struct Product {
-    pub(crate) files: FileSet,
+    pub(crate) files: Arc<FileSet>,
     /// Findings about objects and about this host.
     pub findings: Vec<Finding>,
     /// The states of objects, without the verdict of a cycle.
@@ -117,7 +119,7 @@ pub struct Product {
     /// Secrets with certificates that are served, and when they expire, in seconds since 1970.
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
     /// The estimated cost of each namespace for nginx.
-    pub costs: Vec<(Arc<str>, Cost)>,
+    pub estimate: Arc<Estimate>,
     /// The claims on hosts and paths that these files are based on.
     pub claims: Arc<Claims>,
     /// When the passage of time alone changes what is served, in seconds since 1970.
@@ -126,23 +128,6 @@ pub struct Product {
     pub names: BTreeMap<HostName, Namespaces>,
     /// What explains answers.
     pub in_force: Option<Arc<InForce>>,
-}
-
-impl Product {
-    /// The objects whose versions are good when these files are, and those by which they are read.
-    fn worth(&self, served: &Snapshot) -> BTreeSet<Arc<ObjectId>> {
-        let files = self.files.files.values();
-        let owners = files.flat_map(|file| file.owners.0.iter()).map(|(_, origin)| &origin.object);
-        let classes = served.ingress_classes.iter().map(|stored| &stored.id);
-        let readers = classes.chain(served.namespaces.iter().map(|stored| &stored.id));
-        let accepted = self.states.iter().filter(|state| state.working.is_some()).map(|state| &state.id);
-        let all = owners.chain(accepted).chain(readers);
-        let mut worth: BTreeSet<_> = all.cloned().collect();
-        for (refused, _) in &self.refused {
-            worth.remove(refused);
-        }
-        worth
-    }
 }
 
 /// The result of a cycle.
@@ -159,7 +144,7 @@ pub struct Report {
     /// Certificates that are served, see [`Product::certificates`].
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
     /// The estimated cost of each namespace for nginx.
-    pub costs: Vec<(Arc<str>, Cost)>,
+    pub estimate: Arc<Estimate>,
     /// The Secrets and ConfigMaps to which served versions refer that are not the newest.
     pub held: BTreeSet<ObjectId>,
     /// See [`Product::claims`].
@@ -187,7 +172,7 @@ impl Report {
             states: Vec::new(),
             quarantined: Vec::new(),
             certificates: Vec::new(),
-            costs: Vec::new(),
+            estimate: Arc::default(),
             held: BTreeSet::new(),
             claims: Arc::default(),
             due: None,
@@ -207,6 +192,8 @@ pub struct Cycle {
     quarantine: Quarantine,
     store: Arc<Mutex<LastGood>>,
     keeper: Keeper,
+    worth: Worth,
+    judged: JudgedStates,
     /// What nginx runs, including last good versions; empty before the first confirmation.
     confirmed: Arc<Snapshot>,
     /// The digest of the files whose objects were recorded last.
@@ -246,6 +233,8 @@ impl Cycle {
             quarantine: Quarantine::open(state)?,
             store,
             keeper,
+            worth: Worth::default(),
+            judged: JudgedStates::default(),
             confirmed: Arc::default(),
             proposed: None,
             taken: false,
@@ -294,9 +283,8 @@ impl Cycle {
         loop {
             attempts += 1;
             let (mut served, mut product, mut held) = self.make(snapshot, stages, &searches);
-            let worth = Arc::new(product.worth(&served));
             self.quarantine.save();
-            self.propose(&self.good(&served, &product), &worth, &product.files);
+            self.propose(&served, &product);
             let mut outcome = stages.apply(&product.files);
             self.now = stages.now();
             tests.extend(outcome.test());
@@ -362,7 +350,7 @@ impl Cycle {
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
                 Outcome::RolledBack { too_much: Some(words), .. } => {
-                    let attempt = (&*served, &product.files);
+                    let attempt = (&*served, &*product.files);
                     self.weighed(Some(words), snapshot, attempt, &mut searches);
                     if !has_weighed && self.suspect(words, snapshot, attempt, &mut searches, stages) {
                         continue;
@@ -377,7 +365,7 @@ impl Cycle {
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
                 Outcome::Killed { read: true, why, .. } => {
-                    self.quarantine_killers(why, snapshot, (&served, &product.files));
+                    self.quarantine_killers(why, snapshot, (&served, &*product.files));
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
                 // An nginx that does not run tells nothing about the objects that are left out
@@ -390,7 +378,7 @@ impl Cycle {
                     if self.ends_well(&mut searches, snapshot, attempts) {
                         continue;
                     }
-                    self.weighed(None, snapshot, (&served, &product.files), &mut searches);
+                    self.weighed(None, snapshot, (&served, &*product.files), &mut searches);
                     stages.settle(&product.claims);
                 }
                 Outcome::RolledBack { .. }
@@ -401,7 +389,7 @@ impl Cycle {
             let is_in_place = outcome.is_in_place();
             let has_changed = matches!(outcome, Outcome::Confirmed { .. });
             let goes_on = is_in_place && self.prove(snapshot, has_changed, stages);
-            let report = self.report(snapshot, &served, product, (worth, outcome), stages);
+            let report = self.report(snapshot, &served, product, outcome, stages);
             let mut report = Report { held, ..report };
             let waiting = self.waiting(snapshot);
             if goes_on || has_weighed && self.goes_on(&waiting) {
@@ -450,13 +438,17 @@ impl Cycle {
 
     /// Records what the files are made of before they are applied: if the daemon is killed right
     /// after nginx took them, its next start knows which versions were good.
-    fn propose(&mut self, served: &Snapshot, worth: &BTreeSet<Arc<ObjectId>>, files: &FileSet) {
-        let digest = files.digest();
+    fn propose(&mut self, served: &Snapshot, product: &Product) {
+        let (good, digest) = (self.good(served, product), product.files.digest());
+        self.worth.follow(good, product);
+        if self.keeper.is_done() {
+            self.worth.written();
+        }
         if self.proposed != Some(digest) {
-            // While the store is being written its contents are not known: then everything is
-            // recorded.
+            // While the store is being written its contents are not known: then all that may
+            // differ is recorded.
             let kept = self.store.try_lock().ok();
-            candidates::propose(&self.state, served, worth, digest, kept.as_deref());
+            candidates::propose(&self.state, self.worth.good(), self.worth.unwritten(), digest, kept.as_deref());
             self.proposed = Some(digest);
         }
     }
@@ -466,16 +458,16 @@ impl Cycle {
         snapshot: &Snapshot,
         served: &Snapshot,
         product: Product,
-        (worth, outcome): (Arc<BTreeSet<Arc<ObjectId>>>, Outcome),
+        outcome: Outcome,
         stages: &impl Stages,
     ) -> Report {
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirm_hosts(snapshot, &product.states, stages);
-            self.confirmed = Arc::new(self.good(served, &product));
+            self.confirmed = Arc::new(self.worth.good().clone());
             self.kills = 0;
-            self.keeper.keep(Arc::clone(&self.confirmed), worth, Arc::clone(&product.claims));
+            self.keeper.keep(Arc::clone(&self.confirmed), self.worth.send(), Arc::clone(&product.claims));
         }
-        let Product { mut findings, states, certificates, costs, claims, due, names, in_force, .. } = product;
+        let Product { mut findings, states, certificates, estimate, claims, due, names, in_force, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -484,9 +476,10 @@ impl Cycle {
         findings.extend(self.findings_of_removals());
         findings.sort();
         findings.dedup();
-        let states = states::judge(snapshot, states);
+        let states = self.judged.states(snapshot, states);
+        tracing::debug!(states = self.judged.step.looked_at, "looked at for the verdicts");
         let quarantined = self.quarantine.entries().map(|(id, _)| Arc::clone(id)).collect();
-        let known = Report { findings, states, quarantined, certificates, costs, ..Report::of(outcome) };
+        let known = Report { findings, states, quarantined, certificates, estimate, ..Report::of(outcome) };
         Report { claims, due, names, in_force, ..known }
     }
 }

@@ -1,8 +1,8 @@
 //! The estimated cost of namespaces for nginx, for people and for Prometheus: the largest and the
 //! sum.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
@@ -10,13 +10,32 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
-use ingressd_model::cost::Cost;
+use ingressd_model::cost::{Cost, by_namespace};
+use ingressd_model::{Model, Tables};
 
 /// How many namespaces are named: those with the most memory.
 const NAMED: usize = 10;
 
 /// The name of the rest; no namespace can have it.
 const OTHERS: &str = "(others)";
+
+/// What each namespace costs, estimated when somebody first asks: of most generations nobody does.
+#[derive(Debug, Default)]
+pub struct Estimate {
+    /// What is estimated.
+    pub model: Arc<Model>,
+    /// The tables beside it.
+    pub tables: Arc<Tables>,
+    /// The answer, once somebody has asked.
+    pub costs: OnceLock<Vec<(Arc<str>, Cost)>>,
+}
+
+impl Estimate {
+    /// The cost of each namespace, sorted by name.
+    pub fn costs(&self) -> &[(Arc<str>, Cost)] {
+        self.costs.get_or_init(|| by_namespace(&self.model, &self.tables))
+    }
+}
 
 /// A number for each namespace: its name in metrics and in the status, its description, and how
 /// many make one unit.

@@ -1,8 +1,9 @@
 //! Keeps the last good version of each object on disk, for the next start.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -27,7 +28,14 @@ pub struct LastGood {
     folder: PathBuf,
     /// The digest of the version, by the digest of the name.
     kept: HashMap<ShortDigest, ShortDigest>,
+    /// Whether this run has told of all objects.
+    is_told: bool,
+    /// What could not be written and has to be tried again.
+    failed: Touched,
 }
+
+/// Objects that may differ from what is kept, with whether they are to be kept.
+pub type Touched = BTreeMap<Arc<ObjectId>, bool>;
 
 /// The first half of a digest, which is enough to tell names and versions apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,10 +64,10 @@ struct StoredLine<K> {
     object: K,
 }
 
-/// A served snapshot and the objects of it that are worth keeping.
+/// A served snapshot and the objects of it that may differ from what is kept.
 struct Job {
     served: Arc<Snapshot>,
-    worth: Arc<BTreeSet<Arc<ObjectId>>>,
+    touched: Touched,
     claims: Arc<Claims>,
 }
 
@@ -68,6 +76,8 @@ struct Job {
 #[derive(Debug)]
 pub struct Keeper {
     jobs: Option<Sender<Job>>,
+    /// How many jobs were not done.
+    waiting: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -114,7 +124,7 @@ impl LastGood {
                 HashMap::new()
             }
         };
-        let mut store = LastGood { folder, kept };
+        let mut store = LastGood { folder, kept, is_told: false, failed: Touched::new() };
         for line in candidates::of(state, in_place)? {
             store.adopt(&line);
         }
@@ -144,22 +154,39 @@ impl LastGood {
         }
     }
 
-    /// Keeps exactly the objects of `served` that are `worth` it; writes only versions that are
-    /// not on disk yet.
-    pub fn keep(&mut self, served: &Snapshot, worth: &BTreeSet<Arc<ObjectId>>) {
-        let mut keeping = Keeping { store: self, worth, now: HashMap::new(), failure: None };
-        objects::visit(served, &mut keeping);
-        let Keeping { now, failure, .. } = keeping;
-        for (name, version) in &self.kept {
-            if !now.contains_key(name) {
-                // A file that cannot be removed is a harmless leftover: no object in the snapshot
-                // has its name.
-                let _ = std::fs::remove_file(self.path(*name, *version));
+    /// Keeps the objects of `served` that were touched, or not any more; writes only versions that
+    /// are not on disk yet. The first time all others are forgotten.
+    pub fn keep(&mut self, served: &Snapshot, mut touched: Touched) {
+        let mut failed = std::mem::take(&mut self.failed);
+        failed.append(&mut touched);
+        let mut keeping = Keeping { store: self, is_there: false, failure: None };
+        let mut names = HashSet::new();
+        for (id, is_worth) in failed {
+            keeping.is_there = false;
+            if is_worth {
+                objects::visit(served, &id, &mut keeping);
             }
+            let name = ShortDigest::of_name(&id);
+            if !keeping.is_there {
+                keeping.store.forget(name);
+            }
+            names.insert(name);
         }
-        self.kept = now;
+        let failure = keeping.failure.take();
+        if !std::mem::replace(&mut self.is_told, true) {
+            let gone: Vec<_> = self.kept.keys().filter(|name| !names.contains(name)).copied().collect();
+            gone.into_iter().for_each(|name| self.forget(name));
+        }
         if let Some(why) = failure {
             tracing::warn!(path = %self.folder.display(), "some last good versions cannot be kept for the next start: {}: {why}", self.folder.display());
+        }
+    }
+
+    fn forget(&mut self, name: ShortDigest) {
+        if let Some(version) = self.kept.remove(&name) {
+            // A file that cannot be removed is a harmless leftover: no object in the snapshot has
+            // its name.
+            let _ = std::fs::remove_file(self.path(name, version));
         }
     }
 
@@ -245,33 +272,26 @@ pub fn written<K: Serialize>(stored: &Stored<K>) -> impl Serialize {
 }
 
 struct Keeping<'a> {
-    store: &'a LastGood,
-    worth: &'a BTreeSet<Arc<ObjectId>>,
-    now: HashMap<ShortDigest, ShortDigest>,
+    store: &'a mut LastGood,
+    is_there: bool,
     failure: Option<std::io::Error>,
 }
 
 impl Visitor for Keeping<'_> {
     fn visit<K: Serialize>(&mut self, stored: &Stored<K>) {
-        if !self.worth.contains(&stored.id) {
-            return;
-        }
         let (name, version) = (ShortDigest::of_name(&stored.id), ShortDigest::of(&stored.version.0));
-        let before = self.store.kept.get(&name).copied();
-        if before == Some(version) {
-            self.now.insert(name, version);
+        self.is_there = true;
+        if self.store.kept.get(&name) == Some(&version) {
             return;
         }
         match state_file::write(&self.store.path(name, version), &written(stored)) {
             Ok(()) => {
-                self.now.insert(name, version);
-                if let Some(before) = before {
-                    let _ = std::fs::remove_file(self.store.path(name, before));
-                }
+                self.store.forget(name);
+                self.store.kept.insert(name, version);
             }
             Err(error) => {
                 // The earlier version stays: it is older than it could be, but it was good.
-                self.now.extend(before.map(|before| (name, before)));
+                self.store.failed.insert(Arc::clone(&stored.id), true);
                 self.failure = Some(error);
             }
         }
@@ -282,27 +302,41 @@ impl Keeper {
     /// Starts the thread.
     pub fn start(store: Arc<Mutex<LastGood>>, state: &Path) -> Self {
         let (jobs, receiver) = channel::<Job>();
-        let (state, mut written) = (state.to_owned(), None);
+        let waiting = Arc::<AtomicUsize>::default();
+        let (state, mut written, left) = (state.to_owned(), None, Arc::clone(&waiting));
         let work = move || {
-            while let Ok(first) = receiver.recv() {
+            while let Ok(mut first) = receiver.recv() {
                 // Only the latest job counts: what was served in between is not served any more.
-                let Job { served, worth, claims } = receiver.try_iter().last().unwrap_or(first);
+                let mut taken = 1;
+                for mut next in receiver.try_iter() {
+                    taken += 1;
+                    first.touched.append(&mut next.touched);
+                    first = Job { touched: first.touched, ..next };
+                }
+                let Job { served, touched, claims } = first;
                 if written.as_ref().is_none_or(|written| !Arc::ptr_eq(written, &claims)) {
                     claims::keep(&state, &claims);
                     written = Some(claims);
                 }
-                store.lock().unwrap_or_else(PoisonError::into_inner).keep(&served, &worth);
+                store.lock().unwrap_or_else(PoisonError::into_inner).keep(&served, touched);
+                left.fetch_sub(taken, Ordering::Release);
             }
         };
-        Keeper { jobs: Some(jobs), thread: Some(std::thread::spawn(work)) }
+        Keeper { jobs: Some(jobs), waiting, thread: Some(std::thread::spawn(work)) }
     }
 
     /// Keeps what is served, in the background.
-    pub fn keep(&self, served: Arc<Snapshot>, worth: Arc<BTreeSet<Arc<ObjectId>>>, claims: Arc<Claims>) {
+    pub fn keep(&self, served: Arc<Snapshot>, touched: Touched, claims: Arc<Claims>) {
         if let Some(jobs) = &self.jobs {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
             // The thread lives as long as this value.
-            let _ = jobs.send(Job { served, worth, claims });
+            let _ = jobs.send(Job { served, touched, claims });
         }
+    }
+
+    /// Whether all of it is on disk.
+    pub fn is_done(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) == 0
     }
 
     /// Ends the thread. A blocking thread waits for the disk, so that the main loop goes on.
@@ -344,8 +378,8 @@ mod tests {
         Snapshot { config_maps: config_maps.collect(), ..Snapshot::default() }
     }
 
-    fn all(snapshot: &Snapshot) -> BTreeSet<Arc<ObjectId>> {
-        snapshot.config_maps.iter().map(|stored| Arc::clone(&stored.id)).collect()
+    fn all(snapshot: &Snapshot) -> Touched {
+        snapshot.config_maps.iter().map(|stored| (Arc::clone(&stored.id), true)).collect()
     }
 
     fn kept(state: &Path, name: &str) -> Option<String> {
@@ -365,10 +399,10 @@ mod tests {
         let first = snapshot(&[("a", "1"), ("b", "1"), ("c", "1")]);
         let mut worth = all(&first);
         worth.pop_last();
-        store.keep(&first, &worth);
+        store.keep(&first, worth);
         assert_eq!(["a", "b", "c"].map(|name| kept(state.path(), name)), [Some("1".into()), Some("1".into()), None]);
         let second = snapshot(&[("a", "2")]);
-        LastGood::open(state.path(), None).unwrap().keep(&second, &all(&second));
+        LastGood::open(state.path(), None).unwrap().keep(&second, all(&second));
         assert_eq!(["a", "b"].map(|name| kept(state.path(), name)), [Some("2".into()), None]);
         assert_eq!(std::fs::read_dir(state.path().join("objects")).unwrap().count(), 1, "old versions are removed");
     }
@@ -383,10 +417,10 @@ mod tests {
             published: None,
             place: None,
         };
-        let served = Snapshot { ingress_classes: [class].into_iter().collect(), ..snapshot(&[("b", "1"), ("a", "2")]) };
+        let served = Snapshot { ingress_classes: [class].into_iter().collect(), ..snapshot(&[("a", "2"), ("b", "1")]) };
         let mut worth = all(&served);
-        worth.insert(Arc::clone(&served.ingress_classes[0].id));
-        LastGood::open(state.path(), None).unwrap().keep(&served, &worth);
+        worth.insert(Arc::clone(&served.ingress_classes[0].id), true);
+        LastGood::open(state.path(), None).unwrap().keep(&served, worth);
         std::fs::write(state.path().join("objects/notes.txt"), "not ours").unwrap();
         let found = LastGood::open(state.path(), None).unwrap().snapshot();
         let maps =
@@ -406,10 +440,10 @@ mod tests {
         };
         let mut store = LastGood::open(state.path(), None).unwrap();
         let first = snapshot(&[("a", "1"), ("b", "1")]);
-        store.keep(&first, &all(&first));
+        store.keep(&first, all(&first));
         let before = (file_of("a").ino(), file_of("b").ino());
         let second = snapshot(&[("a", "1"), ("b", "2")]);
-        LastGood::open(state.path(), None).unwrap().keep(&second, &all(&second));
+        LastGood::open(state.path(), None).unwrap().keep(&second, all(&second));
         assert_eq!(file_of("a").ino(), before.0);
         assert_ne!(file_of("b").ino(), before.1);
         assert_eq!(file_of("b").permissions().mode() & 0o777, 0o600);
@@ -420,7 +454,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let mut store = LastGood::open(state.path(), None).unwrap();
         let first = snapshot(&[("a", "1")]);
-        store.keep(&first, &all(&first));
+        store.keep(&first, all(&first));
         let file = std::fs::read_dir(state.path().join("objects")).unwrap().next().unwrap().unwrap();
         std::fs::write(file.path(), "{\"kind\":").unwrap();
         std::fs::write(state.path().join("objects/notes.txt"), "not ours").unwrap();
@@ -432,7 +466,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let keeper = Keeper::start(Arc::new(Mutex::new(LastGood::open(state.path(), None).unwrap())), state.path());
         let first = Arc::new(snapshot(&[("a", "1")]));
-        keeper.keep(Arc::clone(&first), Arc::new(all(&first)), Arc::default());
+        keeper.keep(Arc::clone(&first), all(&first), Arc::default());
         drop(keeper);
         assert_eq!(kept(state.path(), "a"), Some("1".into()));
     }
@@ -451,7 +485,7 @@ mod tests {
         });
         is_held.recv().unwrap();
         let first = Arc::new(snapshot(&[("a", "1")]));
-        keeper.keep(Arc::clone(&first), Arc::new(all(&first)), Arc::default());
+        keeper.keep(Arc::clone(&first), all(&first), Arc::default());
         // The runtime of a test has one thread: this comes back only if nothing blocks it.
         let closing = tokio::spawn(keeper.close());
         tokio::task::yield_now().await;

@@ -270,7 +270,7 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     }
     register_workers(registry, status);
     register_objects(registry, status);
-    super::estimate::register(registry, &status.costs);
+    super::estimate::register(registry, status.estimate.costs());
     register_watches(registry, status, now);
     if let Some(view) = status.outlook.as_ref().map(Outlook::view) {
         register_nodes(registry, &view);

@@ -16,6 +16,7 @@ mod estimate;
 pub mod explain;
 mod feed;
 mod files;
+mod host_counts;
 mod host_findings;
 mod http;
 mod last_good;

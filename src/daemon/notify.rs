@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use sd_notify::NotifyState;
 
-use super::status::Status;
+use super::status::{Status, Tally};
 
 /// By how much the start timeout of systemd is extended each time.
 const EXTENSION: Duration = Duration::from_secs(30);
@@ -20,6 +20,7 @@ const EXTENSION: Duration = Duration::from_secs(30);
 pub struct Notifier {
     ready: bool,
     line: String,
+    tally: Tally,
     /// Messages that could not be sent yet because the socket was full, in order.
     unsent: VecDeque<String>,
 }
@@ -36,7 +37,8 @@ impl Notifier {
     /// timeout.
     pub fn turned(&mut self, status: &Status, now: std::time::Instant) {
         self.flush();
-        let line = status.line(now);
+        self.tally.follow(&status.states);
+        let line = status.line(now, &self.tally);
         let mut states = vec![NotifyState::Watchdog];
         if !self.ready {
             states.push(NotifyState::ExtendTimeoutUsec(u32::try_from(EXTENSION.as_micros()).unwrap_or(u32::MAX)));

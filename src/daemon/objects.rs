@@ -119,15 +119,31 @@ pub trait Visitor {
     fn visit<K: Serialize>(&mut self, stored: &Stored<K>);
 }
 
-/// Visits each object of a kind that can be replaced, by kind, namespace and name, and those by
-/// which they are read.
-pub fn visit(snapshot: &Snapshot, visitor: &mut impl Visitor) {
-    snapshot.ingress_classes.iter().for_each(|stored| visitor.visit(stored));
-    snapshot.namespaces.iter().for_each(|stored| visitor.visit(stored));
-    snapshot.ingresses.iter().for_each(|stored| visitor.visit(stored));
-    snapshot.services.iter().for_each(|stored| visitor.visit(stored));
-    snapshot.secrets.iter().for_each(|stored| visitor.visit(stored));
-    snapshot.config_maps.iter().for_each(|stored| visitor.visit(stored));
+/// Visits this object, if the snapshot has it and it is of a kind that can be replaced, or by
+/// which those are read.
+pub fn visit(snapshot: &Snapshot, id: &ObjectId, visitor: &mut impl Visitor) {
+    match id.kind {
+        Kind::IngressClass => find(&snapshot.ingress_classes, id).into_iter().for_each(|stored| visitor.visit(stored)),
+        Kind::Namespace => find(&snapshot.namespaces, id).into_iter().for_each(|stored| visitor.visit(stored)),
+        Kind::Ingress => find(&snapshot.ingresses, id).into_iter().for_each(|stored| visitor.visit(stored)),
+        Kind::Service => find(&snapshot.services, id).into_iter().for_each(|stored| visitor.visit(stored)),
+        Kind::Secret => find(&snapshot.secrets, id).into_iter().for_each(|stored| visitor.visit(stored)),
+        Kind::ConfigMap => find(&snapshot.config_maps, id).into_iter().for_each(|stored| visitor.visit(stored)),
+        Kind::EndpointSlice | Kind::Node | Kind::File | Kind::Settings | Kind::Host => {}
+    }
+}
+
+/// Tells each such object that is not the same in memory in both.
+pub fn compare(before: &Snapshot, now: &Snapshot, mut tell: impl FnMut(&Arc<ObjectId>)) {
+    fn of<K>(before: &List<K>, now: &List<K>, tell: &mut impl FnMut(&Arc<ObjectId>)) {
+        now.differences(before).for_each(|either| tell(&either.reduce(|_, stored| stored).id));
+    }
+    of(&before.ingress_classes, &now.ingress_classes, &mut tell);
+    of(&before.namespaces, &now.namespaces, &mut tell);
+    of(&before.ingresses, &now.ingresses, &mut tell);
+    of(&before.services, &now.services, &mut tell);
+    of(&before.secrets, &now.secrets, &mut tell);
+    of(&before.config_maps, &now.config_maps, &mut tell);
 }
 
 /// The identities of all such objects for which the condition holds.

@@ -12,7 +12,7 @@ use super::claims;
 use super::cycle::Stages as _;
 use super::explain::InForce;
 use super::publication::Peers;
-use super::{last_good, options, state_file, traffic};
+use super::{last_good, options, state_file, states, traffic};
 use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
@@ -58,6 +58,7 @@ pub struct Pipeline {
     options: ingressd_translate::Options,
     translator: Translator,
     gate: Gate,
+    gated: states::GatedStates,
     gate_options: GateOptions,
     /// Why hosts do not share servers although the settings allow it: nginx's complaint about a
     /// shared one.
@@ -181,6 +182,7 @@ impl Pipeline {
             translator,
             options,
             gate: Gate::default(),
+            gated: states::GatedStates::default(),
             gate_options: GateOptions { traffic, ..settings.gate_options() },
             sharing_refused: None,
             names: Arc::default(),

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::cycle::Report;
 use super::feed::Observed;
 use super::link::Link;
-use super::states;
+use super::states::{self, Step};
 use super::status::Status;
 use ingressd_apply::{Contents, Outcome, Pinned};
 use ingressd_cluster::publish::{Address, Counts, Life, Options, Outlook, Publisher, Revision, Served};
@@ -57,6 +57,8 @@ pub struct Publication {
     told: watch::Sender<Option<Served>>,
     served: Served,
     states: Arc<[Arc<ObjectState>]>,
+    /// From those of cycles; empty where the last one was not confirmed.
+    step: Step,
     /// Whether the states tell what was served last.
     knows: bool,
     /// The objects that the running cycle works on, and those that the confirmed generation was
@@ -98,6 +100,7 @@ impl Publication {
             told: watch::Sender::new(None),
             served: Served { settings: settings.decisive.clone(), ..Served::default() },
             states: Arc::default(),
+            step: Step::default(),
             knows: false,
             cycled: None,
             confirmed: None,
@@ -162,7 +165,7 @@ impl Publication {
         self.served =
             Served { serving: self.served.serving, settings: self.served.settings.clone(), ..Served::default() };
         (self.cycled, self.confirmed, self.read, self.claims) = (None, None, None, None);
-        self.knows = false;
+        (self.knows, self.step) = (false, Step::default());
         self.asked_anew = Some(since);
         self.told.send_replace(None);
     }
@@ -258,13 +261,16 @@ impl Publication {
         let is_confirmed = matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. });
         // After a failure nginx goes on with the earlier generation, of which nothing is
         // withdrawn. New objects are accepted all the same, and other nodes may serve them.
-        self.set_states(match report.outcome.is_in_place() {
-            true => {
-                let before = self.knows.then_some(&*self.states);
-                states::in_place(&report.states, &report.states, before, is_confirmed.then_some(now))
-            }
+        let before = self.knows.then_some(&*self.states);
+        let states = match report.outcome.is_in_place() {
+            true => states::still_in_place(&mut self.step, &report.states, before, is_confirmed.then_some(now)),
             false => states::unchanged(&report.states, &self.states),
-        });
+        };
+        self.set_states(states);
+        tracing::debug!(states = self.step.looked_at, "looked at for what is served");
+        if !is_confirmed {
+            self.step = Step::default();
+        }
         self.knows |= is_confirmed;
         let Some((revision, snapshot)) = self.cycled.take() else { return self.pin_states(pinned, now) };
         self.served.informed = true;
@@ -287,7 +293,7 @@ impl Publication {
         let Some(contents) = pinned.and_then(|pinned| pinned.contents.as_ref()) else { return };
         let before = self.knows.then_some(&*self.states);
         self.set_states(states::in_place(&self.states, &contents.objects, before, Some(now)));
-        self.knows = true;
+        (self.knows, self.step) = (true, Step::default());
     }
 
     /// Records that the node is pinned, or not any more.
@@ -300,7 +306,7 @@ impl Publication {
         self.served.states = Arc::clone(&self.states);
         let Some(contents) = &pinned.contents else {
             // It is not known what is served: published addresses stay, and none are added.
-            (self.knows, self.served.observed) = (false, Some(Revision(0)));
+            (self.knows, self.step, self.served.observed) = (false, Step::default(), Some(Revision(0)));
             return;
         };
         // A revision that the cluster has not reached is of the time before a restore.

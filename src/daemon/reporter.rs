@@ -190,7 +190,7 @@ impl Reporter {
         nginx: &Nginx,
         waited: Option<Duration>,
     ) {
-        let Report { outcome, findings, quarantined, certificates, costs, claims, tests, in_force, .. } = report;
+        let Report { outcome, findings, quarantined, certificates, estimate, claims, tests, in_force, .. } = report;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         // The confirmation has just got this answer from nginx.
@@ -219,7 +219,7 @@ impl Reporter {
             if outcome.is_in_place() {
                 status.concluded = true;
                 status.certificates = certificates.into();
-                status.costs = costs.into();
+                status.estimate = estimate;
                 status.claims = claims;
                 status.in_force = in_force;
             }

@@ -1,67 +1,224 @@
 //! What a cycle adds to the states of objects: first what the gate leaves of them, then the
 //! verdict about their newest versions, and at last what nginx serves.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 use itertools::{EitherOrBoth, Itertools as _};
 
-use ingressd_model::{Kind, ObjectId, ObjectState, ServedVersion, Server, Verdict, WorkingVersion};
+use ingressd_model::{
+    Kind, ObjectId, ObjectState, RouteCount, ServedVersion, Server, UpstreamId, Verdict, WorkingVersion,
+};
 use ingressd_nginx::Plan;
-use ingressd_objects::Snapshot;
+use ingressd_objects::{Ingress, LeftOut, List, Snapshot};
 
 type States = [Arc<ObjectState>];
 
-/// What the gate leaves of them, and `unwritten` of the routes in the model. Routes that the gate
-/// left out are not served, and an object without any route is not served either. Whether a route
-/// has a backend that answers is known of the whole model only.
-pub fn gated<'a>(states: &mut States, plan: &Plan, unwritten: impl Iterator<Item = &'a Arc<ObjectId>>) {
-    let served = Server::routes_by_object(plan.model.servers.iter().map(Arc::as_ref));
-    let unanswered = plan.model.unanswered_by_object(&plan.tables);
-    let unwritten = unwritten.counts();
-    for state in states {
-        let Some(before) = &state.working else { continue };
-        let count = served.get(&*state.id).copied().unwrap_or_default();
-        let more = unanswered.get(&*state.id).copied().unwrap_or_default();
-        let lost = unwritten.get(&state.id).and_then(|lost| u32::try_from(*lost).ok()).unwrap_or_default();
-        let served = count.open + before.parts;
-        let unanswered = before.unanswered.saturating_add(more).min(served);
-        let (closed, served) = (before.closed.max(count.closed) + lost, served.saturating_sub(lost));
-        if (closed, served, unanswered) != (before.closed, before.served, before.unanswered) {
-            let working = Arc::new(WorkingVersion { closed, served, unanswered, ..WorkingVersion::clone(before) });
-            Arc::make_mut(state).working = Some(working);
-        }
+/// A step from states to states. It keeps what it made of those that are the same in memory the
+/// next time, so that it looks only at those that differ.
+#[derive(Debug, Default)]
+pub struct Step {
+    given: Vec<Arc<ObjectState>>,
+    made: Vec<Arc<ObjectState>>,
+    /// How many states it looked at the last time.
+    pub looked_at: usize,
+}
+
+impl Step {
+    /// Makes a state of each. Of objects that were `touched` something else is different.
+    pub fn make(
+        &mut self,
+        given: Vec<Arc<ObjectState>>,
+        touched: &BTreeSet<Arc<ObjectId>>,
+        make: impl Fn(&ObjectState) -> ObjectState,
+    ) -> Vec<Arc<ObjectState>> {
+        self.looked_at = 0;
+        let before = self.given.iter().zip(&self.made);
+        let both = given.iter().merge_join_by(before, |state, (known, _)| order(state, known));
+        let made = both.filter_map(|either| {
+            let (state, known) = either.left_and_right();
+            let state = state?;
+            let same = known.filter(|(known, _)| Arc::ptr_eq(known, state));
+            if let Some((_, made)) = same.filter(|_| touched.is_empty() || !touched.contains(&state.id)) {
+                return Some(Arc::clone(made));
+            }
+            self.looked_at += 1;
+            let made = make(state);
+            let equal = [Some(state), known.map(|(_, made)| made)].into_iter().flatten().find(|one| ***one == made);
+            Some(equal.map_or_else(|| Arc::new(made), Arc::clone))
+        });
+        let made: Vec<_> = made.collect();
+        (self.given, self.made) = (given, made.clone());
+        made
     }
 }
 
-/// Adds how a cycle judged each object. `newest` is the state of the source, with earlier versions
-/// of objects that it cannot decode.
-pub fn judge(newest: &Snapshot, states: Vec<Arc<ObjectState>>) -> Vec<Arc<ObjectState>> {
-    let unread = newest.left_out.iter().filter(|left_out| left_out.id.kind == Kind::Ingress);
-    let all = newest.ingresses.iter().map(|stored| (&stored.id, Some(&stored.version)));
-    // What cannot be read has no version.
-    let all: BTreeMap<_, _> = all.chain(unread.map(|left_out| (&left_out.id, None))).collect();
-    let both = states.into_iter().merge_join_by(all, |state, (id, _)| state.id.cmp(id));
-    let judged = both.map(|either| {
-        let (mut state, newest) = match either {
-            EitherOrBoth::Left(state) => (state, None),
-            EitherOrBoth::Both(state, (_, version)) => (state, Some(version)),
-            EitherOrBoth::Right((id, _)) => return Arc::new(ObjectState::new(id, Verdict::Refused)),
+fn order(one: &Arc<ObjectState>, other: &Arc<ObjectState>) -> Ordering {
+    if Arc::ptr_eq(one, other) { Ordering::Equal } else { one.id.cmp(&other.id) }
+}
+
+/// What the gate leaves of states, and how many routes of each object that are.
+#[derive(Debug, Default)]
+pub struct GatedStates {
+    /// How many states had to be looked at.
+    pub step: Step,
+    servers: Vec<Arc<Server>>,
+    empty: HashSet<UpstreamId>,
+    unwritten: HashMap<Arc<ObjectId>, u32>,
+    counts: HashMap<Arc<ObjectId>, Counts>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    routes: RouteCount,
+    unanswered: u32,
+}
+
+impl GatedStates {
+    /// What the gate leaves of them, and `unwritten` of the routes in the model. Routes that the
+    /// gate left out are not served, and an object without any route is not served either. Whether
+    /// a route has a backend that answers is known of the whole model only.
+    pub fn states<'a>(
+        &mut self,
+        states: Vec<Arc<ObjectState>>,
+        plan: &Plan,
+        unwritten: impl Iterator<Item = &'a Arc<ObjectId>>,
+    ) -> Vec<Arc<ObjectState>> {
+        let mut touched = self.follow(plan);
+        let mut lost = HashMap::<_, u32>::new();
+        unwritten.for_each(|id| *lost.entry(Arc::clone(id)).or_default() += 1);
+        touched.extend(self.unwritten.keys().chain(lost.keys()).cloned());
+        self.unwritten = lost;
+        let (counts, lost) = (&self.counts, &self.unwritten);
+        self.step.make(states, &touched, |state| {
+            let Some(before) = &state.working else { return state.clone() };
+            let Counts { routes, unanswered } = counts.get(&state.id).copied().unwrap_or_default();
+            let lost = lost.get(&state.id).copied().unwrap_or_default();
+            let served = routes.open + before.parts;
+            let unanswered = before.unanswered.saturating_add(unanswered).min(served);
+            let (closed, served) = (before.closed.max(routes.closed) + lost, served.saturating_sub(lost));
+            if (closed, served, unanswered) == (before.closed, before.served, before.unanswered) {
+                return state.clone();
+            }
+            let working = WorkingVersion { closed, served, unanswered, ..WorkingVersion::clone(before) };
+            ObjectState { working: Some(Arc::new(working)), ..state.clone() }
+        })
+    }
+
+    /// Counts again what differs. Returns the objects with routes there.
+    fn follow(&mut self, plan: &Plan) -> BTreeSet<Arc<ObjectId>> {
+        let empty: HashSet<_> = plan.tables.without_endpoints(&plan.model).map(|one| one.id.clone()).collect();
+        let flipped: HashSet<_> = empty.symmetric_difference(&self.empty).collect();
+        let uses_flipped = |server: &Server| {
+            let mut upstreams = server.all_routes().filter_map(|route| route.action.upstream());
+            !flipped.is_empty() && upstreams.any(|upstream| flipped.contains(upstream))
         };
-        let verdict = match (newest, &state.working) {
-            _ if !state.is_ours() => state.verdict,
-            (None, _) => Verdict::Unjudged,
-            (Some(_), None) => Verdict::Refused,
-            (Some(newest), Some(working)) if newest == Some(&working.version) => Verdict::Good,
-            (Some(_), Some(_)) => Verdict::LastGood,
+        let order = |one: &&Arc<Server>, other: &&Arc<Server>| match Arc::ptr_eq(one, other) {
+            true => Ordering::Equal,
+            false => one.name.cmp(&other.name),
         };
-        if state.verdict != verdict {
-            Arc::make_mut(&mut state).verdict = verdict;
+        let mut touched = BTreeSet::new();
+        for either in self.servers.iter().merge_join_by(&plan.model.servers, order) {
+            let (before, now) = either.left_and_right();
+            if let Some((one, other)) = before.zip(now)
+                && Arc::ptr_eq(one, other)
+                && !uses_flipped(one)
+            {
+                continue;
+            }
+            for (server, empty, is_now) in [(before, &self.empty, false), (now, &empty, true)] {
+                let Some(server) = server else { continue };
+                let mut count = |id: &Arc<ObjectId>, routes: RouteCount, unanswered: u32| {
+                    let known = self.counts.entry(Arc::clone(id)).or_default();
+                    known.routes.open = sum(known.routes.open, routes.open, is_now);
+                    known.routes.closed = sum(known.routes.closed, routes.closed, is_now);
+                    known.unanswered = sum(known.unanswered, unanswered, is_now);
+                    touched.insert(Arc::clone(id));
+                };
+                server.count_routes(|id, routes| count(id, routes, 0));
+                let unanswered = server.unanswered(|upstream| empty.contains(upstream));
+                unanswered.for_each(|id| count(id, RouteCount::default(), 1));
+            }
         }
-        state
-    });
-    judged.collect()
+        for id in &touched {
+            let is_nothing = |counts: &Counts| (counts.routes, counts.unanswered) == Default::default();
+            if self.counts.get(id).is_some_and(is_nothing) {
+                self.counts.remove(id);
+            }
+        }
+        (self.servers, self.empty) = (plan.model.servers.clone(), empty);
+        touched
+    }
+}
+
+fn sum(known: u32, more: u32, is_now: bool) -> u32 {
+    if is_now { known.saturating_add(more) } else { known.saturating_sub(more) }
+}
+
+/// How a cycle judges each object.
+#[derive(Debug, Default)]
+pub struct JudgedStates {
+    /// How many states had to be looked at.
+    pub step: Step,
+    ingresses: List<Ingress>,
+    left_out: Vec<LeftOut>,
+    /// The objects that nothing was made of.
+    missing: BTreeSet<Arc<ObjectId>>,
+}
+
+impl JudgedStates {
+    /// Adds how a cycle judged each object. `newest` is the state of the source, with earlier
+    /// versions of objects that it cannot decode.
+    pub fn states(&mut self, newest: &Snapshot, states: Vec<Arc<ObjectState>>) -> Vec<Arc<ObjectState>> {
+        let Snapshot { ingresses, left_out, .. } = newest;
+        let changed = ingresses.differences(&self.ingresses);
+        let mut touched: BTreeSet<_> = changed.map(|either| Arc::clone(&either.reduce(|_, now| now).id)).collect();
+        if *left_out != self.left_out {
+            let both = left_out.iter().chain(&self.left_out).filter(|left_out| left_out.id.kind == Kind::Ingress);
+            touched.extend(both.map(|left_out| Arc::clone(&left_out.id)));
+        }
+        // What cannot be read has no version.
+        let is_unread = |id: &ObjectId| left_out.iter().any(|left_out| *left_out.id == *id);
+        let newest = |id: &ObjectId| match ingresses.find(&id.namespace, &id.name) {
+            _ if is_unread(id) => Some(None),
+            found => found.map(|stored| Some(&stored.version)),
+        };
+        let gone = ObjectState::differences(&self.step.given, &states).filter_map(EitherOrBoth::just_left);
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.extend(gone.map(|state| Arc::clone(&state.id)).chain(touched.iter().cloned()));
+        missing.retain(|id| newest(id).is_some() && ObjectState::find(&states, id).is_none());
+        let mut judged = self.step.make(states, &touched, |state| {
+            let verdict = match (newest(&state.id), &state.working) {
+                _ if !state.is_ours() => state.verdict,
+                (None, _) => Verdict::Unjudged,
+                (Some(_), None) => Verdict::Refused,
+                (Some(newest), Some(working)) if newest == Some(&working.version) => Verdict::Good,
+                (Some(_), Some(_)) => Verdict::LastGood,
+            };
+            ObjectState { verdict, ..state.clone() }
+        });
+        if !missing.is_empty() {
+            judged.extend(missing.iter().map(|id| Arc::new(ObjectState::new(id, Verdict::Refused))));
+            judged.sort_by(|one, other| one.id.cmp(&other.id));
+        }
+        (self.ingresses, self.left_out, self.missing) = (ingresses.clone(), left_out.clone(), missing);
+        judged
+    }
+}
+
+/// What nginx serves, with what was known of it.
+fn serve(
+    state: &ObjectState,
+    known: Option<&ServedVersion>,
+    before_is_known: bool,
+    now: Option<Instant>,
+) -> Option<ServedVersion> {
+    let what = Arc::clone(state.working.as_ref()?);
+    let same = known.filter(|known| known.what.version == what.version && known.what.served > 0);
+    let since = same.and_then(|same| same.since).or(now).filter(|_| what.served > 0);
+    Some(ServedVersion { since, is_earlier: same.map_or(!before_is_known, |same| same.is_earlier), what })
 }
 
 /// Adds what is served of the objects in another list, which are perhaps not in this one.
@@ -96,16 +253,24 @@ pub fn in_place(
     before: Option<&States>,
     now: Option<Instant>,
 ) -> Vec<Arc<ObjectState>> {
-    let mut earlier = before.unwrap_or_default().iter().peekable();
-    let served = |of: &ObjectState| {
-        let what = Arc::clone(of.working.as_ref()?);
-        while earlier.next_if(|earlier| earlier.id < of.id).is_some() {}
-        let known = earlier.next_if(|earlier| earlier.id == of.id).and_then(|known| known.served.as_ref());
-        let same = known.filter(|known| known.what.version == what.version && known.what.served > 0);
-        let since = same.and_then(|same| same.since).or(now).filter(|_| what.served > 0);
-        Some(ServedVersion { since, is_earlier: same.map_or(before.is_none(), |same| same.is_earlier), what })
-    };
-    with_served(states, contents, served)
+    with_served(states, contents, |state| serve(state, known(before, &state.id), before.is_some(), now))
+}
+
+/// The same where the states are the contents, and the step before did this too.
+pub fn still_in_place(
+    step: &mut Step,
+    states: &[Arc<ObjectState>],
+    before: Option<&States>,
+    now: Option<Instant>,
+) -> Vec<Arc<ObjectState>> {
+    step.make(states.to_vec(), &BTreeSet::new(), |state| {
+        let served = serve(state, known(before, &state.id), before.is_some(), now);
+        ObjectState { served, ..state.clone() }
+    })
+}
+
+fn known<'a>(before: Option<&'a States>, id: &ObjectId) -> Option<&'a ServedVersion> {
+    ObjectState::find(before?, id)?.served.as_ref()
 }
 
 /// The list, in which each state that is as before is the same, and which is the same itself when
@@ -157,7 +322,7 @@ mod tests {
         let mut given = states(&[("gone", "1"), ("good", "2"), ("last-good", "1"), ("unread", "2")]);
         let foreign = Verdict::NotOurs(Reason::ForeignClass);
         given.insert(0, Arc::new(ObjectState::new(&id("foreign"), foreign)));
-        let judged = judge(&newest, given);
+        let judged = JudgedStates::default().states(&newest, given);
         let expected = [
             ("foreign", foreign),
             ("gone", Verdict::Unjudged),

@@ -4,14 +4,17 @@ mod attention;
 mod document;
 mod expressions;
 mod inquiry;
+mod tally;
 
 pub use attention::{LONGEST_QUIET, verdict};
 pub use inquiry::Inquiry;
+pub use tally::Tally;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::estimate::Estimate;
 use super::explain::InForce;
 use super::link::Link;
 use super::outcomes::Step;
@@ -19,7 +22,6 @@ use super::withdrawal::Withdrawal;
 use ingressd_apply::{OldWorkers, Pinned};
 use ingressd_cluster::publish::{Outlook, Served, View, published_addresses};
 use ingressd_cluster::source::cluster::{Requests, Scope, WatchHealth};
-use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Kind, ObjectId, ObjectState, Origin, Standing, Verdict, WorkingVersion};
 use ingressd_translate::{Claims, Limits};
@@ -118,7 +120,7 @@ pub struct Status {
     /// Certificates that are served, and when they expire, in seconds since 1970.
     pub certificates: Arc<[(Arc<ObjectId>, i64)]>,
     /// The estimated cost of each namespace for nginx, as served.
-    pub costs: Arc<[(Arc<str>, Cost)]>,
+    pub estimate: Arc<Estimate>,
     /// When the data of the source was last known to be complete.
     pub data_read: Option<Instant>,
     /// The age of what an earlier run recorded, at a moment.
@@ -254,18 +256,9 @@ impl Status {
         self.old_workers.are_many().then(tell)
     }
 
-    /// How many hosts are served.
-    pub fn hosts(&self) -> usize {
-        let served = self.in_place().filter(|(_, version)| version.served > 0);
-        let mut hosts: Vec<_> = served.flat_map(|(_, version)| &version.hosts).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
-        hosts.len()
-    }
-
-    /// How many routes are served; those that answer 503 are not.
-    pub fn routes(&self) -> u64 {
-        self.in_place().map(|(_, version)| u64::from(version.answering())).sum()
+    /// What is served, counted.
+    pub fn tally(&self) -> Tally {
+        Tally::of(&self.states)
     }
 
     /// The age of the data of the source; `None` before it was read.
@@ -281,10 +274,10 @@ impl Status {
     }
 
     /// The status line of `systemctl status`.
-    pub fn line(&self, now: Instant) -> String {
+    pub fn line(&self, now: Instant, tally: &Tally) -> String {
         let generation = self.generation.map_or("no generation".to_owned(), |number| format!("generation {number}"));
         let serves = match self.is_known() {
-            true => format!("{}, {}", count(self.hosts(), "host", "hosts"), count(self.routes(), "route", "routes")),
+            true => format!("{}, {}", count(tally.hosts(), "host", "hosts"), count(tally.routes(), "route", "routes")),
             false => "as an earlier run left it".to_owned(),
         };
         let age = match self.data_age(now) {
@@ -459,13 +452,14 @@ mod tests {
             ..Status::default()
         };
         let later = now + Duration::from_secs(3);
+        let line = |status: &Status| status.line(later, &status.tally());
         assert_eq!(
-            status.line(later),
+            line(&status),
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data current, role standalone"
         );
         let left = Status { data_read: None, concluded: false, states: Arc::default(), ..status.clone() };
         assert_eq!(
-            left.line(later),
+            line(&left),
             "serving: generation 7, as an earlier run left it, 0 findings, no data, role standalone"
         );
         assert_eq!((&left.json(later)["hosts"], &status.json(later)["hosts"]), (&Value::Null, &json!(2)));
@@ -476,13 +470,13 @@ mod tests {
             (Some(0), "PINNED to generation 7, nothing waits; serving: "),
             (Some(2), "PINNED to generation 7, 2 changed files wait; serving: "),
         ] {
-            assert!(pinned(waiting).line(later).starts_with(words), "{}", pinned(waiting).line(later));
+            assert!(line(&pinned(waiting)).starts_with(words), "{}", line(&pinned(waiting)));
             assert_eq!(pinned(waiting).json(later)["pinned"]["waiting_files"], json!(waiting));
         }
         for (connections, words) in [(None, ", DRAINED"), (Some(3), ", DRAINED with 3 open connections")] {
             let told = Served { drained: true, ..Served::default() };
             let drained = Status { told, connections, ..status.clone() };
-            assert!(drained.line(later).ends_with(words), "{}", drained.line(later));
+            assert!(line(&drained).ends_with(words), "{}", line(&drained));
         }
         let states = |status: &Status| status.standings().collect::<Vec<_>>();
         let recorded = Status { data_read: None, concluded: false, ..status.clone() };
@@ -495,7 +489,7 @@ mod tests {
         let failed = Status { data_current: false, left: record, ..status };
         assert_eq!(failed.served_age(later), Some(Duration::from_secs(3)));
         assert_eq!(
-            failed.line(later),
+            line(&failed),
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"
         );
         assert_eq!(Status::default().ready(), Err("starting".to_owned()));
@@ -514,7 +508,7 @@ mod tests {
         assert_eq!((findings.len(), &findings[200]["namespace"]), (201, &json!("victim")));
         assert_eq!(json["findings_left_out"], json!([{"namespace": "crowd", "count": 19_800}]));
         assert!(json.to_string().len() < 400_000, "{}", json.to_string().len());
-        assert!(status.line(Instant::now()).contains(" 20001 findings"));
+        assert!(status.line(Instant::now(), &status.tally()).contains(" 20001 findings"));
     }
 
     #[test]
@@ -536,7 +530,7 @@ mod tests {
         ];
         let status = Status { watches: watches.into(), data_read: Some(now), ..Status::default() };
         let later = now + Duration::from_secs(40);
-        let line = status.line(later);
+        let line = status.line(later, &status.tally());
         assert!(line.contains("data 40 s old (Secret, Service cannot be watched)"), "{line}");
         let json = status.json(later);
         let shown: Vec<_> =

@@ -235,12 +235,12 @@ impl<H: Host> Applier<H> {
             return self.same_again(generation);
         }
         self.acknowledge()?;
-        let staged = self.stage(files)?;
+        let (staged, changed) = (self.stage(files)?, self.changed(files));
         let begun = Instant::now();
         let context = self.context();
         let mut whole = self.weighs || context.is_none();
         let judged = match &context {
-            Some(context) => self.test(files, staged.manifest.generation, context),
+            Some(context) => self.test((files, changed.clone()), staged.manifest.generation, context),
             None => Ok(ScratchResult::Accepted),
         };
         let test = begun.elapsed();
@@ -270,7 +270,7 @@ impl<H: Host> Applier<H> {
             }
         }
         self.steps.reached(Step::Tested);
-        let (generation, written, changed) = (staged.manifest.generation, staged.written, self.changed(files));
+        let (generation, written) = (staged.manifest.generation, staged.written);
         let effort = Attempt { generation, files: Some(files), changed, test, written };
         self.running = None;
         whole |= self.master().is_err();

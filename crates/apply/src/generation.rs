@@ -8,11 +8,13 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use itertools::{EitherOrBoth, Itertools as _};
+
 use super::cause::{Cause, Change};
 use super::error::ApplyError;
 use super::folder::{self, Existing};
 use super::journal::Journal;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, by_path};
 use super::options::Options;
 use super::pin::Pin;
 use super::record::{Contents, Record};
@@ -201,14 +203,17 @@ impl Generations {
         let nothing = Default::default();
         let known = self.current.as_ref().map_or(&nothing, |current| &current.entries);
         let own = known.iter().filter(|(path, _)| &***path != NUMBER_FILE);
-        let gone = own.filter(|(path, _)| !files.files.contains_key(*path)).map(|(path, _)| path);
-        let new =
-            files.files.iter().filter(|(path, file)| known.get(*path).is_none_or(|entry| entry.digest != file.digest));
         let mut owners = BTreeSet::new();
-        let mut differing: Vec<_> = gone.collect();
-        for (path, file) in new {
-            owners.extend(file.owners.0.iter().map(|(_, origin)| Arc::clone(&origin.object)));
-            differing.push(path);
+        let mut differing = Vec::new();
+        for either in own.merge_join_by(&files.files, |(known, _), (path, _)| by_path(known, path)) {
+            match either {
+                EitherOrBoth::Both((_, entry), (_, file)) if entry.digest == file.digest => {}
+                EitherOrBoth::Left((gone, _)) => differing.push(gone),
+                EitherOrBoth::Both(_, (path, file)) | EitherOrBoth::Right((path, file)) => {
+                    owners.extend(file.owners.objects());
+                    differing.push(path);
+                }
+            }
         }
         // The first time in a run, the record of the run before is read; when there is none, no
         // owners are known.

@@ -1,10 +1,12 @@
 //! The list of all files of a generation, written beside them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::error::ApplyError;
 use ingressd_nginx::render::{Digest, FilePath};
@@ -41,6 +43,11 @@ pub struct Entry {
     pub digest: Digest,
     /// Its metadata when it was written; hard links keep all of it.
     pub traits: Traits,
+}
+
+/// The order of paths. Those of files that stay are mostly the same in memory.
+pub fn by_path(one: &FilePath, other: &FilePath) -> Ordering {
+    if Arc::ptr_eq(one, other) { Ordering::Equal } else { one.cmp(other) }
 }
 
 /// All files of a generation.

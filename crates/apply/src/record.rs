@@ -12,12 +12,12 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use itertools::{EitherOrBoth, Itertools as _};
+use itertools::EitherOrBoth;
 use serde::{Deserialize, Serialize};
 
 use super::cause::Cause;
 use super::error::ApplyError;
-use ingressd_model::{Field, Kind, ObjectId, ObjectState, Origin, Version, WorkingVersion};
+use ingressd_model::{Field, Kind, ObjectId, ObjectState, Origin, Version, WorkingVersion, differences};
 use ingressd_nginx::render::{FilePath, FileSet, Owners};
 
 /// The name of the record's folder within a generation; nginx includes nothing of it.
@@ -105,22 +105,26 @@ impl Record {
                 text.push(b'\n');
             }
         };
-        for (path, owners) in &self.owners {
-            let known = before.owners.get(path);
-            if known.is_none_or(|known| !Arc::ptr_eq(known, owners) && known != owners) {
+        type Entry<'a> = (&'a FilePath, &'a Arc<Owners>);
+        let is_one = |(_, one): Entry<'_>, (_, other): Entry<'_>| Arc::ptr_eq(one, other);
+        for either in differences(&before.owners, &self.owners, is_one, |(one, _), (other, _)| one.cmp(other)) {
+            let (known, now) = either.left_and_right();
+            if let Some((path, owners)) = now.filter(|(_, owners)| known.is_none_or(|(_, known)| known != *owners)) {
                 let lines = owners.0.iter().map(|(line, origin)| (*line, id(&origin.object), field(origin)));
                 add(Line::Owners(Cow::Borrowed(path), lines.collect()));
             }
         }
         let (now, then) = (&*self.contents, &*before.contents);
-        for (id_of, object) in differences(&now.objects, &then.objects, |object| &object.id, is_same) {
+        for (id_of, object) in new(&then.objects, &now.objects, Arc::ptr_eq, |object| &object.id, is_same) {
             let served = object.and_then(|object| object.working.as_ref()).map(|working| {
                 let hosts = working.hosts.iter().map(|host| Cow::Borrowed(&**host)).collect();
                 (Cow::Borrowed(&*working.version.0), hosts, working.served)
             });
             add(Line::Object(id(id_of), served));
         }
-        for (id_of, certificate) in differences(&now.certificates, &then.certificates, |(id, _)| id, PartialEq::eq) {
+        for (id_of, certificate) in
+            new(&then.certificates, &now.certificates, |_, _| false, |(id, _)| id, PartialEq::eq)
+        {
             add(Line::Certificate(id(id_of), certificate.map(|(_, end)| *end)));
         }
         if now.revision != then.revision {
@@ -238,17 +242,18 @@ impl Segment {
 
 /// The entries of `now` that are new or differ from `then`, and the keys of `then` that are gone;
 /// both lists are sorted by object.
-fn differences<'a, T>(
-    now: &'a [T],
+fn new<'a, T>(
     then: &'a [T],
+    now: &'a [T],
+    is_one: impl Fn(&T, &T) -> bool + Copy,
     id: impl Fn(&T) -> &Arc<ObjectId> + Copy,
     is_same: impl Fn(&T, &T) -> bool,
 ) -> impl Iterator<Item = (&'a Arc<ObjectId>, Option<&'a T>)> {
-    let both = now.iter().merge_join_by(then, move |one, other| id(one).cmp(id(other)));
+    let both = differences(then, now, is_one, move |one, other| id(one).cmp(id(other)));
     both.filter_map(move |either| match either {
-        EitherOrBoth::Both(one, known) if is_same(one, known) => None,
-        EitherOrBoth::Both(one, _) | EitherOrBoth::Left(one) => Some((id(one), Some(one))),
-        EitherOrBoth::Right(gone) => Some((id(gone), None)),
+        EitherOrBoth::Both(known, one) if is_same(known, one) => None,
+        EitherOrBoth::Both(_, one) | EitherOrBoth::Right(one) => Some((id(one), Some(one))),
+        EitherOrBoth::Left(gone) => Some((id(gone), None)),
     })
 }
 

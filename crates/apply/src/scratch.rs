@@ -251,10 +251,10 @@ pub fn clash(failure: Failure, among: &[FilePath], files: &FileSet) -> Complaint
 
 /// The files to test for a change: those that differ, and for each changed certificate one file
 /// that uses it.
-pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Vec<FilePath> {
+pub fn changed_files<'f>(files: &FileSet, differing: impl Iterator<Item = &'f FilePath>) -> Vec<FilePath> {
     let mut changed: BTreeSet<FilePath> = BTreeSet::new();
     let mut loose: BTreeSet<&FilePath> = BTreeSet::new();
-    for path in files.files.keys().filter(|path| differs(path)) {
+    for path in differing {
         match path.split_once('/') {
             Some(("http" | "stream", _)) => drop(changed.insert(Arc::clone(path))),
             Some(("certs" | "auth", _)) => drop(loose.insert(path)),
@@ -472,7 +472,7 @@ mod tests {
             (&["certs/unused.pem"], &[]),
             (&["http/u.conf"], &["http/u.conf"]),
         ] {
-            let tested = changed_files(&files, |path| changed.contains(&&**path));
+            let tested = changed_files(&files, files.files.keys().filter(|path| changed.contains(&&***path)));
             assert_eq!(tested.iter().map(|path| &**path).collect::<Vec<_>>(), expected, "{changed:?}");
         }
     }

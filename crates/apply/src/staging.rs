@@ -1,6 +1,5 @@
 //! Writes the folder of one generation: hard-links files that stay, writes those that change.
 
-use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::Write as _;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,7 +12,7 @@ use nix::sys::stat::Mode;
 use nix::unistd::{Gid, fchown, linkat, syncfs};
 
 use super::error::ApplyError;
-use super::manifest::{Entry, MANIFEST, Manifest, Traits};
+use super::manifest::{Entry, MANIFEST, Manifest, Traits, by_path};
 use super::record::Segment;
 use super::steps::{Step, Steps};
 use ingressd_model::Instance;
@@ -72,11 +71,14 @@ impl Staging<'_> {
         steps.reached(Step::FolderMade);
         let sources: Option<Vec<_>> =
             self.base.as_ref().map(|(base, _)| FOLDERS.iter().map(|name| open_folder(base, name).ok()).collect());
-        let (mut entries, mut written) = (BTreeMap::new(), Vec::new());
+        let (mut entries, mut written) = (Vec::with_capacity(files.files.len() + 1), Vec::new());
+        let mut known = self.base.iter().flat_map(|(_, manifest)| &manifest.entries).peekable();
         for (path, file) in &files.files {
             let (folder, name) = split(path)?;
+            while known.next_if(|(known, _)| by_path(known, path).is_lt()).is_some() {}
+            let known = known.next_if(|(known, _)| by_path(known, path).is_eq()).map(|(_, entry)| *entry);
             let linked = sources.as_ref().and_then(|from| {
-                let entry = self.reusable(path, file.digest)?;
+                let entry = known.filter(|entry| self.is_reusable(path, file.digest, entry))?;
                 self.link(from[folder].as_ref()?, &targets[folder], name, path, entry)
             });
             let entry = match linked {
@@ -89,13 +91,14 @@ impl Staging<'_> {
                     entry
                 }
             };
-            entries.insert(Arc::clone(path), entry);
+            entries.push((Arc::clone(path), entry));
         }
         let content = Content::plain([Part::Bytes(number_file(self.generation, self.instance).into())]);
         let number: FilePath = NUMBER_FILE.into();
         let (entry, handle) =
             self.write_file(&number, &targets[0], "generation.conf", Digest::of(&content.bytes()), &content)?;
-        entries.insert(Arc::clone(&number), entry);
+        entries.push((number, entry));
+        let entries = entries.into_iter().collect();
         steps.reached(Step::FilesComplete);
         let manifest = Manifest { generation: self.generation, digest: Some(files.digest()), entries };
         let list = self.write_manifest(&manifest)?;
@@ -116,11 +119,10 @@ impl Staging<'_> {
         Ok((manifest, count))
     }
 
-    /// The base's entry for a file that can be hard-linked: same content, mode and group.
-    fn reusable(&self, path: &FilePath, digest: Digest) -> Option<Entry> {
-        let entry = self.base.as_ref()?.1.entries.get(path).filter(|entry| entry.digest == digest)?;
+    /// Whether the base's file can be hard-linked: same content, mode and group.
+    fn is_reusable(&self, path: &FilePath, digest: Digest, entry: &Entry) -> bool {
         let group = self.workers_group.filter(|_| path.starts_with("auth/"));
-        group.is_none_or(|group| group == entry.traits.group).then_some(*entry)
+        entry.digest == digest && group.is_none_or(|group| group == entry.traits.group)
     }
 
     /// Links a file of the base, unless somebody changed it since it was written.

@@ -13,6 +13,7 @@ mod certificate;
 mod claim_order;
 mod client_certificates;
 pub mod cost;
+mod difference;
 mod digest;
 mod effective;
 mod error_pages;
@@ -60,6 +61,7 @@ pub use certificate::{
 };
 pub use claim_order::{AgedClaim, ClaimOrder, Extent, Lateness, Seniority};
 pub use client_certificates::{Authority, ClientCertificates, Demand};
+pub use difference::differences;
 pub use digest::{Digest, Digester, hexadecimal};
 pub use effective::{Effective, Written, WrittenAt};
 pub use error_pages::{ErrorPages, StandIn};
@@ -100,7 +102,7 @@ pub use value::{
 pub use variable_class::VariableClass;
 pub use variables::Variables;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The complete configuration of traffic: the product of `translate` and the input of the nginx
@@ -145,23 +147,6 @@ impl Model {
     /// Whether anything is to be served by TLS.
     pub fn asks_for_tls(&self) -> bool {
         self.listeners.iter().any(|listener| listener.serves.has_tls())
-    }
-
-    /// How many routes of each object answer 503 without a fault that closes them: their Service,
-    /// its port or its endpoints are missing, and no other backend stands in.
-    pub fn unanswered_by_object(&self, tables: &Tables) -> HashMap<&ObjectId, u32> {
-        let empty: HashSet<_> = tables.without_endpoints(self).map(|upstream| &upstream.id).collect();
-        let mut unanswered = HashMap::new();
-        for route in self.servers.iter().flat_map(|server| server.all_routes()) {
-            let lacks = match &route.action {
-                Action::Proxy { upstream, .. } => empty.contains(upstream) && !route.has_stand_in(),
-                action => *action == Action::Respond { status: 503 },
-            };
-            if lacks {
-                *unanswered.entry(&*route.origin.object).or_default() += 1;
-            }
-        }
-        unanswered
     }
 
     /// Whether clients of hosts use the PROXY protocol.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::catalogue::Module;
 use super::{
     Action, CertificateId, ClientCertificates, Directive, Field, HostExpression, HostName, Kind, ObjectId, Origin,
-    PathMatch, Route, UrlPath,
+    PathMatch, Route, UpstreamId, UrlPath,
 };
 
 /// The number of routes of an object.
@@ -190,23 +190,41 @@ impl Server {
         }
     }
 
+    /// The object of each route that answers 503 without a fault that closes it: its Service, its
+    /// port or its endpoints are missing, and no other backend stands in.
+    pub fn unanswered(&self, is_empty: impl Fn(&UpstreamId) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
+        let unanswered = self.all_routes().filter(move |route| match &route.action {
+            Action::Proxy { upstream, .. } => is_empty(upstream) && !route.has_stand_in(),
+            action => *action == Action::Respond { status: 503 },
+        });
+        unanswered.map(|route| &route.origin.object)
+    }
+
     /// The number of routes that each object owns. A fallback counts when the object defines it.
     pub fn routes_by_object<'a>(
         servers: impl ExactSizeIterator<Item = &'a Server>,
     ) -> HashMap<&'a ObjectId, RouteCount> {
         let mut routes = HashMap::<_, RouteCount>::with_capacity(servers.len());
         for server in servers {
-            let own = (server.fallback.origin.field == Field::DefaultBackend).then_some(&server.fallback);
-            // Routes of one object are mostly adjacent.
-            let of_objects = server.routes.chunk_by(|one, other| Arc::ptr_eq(&one.origin.object, &other.origin.object));
-            for of_object in of_objects.chain(own.map(std::slice::from_ref)) {
-                let count = routes.entry(&*of_object[0].origin.object).or_default();
-                let closed = of_object.iter().filter(|route| route.action == Action::Closed).count();
-                count.closed += number(closed);
-                count.open += number(of_object.len() - closed);
-            }
+            server.count_routes(|id, count| {
+                let all = routes.entry(&**id).or_default();
+                all.closed += count.closed;
+                all.open += count.open;
+            });
         }
         routes
+    }
+
+    /// Tells how many routes here objects own; one that has some in several places is told again.
+    pub fn count_routes<'a>(&'a self, mut tell: impl FnMut(&'a Arc<ObjectId>, RouteCount)) {
+        let own = (self.fallback.origin.field == Field::DefaultBackend).then_some(&self.fallback);
+        // Routes of one object are mostly adjacent.
+        let of_objects = self.routes.chunk_by(|one, other| Arc::ptr_eq(&one.origin.object, &other.origin.object));
+        for of_object in of_objects.chain(own.map(std::slice::from_ref)) {
+            let closed = of_object.iter().filter(|route| route.action == Action::Closed).count();
+            let count = RouteCount { closed: number(closed), open: number(of_object.len() - closed) };
+            tell(&of_object[0].origin.object, count);
+        }
     }
 }
 

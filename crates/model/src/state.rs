@@ -4,8 +4,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::ObjectId;
+use itertools::EitherOrBoth;
+
 use super::finding::{Finding, Reason};
+use super::{ObjectId, differences};
 
 /// Distinguishes the versions of one object: a digest of what is kept of it, or of its manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -198,6 +200,14 @@ impl ObjectState {
             Verdict::Good if served.answering_503() > 0 || served.served < served.routes => Standing::Partly,
             Verdict::Good => Standing::Served,
         }
+    }
+
+    /// What differs between two lists; states that are the same in memory are not looked at.
+    pub fn differences<'a>(
+        before: &'a [Arc<Self>],
+        now: &'a [Arc<Self>],
+    ) -> impl Iterator<Item = EitherOrBoth<&'a Arc<Self>>> {
+        differences(before, now, |one, other| Arc::ptr_eq(one, other), |one, other| one.id.cmp(&other.id))
     }
 
     /// The state of this object in a list.

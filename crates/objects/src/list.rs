@@ -4,7 +4,10 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use itertools::EitherOrBoth;
+
 use super::Stored;
+use ingressd_model::differences;
 
 /// Objects sorted by namespace and name. Cloning is cheap; the first change after that copies the
 /// list, not the objects.
@@ -19,6 +22,13 @@ impl<K> List<K> {
     /// Whether both are the same list in memory.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The objects that are not the same in memory in an earlier list and in this one.
+    pub fn differences<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = EitherOrBoth<&'a Stored<K>>> {
+        let [before, now] = if self.is(before) { [&[][..]; 2] } else { [&before[..], self] };
+        let is_same = |one: &Stored<K>, other: &Stored<K>| Arc::ptr_eq(&one.object, &other.object);
+        differences(before, now, is_same, |one, other| one.id.cmp(&other.id))
     }
 
     /// The object of this name.

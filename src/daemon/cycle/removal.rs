@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::searches::Searches;
 use super::{Cycle, Stages};
+use crate::daemon::host_counts::HostCounts;
 use ingressd_model::finding::{Finding, Reason, count, count_of};
 use ingressd_model::{Kind, ObjectId, ObjectState, Origin};
 use ingressd_objects::{List, Snapshot};
@@ -23,12 +24,19 @@ type Hosts = BTreeSet<Arc<str>>;
 /// What is known about hosts that went.
 #[derive(Debug, Default)]
 pub(super) struct Removals {
-    /// The hosts of what was confirmed last; `None` before.
-    confirmed: Option<Hosts>,
+    /// What was confirmed last; `None` before.
+    confirmed: Option<ConfirmedHosts>,
     removal: Option<Removal>,
     held: Option<Removal>,
     /// Whether the administrator lets the next removal pass.
     passes: bool,
+}
+
+/// States that were confirmed, and their hosts.
+#[derive(Debug, Clone, Default)]
+struct ConfirmedHosts {
+    states: Vec<Arc<ObjectState>>,
+    hosts: HostCounts,
 }
 
 #[derive(Debug)]
@@ -64,7 +72,8 @@ impl Cycle {
         }
         let (_, product, _) = self.make(snapshot, stages, &Searches::default());
         let cause = || Cause::of(&self.confirmed, snapshot);
-        let removal = self.removals.by(&hosts(&product.states), cause, stages.now());
+        let after = self.removals.confirmed.clone();
+        let removal = after.and_then(|mut after| after.follow(&product.states, cause, stages.now()));
         let Some(removal) = removal.filter(|removal| removal.hosts.len() > most) else {
             return Cow::Borrowed(snapshot);
         };
@@ -83,21 +92,21 @@ impl Cycle {
     pub(super) fn confirm_hosts(&mut self, snapshot: &Snapshot, states: &[Arc<ObjectState>], stages: &impl Stages) {
         let cause = || Cause::of(&self.confirmed, snapshot);
         let removals = &mut self.removals;
-        if removals.confirmed.is_none() {
-            removals.confirmed = stages.hosts_of_earlier_run();
-        }
-        let now = hosts(states);
-        match removals.by(&now, cause, stages.now()) {
+        let confirmed = removals.confirmed.get_or_insert_with(|| {
+            let mut earlier = ConfirmedHosts::default();
+            earlier.follow(&stages.states_of_earlier_run(), Cause::default, stages.now());
+            earlier
+        });
+        match confirmed.follow(states, cause, stages.now()) {
             Some(removal) if removal.is_large() => removals.removal = Some(removal),
             _ => {
                 let is_over = |removal: &Removal| {
-                    let back = removal.hosts.intersection(&now).count();
+                    let back = removal.hosts.iter().filter(|host| confirmed.hosts.has(host)).count();
                     back * 2 > removal.hosts.len() || stages.now() - removal.at > MEMORY
                 };
                 removals.removal.take_if(|removal| is_over(removal));
             }
         }
-        removals.confirmed = Some(now);
         removals.passes = false;
     }
 
@@ -119,12 +128,18 @@ impl Cycle {
     }
 }
 
-impl Removals {
-    /// What is lost when these hosts take the place of those that were confirmed.
-    fn by(&self, now: &Hosts, cause: impl FnOnce() -> Cause, at: Instant) -> Option<Removal> {
-        let before = self.confirmed.as_ref()?;
-        let hosts: Hosts = before.difference(now).cloned().collect();
-        (!hosts.is_empty()).then(|| Removal { hosts, of: before.len(), cause: cause(), at })
+impl ConfirmedHosts {
+    /// Goes on to other states, and tells what is lost.
+    fn follow(&mut self, now: &[Arc<ObjectState>], cause: impl FnOnce() -> Cause, at: Instant) -> Option<Removal> {
+        let (before, of) = (std::mem::replace(&mut self.states, now.to_vec()), self.hosts.len());
+        let mut gone = Vec::new();
+        for either in ObjectState::differences(&before, now) {
+            let (before, now) = either.left_and_right();
+            now.iter().for_each(|state| self.hosts.add(state.hosts()));
+            gone.extend(before);
+        }
+        let lost: Hosts = gone.iter().flat_map(|state| self.hosts.take_out(state.hosts())).cloned().collect();
+        (!lost.is_empty()).then(|| Removal { hosts: lost, of, cause: cause(), at })
     }
 }
 
@@ -170,13 +185,9 @@ fn has<K>(list: &List<K>, id: &ObjectId) -> bool {
     list.find(&id.namespace, &id.name).is_some()
 }
 
-fn hosts(states: &[Arc<ObjectState>]) -> Hosts {
-    states.iter().flat_map(|state| state.hosts().iter().cloned()).collect()
-}
-
 /// Whether objects are gone or different that hosts depend on.
 fn may_remove(before: &Snapshot, now: &Snapshot) -> bool {
     !before.ingress_classes.is(&now.ingress_classes)
         || !before.namespaces.is(&now.namespaces)
-        || before.ingresses.iter().any(|known| !has(&now.ingresses, &known.id))
+        || now.ingresses.differences(&before.ingresses).any(|either| !either.has_right())
 }

@@ -9,6 +9,7 @@ use super::*;
 use ingressd_model::{Field, WorkingVersion};
 use ingressd_objects::{Ingress, IngressTls, LeftOut, Stored};
 
+mod following;
 mod removals;
 mod shared_hosts;
 mod tenants;

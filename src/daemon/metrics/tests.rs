@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
+use crate::daemon::estimate::Estimate;
 use ingressd_cluster::publish::{EventResult, Member, Mode, StatusWrite, Writes};
 use ingressd_cluster::source::cluster::{Need, Requests, WatchHealth};
 use ingressd_model::cost::Cost;
@@ -66,7 +67,7 @@ fn example() -> String {
         }]
         .into(),
         requests: Some(requests),
-        costs: vec![("shop".into(), Cost::default())].into(),
+        estimate: Arc::new(Estimate { costs: vec![("shop".into(), Cost::default())].into(), ..Estimate::default() }),
         ..Status::default()
     };
     metrics.encode(&status, Some(StubStatus::default()), now)

@@ -14,7 +14,7 @@ pub fn node(status: &Status) -> Option<String> {
 }
 
 pub fn section(status: &Status, now: Instant) -> Markup {
-    let needs = status.needs(now);
+    let (needs, tally) = (status.needs(now), status.tally());
     html! {
         section #state aria-labelledby="state-title" {
             h2 #state-title class=(if needs.is_empty() { "well" } else { "error" }) { (verdict(needs.len())) }
@@ -29,7 +29,7 @@ pub fn section(status: &Status, now: Instant) -> Markup {
                     }
                 } }
             }
-            p.line { (on_one_line(&status.line(now))) }
+            p.line { (on_one_line(&status.line(now, &tally))) }
             dl {
                 dt { "nginx" }
                 dd {
@@ -44,8 +44,8 @@ pub fn section(status: &Status, now: Instant) -> Markup {
                 @if status.is_known() {
                     dt { "Serves" }
                     dd {
-                        (count(status.hosts(), "host", "hosts")) ", "
-                        (count(usize::try_from(status.routes()).unwrap_or(usize::MAX), "route", "routes"))
+                        (count(tally.hosts(), "host", "hosts")) ", "
+                        (count(usize::try_from(tally.routes()).unwrap_or(usize::MAX), "route", "routes"))
                     }
                 }
             }

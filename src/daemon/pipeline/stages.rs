@@ -1,19 +1,17 @@
 //! The stages of a cycle over one host's nginx: what is made of a snapshot, and how it is applied.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Pipeline;
 use crate::daemon::cycle::{Product, Stages};
+use crate::daemon::estimate::Estimate;
 use crate::daemon::host_findings::{not_included, not_restarted, not_shared};
 use crate::daemon::publication::newest;
 use crate::daemon::served::{certificates, counts_connections};
-use crate::daemon::states;
 use ingressd_apply::{Complaint, Contents, Outcome, Survey};
 use ingressd_cluster::publish::Revision;
-use ingressd_model::cost::by_namespace;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Kind, ObjectId};
+use ingressd_model::{Kind, ObjectId, ObjectState};
 use ingressd_nginx::Gated;
 use ingressd_nginx::render::{Digest, FileSet, Renderer, Templates};
 use ingressd_objects::Snapshot;
@@ -40,10 +38,11 @@ impl Stages for Pipeline {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let Translation { model, tables, mut findings, mut states, mut refused, claims, due, names, work: _ } =
+        let Translation { model, tables, mut findings, states, mut refused, claims, due, names, work: _ } =
             self.translate(snapshot);
         let certificates = certificates(&tables);
-        let costs = by_namespace(&model, &tables);
+        let estimate =
+            Arc::new(Estimate { model: Arc::clone(&model), tables: Arc::clone(&tables), ..Estimate::default() });
         self.ports = self.ports_of(&model);
         self.survey.other_sites.occupied = self.occupied();
         self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
@@ -64,9 +63,10 @@ impl Stages for Pipeline {
             let note = "it cannot be written for nginx and answers 503; this is a bug of ingressd, please report it";
             findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
         }
-        states::gated(&mut states, &plan, files.unwritten().map(|origin| &origin.object));
+        let states = self.gated.states(states, &plan, files.unwritten().map(|origin| &origin.object));
+        tracing::debug!(states = self.gated.step.looked_at, "looked at for what the gate left");
         let contents = Contents {
-            objects: states.iter().filter(|state| state.working.is_some()).cloned().collect(),
+            objects: states.clone(),
             certificates: certificates.clone(),
             revision: newest(snapshot).map(|Revision(revision)| revision),
         };
@@ -82,16 +82,26 @@ impl Stages for Pipeline {
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         self.settings_in_force.tell_places(&mut findings);
         let in_force = Some(Arc::new(self.in_force(snapshot, plan)));
-        Product { files, findings, states, refused, certificates, costs, claims, due, names, in_force }
+        Product {
+            files: Arc::new(files),
+            findings,
+            states,
+            refused,
+            certificates,
+            estimate,
+            claims,
+            due,
+            names,
+            in_force,
+        }
     }
 
     fn most_removed(&self) -> usize {
         self.settings.apply.most_removed
     }
 
-    fn hosts_of_earlier_run(&self) -> Option<BTreeSet<Arc<str>>> {
-        let objects = &self.earlier()?.objects;
-        Some(objects.iter().flat_map(|object| object.hosts().iter().cloned()).collect())
+    fn states_of_earlier_run(&self) -> Vec<Arc<ObjectState>> {
+        self.earlier().map(|contents| contents.objects.clone()).unwrap_or_default()
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::{ReadFrom, Status};
+use super::{ReadFrom, Status, Tally};
 use crate::daemon::estimate;
 use ingressd_cluster::publish::{Outlook, Peer, View, Writes};
 use ingressd_cluster::source::cluster::Scope;
@@ -24,6 +24,7 @@ impl Status {
     /// The part about this host, which every response contains.
     pub(super) fn host_json(&self, now: Instant) -> Map<String, Value> {
         let view = self.outlook.as_ref().map(Outlook::view);
+        let tally = self.is_known().then(|| self.tally());
         let value = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "phase": self.phase.name(),
@@ -54,8 +55,8 @@ impl Status {
                 "most_draining": self.old_workers.most,
                 "ended": self.ended,
             },
-            "hosts": self.is_known().then(|| self.hosts()),
-            "routes": self.is_known().then(|| self.routes()),
+            "hosts": tally.as_ref().map(Tally::hosts),
+            "routes": tally.as_ref().map(Tally::routes),
             "source": self.read_from.json(),
             "data_age_seconds": self.data_age(now).map(|age| age.as_secs()),
             "source_failure": self.source_failure.as_deref(),
@@ -77,7 +78,7 @@ impl Status {
             ("attention", self.needs_json(now)),
             ("objects", objects.collect::<Map<_, _>>().into()),
             ("watches", self.watches_json(now)),
-            ("estimate", estimate::json(&self.costs)),
+            ("estimate", estimate::json(self.estimate.costs())),
             ("ingresses", self.in_place().map(|(state, version)| self.ingress_json(state, version, now)).collect()),
             ("not_served", self.not_served_json()),
             ("findings", shown.findings.iter().map(|finding| self::finding(finding)).collect()),

@@ -1,8 +1,11 @@
 //! Has nginx test files that it does not get, or does not get yet.
 
+use itertools::Itertools as _;
+
 use super::super::blame::GenerationFolders;
 use super::super::error::ApplyError;
 use super::super::host::{Host, Tested};
+use super::super::manifest::by_path;
 use super::super::outcome::{Complaint, Outcome};
 use super::super::scratch::{Context, Scratch, ScratchResult, changed_files};
 use super::super::tree::Tree;
@@ -20,7 +23,7 @@ impl<H: Host> Applier<H> {
         let _turn = self.turn()?;
         let Some(context) = self.context() else { return Ok(None) };
         let staged = self.stage(files)?;
-        let mut judged = self.test(files, staged.manifest.generation, &context);
+        let mut judged = self.test((files, self.changed(files)), staged.manifest.generation, &context);
         if let Ok(ScratchResult::Accepted) = judged {
             judged = self.scratch(files, staged.manifest.generation, &context).test_whole(&mut self.host);
         }
@@ -57,21 +60,23 @@ impl<H: Host> Applier<H> {
     /// Tests the files that differ from the last confirmed generation.
     pub(super) fn test(
         &mut self,
-        files: &FileSet,
+        (files, changed): (&FileSet, Vec<FilePath>),
         generation: u64,
         context: &Context,
     ) -> Result<ScratchResult, ApplyError> {
-        let changed = self.changed(files);
         self.scratch(files, generation, context).test(changed, &mut self.host)
     }
 
     /// The files to test for what differs from the generation in place.
     pub(super) fn changed(&self, files: &FileSet) -> Vec<FilePath> {
-        let current = self.generations.current();
-        changed_files(files, |path| {
-            let known = current.and_then(|manifest| manifest.entries.get(path));
-            known.is_none_or(|entry| entry.digest != files.files[path].digest)
-        })
+        let known = self.generations.current().into_iter().flat_map(|manifest| &manifest.entries);
+        let both = files.files.iter().merge_join_by(known, |(path, _), (known, _)| by_path(path, known));
+        let differing = both.filter_map(|either| {
+            let (file, known) = either.left_and_right();
+            let (path, file) = file?;
+            known.is_none_or(|(_, entry)| entry.digest != file.digest).then_some(path)
+        });
+        changed_files(files, differing)
     }
 
     fn scratch<'a>(&self, files: &'a FileSet, generation: u64, context: &'a Context) -> Scratch<'a> {

@@ -1,7 +1,7 @@
 //! Decides which Events are due: one for each new finding, and one for each version of an object
 //! that begins to be served.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,6 +61,9 @@ pub struct EventTracker {
     /// What this node reported when it led before.
     synced_before: HashMap<Arc<ObjectId>, Option<Synced>>,
     states: Option<Arc<[Arc<ObjectState>]>>,
+    /// The objects to look at again although their states stay, because what is served of them
+    /// could not be told yet.
+    unsettled: BTreeSet<Arc<ObjectId>>,
     /// Namespaces with a report of a served version that did not fit into the queue.
     crowded_out_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
@@ -170,18 +173,22 @@ impl EventTracker {
         if is_same && !self.is_due_for(Priority::Good, now) {
             return 0;
         }
-        self.states = Some(Arc::clone(&served.states));
+        let before = self.states.replace(Arc::clone(&served.states)).unwrap_or_default();
         self.crowded_out_synced.clear();
-        let mut synced = HashMap::with_capacity(served.states.len());
         let mut causes = None;
-        let with_routes = served.states.iter().filter_map(|state| {
-            let in_place = state.served.as_ref().filter(|in_place| in_place.what.served > 0)?;
-            Some((&state.id, in_place))
-        });
-        for (id, in_place) in with_routes {
-            let Some(version) = served.snapshot.version(id) else { continue };
-            let published = served.snapshot.published_in(id);
+        let differing = ObjectState::differences(&before, &served.states);
+        let differing = differing.map(|either| Arc::clone(&either.reduce(|_, state| state).id));
+        let mut looked_at = std::mem::take(&mut self.unsettled);
+        looked_at.extend(differing);
+        for id in &looked_at {
             let before = self.synced.remove(id);
+            let in_place = ObjectState::find(&served.states, id).and_then(|state| state.served.as_ref());
+            let Some(in_place) = in_place.filter(|in_place| in_place.what.served > 0) else { continue };
+            let Some(version) = served.snapshot.version(id) else {
+                self.unsettled.insert(Arc::clone(id));
+                continue;
+            };
+            let published = served.snapshot.published_in(id);
             let before = before.or_else(|| {
                 let reported = self.synced_before.get(id).and_then(Option::as_ref);
                 let reported = reported.filter(|told| told.version == in_place.what.version).cloned();
@@ -191,7 +198,8 @@ impl EventTracker {
             // Skipped: an earlier version is served in its place, or a newer one was read
             // meanwhile.
             if *version != in_place.what.version {
-                synced.extend(before.map(|before| (Arc::clone(id), before)));
+                self.synced.extend(before.map(|before| (Arc::clone(id), before)));
+                self.unsettled.insert(Arc::clone(id));
                 continue;
             }
             let now_served = Synced::of(in_place);
@@ -206,6 +214,7 @@ impl EventTracker {
             };
             if is_news && !self.queue.has_room(Priority::Good, &id.namespace) {
                 self.crowded_out_synced.insert(Arc::clone(&id.namespace));
+                self.unsettled.insert(Arc::clone(id));
                 told = before.flatten();
             } else if is_news {
                 let causes = causes.get_or_insert_with(|| causes_of_503(&served.findings));
@@ -216,9 +225,8 @@ impl EventTracker {
                     suppressed += self.wait(id, notice, now);
                 }
             }
-            synced.insert(Arc::clone(id), told);
+            self.synced.insert(Arc::clone(id), told);
         }
-        self.synced = synced;
         self.synced_before.clear();
         suppressed
     }

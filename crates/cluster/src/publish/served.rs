@@ -81,9 +81,10 @@ impl Offer {
 
 impl Served {
     /// What counts of an object: what is to be served and, after a failure, what nginx goes on
-    /// serving. A pinned generation tells nothing about what is ours.
+    /// serving. A pinned generation tells nothing about what is ours, nor does what nginx goes on
+    /// serving of an object that is not ours any more.
     fn versions<'a>(&self, state: &'a ObjectState) -> impl Iterator<Item = &'a WorkingVersion> {
-        let in_place = state.in_place().filter(|_| self.pinned.is_none());
+        let in_place = state.in_place().filter(|_| self.pinned.is_none() && state.is_ours());
         state.working.as_deref().into_iter().chain(in_place)
     }
 
@@ -105,7 +106,7 @@ impl Served {
         match self.pinned {
             _ if !self.confirmed => false,
             Some(_) => self.accepts(state) && !self.closes(state) && !state.in_place().is_some_and(is_served),
-            None => state.in_place().is_some_and(|served| !is_served(served)),
+            None => state.is_ours() && state.in_place().is_some_and(|served| !is_served(served)),
         }
     }
 
@@ -163,6 +164,8 @@ pub fn in_place(id: &Arc<ObjectId>, version: &Version) -> Arc<ObjectState> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ingressd_model::Verdict;
+    use ingressd_model::finding::Reason;
 
     #[test]
     fn what_others_write_into_objects_makes_no_difference_to_what_is_served() {
@@ -188,5 +191,17 @@ mod tests {
             assert_eq!((served.serves_same(&other), served.is_same(&other)), (serves_same, false), "{what}");
         }
         assert!(served.is_same(&served.clone()));
+    }
+
+    #[test]
+    fn what_became_foreign_is_not_ours_although_nginx_takes_no_change_and_goes_on_serving_it() {
+        let served = Served { confirmed: true, ..Served::default() };
+        let id = Arc::new(ObjectId::new(ingressd_model::Kind::Ingress, "shop", "cart"));
+        let ours = in_place(&id, &Version("1".into()));
+        let foreign = Verdict::NotOurs(Reason::ForeignClass);
+        let foreign = ObjectState { verdict: foreign, working: None, ..ObjectState::clone(&ours) };
+        let offers = [&*ours, &foreign].map(|state| served.offer(Some(state), None));
+        assert_eq!(offers, [Offer::Ours(Serves::Yes), Offer::Nothing]);
+        assert_eq!([&*ours, &foreign].map(|state| served.accepts(state)), [true, false]);
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 #[derive(Default)]
 struct Hosts {
     most: usize,
-    earlier: Option<BTreeSet<Arc<str>>>,
+    earlier: Vec<Arc<ObjectState>>,
     served: Vec<String>,
 }
 
@@ -27,18 +27,22 @@ fn cluster(objects: usize, has_class: bool) -> Snapshot {
     snapshot
 }
 
+fn states(snapshot: &Snapshot) -> Vec<Arc<ObjectState>> {
+    let served = snapshot.ingresses.iter().filter(|_| !snapshot.ingress_classes.is_empty());
+    let states = served.map(|stored| {
+        let hosts = vec![format!("{}.test", stored.id.name).into()];
+        Arc::new(ObjectState::of(&stored.id, WorkingVersion::whole(stored.version.clone(), hosts, 1)))
+    });
+    states.collect()
+}
+
 impl Stages for Hosts {
     fn judge(&self, _: &Snapshot) -> Arc<str> {
         "nginx".into()
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let served = snapshot.ingresses.iter().filter(|_| !snapshot.ingress_classes.is_empty());
-        let states = served.map(|stored| {
-            let hosts = vec![format!("{}.test", stored.id.name).into()];
-            Arc::new(ObjectState::of(&stored.id, WorkingVersion::whole(stored.version.clone(), hosts, 1)))
-        });
-        let states: Vec<_> = states.collect();
+        let states = states(snapshot);
         self.served = states.iter().map(|state| state.id.name.to_string()).collect();
         Product { states, ..Product::default() }
     }
@@ -51,7 +55,7 @@ impl Stages for Hosts {
         self.most
     }
 
-    fn hosts_of_earlier_run(&self) -> Option<BTreeSet<Arc<str>>> {
+    fn states_of_earlier_run(&self) -> Vec<Arc<ObjectState>> {
         self.earlier.clone()
     }
 
@@ -100,8 +104,7 @@ fn a_class_that_is_deleted_is_one_error_until_the_hosts_are_back() {
 #[test]
 fn what_went_while_the_daemon_was_away_is_told() {
     let state = tempfile::tempdir().unwrap();
-    let earlier = Some((0..20).map(|number| format!("i{number:02}.test").into()).collect());
-    let mut hosts = Hosts { earlier, ..Hosts::default() };
+    let mut hosts = Hosts { earlier: states(&cluster(20, true)), ..Hosts::default() };
     let report = Cycle::open(state.path(), None).unwrap().turn(&cluster(20, false), &mut hosts);
     assert_eq!(
         told(&report),

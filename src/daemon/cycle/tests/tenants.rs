@@ -135,7 +135,7 @@ impl Stages for Tenants {
             let text = format!("{name}\n{}", "#".repeat(bytes));
             let owners = Owners(vec![(1, Origin::object(&stored.id))]);
             let file = File::plain([Part::Bytes(text.into_bytes().into())], owners, []);
-            product.files.files.insert(format!("http/{name}").into(), Arc::new(file));
+            Arc::make_mut(&mut product.files).files.insert(format!("http/{name}").into(), Arc::new(file));
         }
         product
     }
