@@ -91,8 +91,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         (!may_have).then(|| format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)"))
     }
 
-    /// Whether objects of this class may use expressions for hosts: where hosts are exclusive, only
-    /// namespaces may that the administrator allows all hosts.
+    /// Whether objects of this class may use expressions for hosts: where hosts are exclusive,
+    /// only namespaces may that the administrator allows all hosts.
     pub fn may_use(&self, class: &ClassRule, name: &ServerName) -> bool {
         let is_expression = matches!(name, ServerName::Expression(_));
         !is_expression || !class.is_exclusive(self.options.ownership) || !self.options.allowed_hosts.is_empty()

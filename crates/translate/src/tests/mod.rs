@@ -19,6 +19,7 @@ mod order;
 mod over_time;
 mod passthrough;
 mod selection;
+mod series;
 mod served;
 mod settings;
 mod strangers;

@@ -91,8 +91,8 @@ impl<'s, 'a> Site<'s, 'a> {
     }
 
     /// The claim that has the names in TLS handshakes: that on the path `/`, where its object asks
-    /// for passthrough and is of the namespace that owns the host. TLS of the host then goes to the
-    /// backend of that path, also where other namespaces have other paths.
+    /// for passthrough and is of the namespace that owns the host. TLS of the host then goes to
+    /// the backend of that path, also where other namespaces have other paths.
     pub fn passing(&self) -> Option<&Claim<'s, 'a>> {
         self.claims.get(self.passing?)
     }
