@@ -207,7 +207,7 @@ impl ObjectState {
         before: &'a [Arc<Self>],
         now: &'a [Arc<Self>],
     ) -> impl Iterator<Item = EitherOrBoth<&'a Arc<Self>>> {
-        differences(before, now, |one, other| Arc::ptr_eq(one, other), |one, other| one.id.cmp(&other.id))
+        differences(before, now, Arc::ptr_eq, |one, other| one.id.cmp(&other.id))
     }
 
     /// The state of this object in a list.
