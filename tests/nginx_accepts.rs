@@ -35,7 +35,7 @@ fn object(kind: Kind, name: &str) -> Arc<ObjectId> {
 }
 
 fn origin() -> Origin {
-    Origin { object: object(Kind::Ingress, "everything"), field: Field::Object }
+    Origin { object: object(Kind::INGRESS, "everything"), field: Field::Object }
 }
 
 fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
@@ -84,7 +84,7 @@ fn template(text: &str) -> Template {
 
 /// Every part of a behaviour at once.
 fn everything() -> Behaviour {
-    let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
+    let password_file = PasswordFileId { secret: object(Kind::SECRET, "users"), map: false };
     Behaviour {
         strict_paths: true,
         // It needs a module that is not part of nginx; tests/end_to_end/modules.rs has it.
@@ -213,7 +213,12 @@ fn split(service: &str) -> Action {
         [Choice::Redirect(307, RedirectUrl::new("https://example.org/?x=y").expect("a target")), Choice::Respond(403)];
     let choices = answers.into_iter().chain(std::iter::repeat(Choice::Forward(other.clone())));
     let branches = tests.into_iter().zip(choices).map(|(test, choice)| Branch { test, choice }).collect();
-    let split = Split { origin: origin(), branches, session: None, shares: vec![(other.clone(), Share::of(1, 3))] };
+    let split = Split {
+        origin: origin(),
+        branches,
+        session: None,
+        shares: vec![(Choice::Forward(other.clone()), Share::of(1, 3)), (Choice::Respond(503), Share::of(1, 6))],
+    };
     Action::Proxy { upstream, split: Some(Arc::new(split)) }
 }
 
@@ -221,7 +226,7 @@ fn split(service: &str) -> Action {
 fn model() -> Model {
     let certificate =
         |id: CertificateId| Arc::new(Presented { id, origin: origin(), responder: None, has_issuer: false });
-    let own = CertificateId::Secret(object(Kind::Secret, "tls"));
+    let own = CertificateId::Secret(object(Kind::SECRET, "tls"));
     let fallback = route(prefix("/"), Action::Respond { status: 404 }, Behaviour::default());
     let regex = |source: &str| PathMatch::Regex(pattern(source));
     let captures = Rewrite {
@@ -307,7 +312,7 @@ fn model() -> Model {
         ],
         certificates: vec![certificate(CertificateId::SelfSigned), certificate(own)],
         password_files: vec![Arc::new(PasswordFile {
-            id: PasswordFileId { secret: object(Kind::Secret, "users"), map: false },
+            id: PasswordFileId { secret: object(Kind::SECRET, "users"), map: false },
             origin: origin(),
             content: SecretBytes(Arc::from(&b"user:{PLAIN}secret\n"[..])),
         })],

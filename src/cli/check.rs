@@ -17,7 +17,6 @@ use crate::cli::explain::option;
 use crate::daemon::explain::Told;
 #[cfg(feature = "demo")]
 use crate::demo;
-use ingressd_model::Kind;
 use ingressd_model::finding::{Finding, Reason, Severity, count, count_of};
 pub(super) use placed::Files;
 use placed::{Placed, placed};
@@ -186,7 +185,7 @@ pub(super) fn text(processed: &Processed) -> String {
 /// The last line: what was read, and how much was found.
 fn summary(processed: &Processed) -> String {
     let of = |severity| processed.findings.iter().filter(|finding| finding.severity == severity).count();
-    let objects: usize = Kind::ALL.iter().map(|kind| processed.snapshot.count(*kind)).sum();
+    let objects: usize = processed.snapshot.lists().map(|(_, list)| list.count()).sum();
     let ours = processed.states.iter().filter(|state| state.is_ours()).count();
     let ingresses = processed.snapshot.ingresses.len();
     let hint = match ours {

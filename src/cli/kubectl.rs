@@ -142,7 +142,7 @@ fn check(FileArguments { files, more, form, reaching }: &FileArguments) -> Ended
 
 /// Whether a finding is about a file that cannot be read.
 fn is_of_file(id: &ObjectId) -> bool {
-    id.kind == ingressd_model::Kind::File
+    id.kind == ingressd_model::Kind::FILE
 }
 
 fn diff(FileArguments { files, more, form, reaching }: &FileArguments) -> Ended {

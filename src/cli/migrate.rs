@@ -295,7 +295,7 @@ fn is_about_nothing(inventory: &Inventory) -> bool {
 
 /// Prints what of the files could not be understood.
 fn unread(inventory: &Inventory) {
-    let of_files = inventory.snapshot.findings.iter().filter(|finding| finding.origin.object.kind == Kind::File);
+    let of_files = inventory.snapshot.findings.iter().filter(|finding| finding.origin.object.kind == Kind::FILE);
     of_files.for_each(|finding| complain!("ingressd: {}", on_one_line(&finding.to_string())));
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ingressd_cluster::publish::{Announced, EVENTS, Mode};
 use ingressd_config::Settings;
-use ingressd_objects::{Permission, Row};
+use ingressd_objects::{Permission, ROWS};
 use ingressd_translate::EndpointMode;
 
 pub use manifests::manifests;
@@ -16,19 +16,19 @@ pub use ingressd_cluster::publish::LEASES;
 
 /// Rights for all namespaces that are served.
 pub fn everywhere() -> Vec<Permission> {
-    let read = Row::all().flat_map(|row| [(!row.is_named).then_some(row.read), row.read_anywhere]).flatten();
-    let publish = Row::all().filter_map(|row| row.status);
+    let read = ROWS.iter().flat_map(|row| [(!row.is_named).then_some(row.read), row.read_anywhere]).flatten();
+    let publish = ROWS.iter().filter_map(|row| row.status);
     read.chain(publish).chain([EVENTS]).collect()
 }
 
 /// Rights for the namespaces of single objects that the settings name.
 pub fn of_named() -> impl Iterator<Item = Permission> {
-    Row::all().filter(|row| row.is_named).map(|row| row.read)
+    ROWS.iter().filter(|row| row.is_named).map(|row| row.read)
 }
 
 /// Whether objects of this resource are cluster-scoped: a Role cannot grant access to them.
 pub fn is_without_namespace(resource: &str) -> bool {
-    Row::all().any(|row| !row.is_namespaced && row.read.resource == resource)
+    ROWS.iter().any(|row| !row.is_namespaced && row.read.resource == resource)
 }
 
 /// The default name of the account, its roles and its namespace.

@@ -5,15 +5,13 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use super::last_good::{LastGood, written};
 use super::objects::{self, Visitor};
 use super::state_file;
 use ingressd_apply::is_shortage;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
-use ingressd_objects::{Snapshot, Stored};
+use ingressd_objects::{Entry, Row, Snapshot};
 
 /// The last line: without it the file is truncated.
 const END: &str = "end";
@@ -73,13 +71,13 @@ struct Proposal<'a, W> {
 }
 
 impl<W: io::Write> Visitor for Proposal<'_, W> {
-    fn visit<K: Serialize>(&mut self, stored: &Stored<K>) {
-        let is_kept = self.kept.is_some_and(|kept| kept.has(&stored.id, &stored.version));
+    fn visit(&mut self, row: &Row, entry: Entry<'_>) {
+        let is_kept = self.kept.is_some_and(|kept| kept.has(entry.id, entry.version));
         if is_kept || self.result.is_err() {
             return;
         }
         self.count += 1;
-        let line = serde_json::to_writer(&mut *self.output, &written(stored));
+        let line = serde_json::to_writer(&mut *self.output, &written(row, entry));
         self.result = line.map_err(io::Error::from).and_then(|()| self.output.write_all(b"\n"));
     }
 }
@@ -128,13 +126,13 @@ mod tests {
 
     use super::*;
     use ingressd_model::Kind;
-    use ingressd_objects::Version;
+    use ingressd_objects::{Stored, Version};
 
     fn snapshot(objects: &[(&str, &str)]) -> Snapshot {
         let mut snapshot = Snapshot::default();
         for (name, version) in objects {
             snapshot.config_maps.edit().push(Stored {
-                id: Arc::new(ObjectId::new(Kind::ConfigMap, "shop", name)),
+                id: Arc::new(ObjectId::new(Kind::CONFIG_MAP, "shop", name)),
                 version: Version((*version).into()),
                 object: Arc::new(ConfigMap::default()),
                 published: None,
@@ -150,7 +148,7 @@ mod tests {
     }
 
     fn has(store: &LastGood, name: &str, version: &str) -> bool {
-        store.has(&ObjectId::new(Kind::ConfigMap, "shop", name), &Version(version.into()))
+        store.has(&ObjectId::new(Kind::CONFIG_MAP, "shop", name), &Version(version.into()))
     }
 
     #[test]

@@ -85,7 +85,7 @@ fn parse(text: &str) -> Option<Certificate> {
 }
 
 fn of_parts(key: &str, chain: &str, validity: Validity) -> Certificate {
-    let settings = Arc::new(ObjectId::new(Kind::Settings, "", "tls.default-certificate"));
+    let settings = Arc::new(ObjectId::new(Kind::SETTINGS, "", "tls.default-certificate"));
     let (id, origin) = (CertificateId::SelfSigned, Origin::object(&settings));
     Certificate {
         of: Arc::new(Presented { id, origin, responder: None, has_issuer: false }),

@@ -7,7 +7,7 @@ use itertools::{EitherOrBoth, Itertools as _};
 
 use ingressd_apply::{Change, Contents};
 use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{List, Snapshot, Stored};
+use ingressd_objects::{AnyList, Entry, List, Snapshot, Stored};
 
 /// Remembers what the generation in place was made of, to find the changes since.
 #[derive(Debug)]
@@ -68,19 +68,20 @@ impl Changes {
             Before::Own(before) => {
                 compare(&before.endpoint_slices, &now.endpoint_slices, |slice, _| {
                     let service = slice.object.service.as_deref();
-                    let service = service.map(|name| ObjectId::new(Kind::Service, &slice.id.namespace, name));
+                    let service = service.map(|name| ObjectId::new(Kind::SERVICE, &slice.id.namespace, name));
                     found.extend(service.map(|service| (Arc::new(service), Change::Changed)));
                 });
                 // A change of the Service itself is more important than one of its slices.
-                let mut add = |id: &Arc<ObjectId>, change| {
-                    found.insert(Arc::clone(id), change);
-                };
-                compare(&before.ingresses, &now.ingresses, |stored, change| add(&stored.id, change));
-                compare(&before.ingress_classes, &now.ingress_classes, |stored, change| add(&stored.id, change));
-                compare(&before.services, &now.services, |stored, change| add(&stored.id, change));
-                compare(&before.secrets, &now.secrets, |stored, change| add(&stored.id, change));
-                compare(&before.config_maps, &now.config_maps, |stored, change| add(&stored.id, change));
-                compare(&before.namespaces, &now.namespaces, |stored, change| add(&stored.id, change));
+                for (row, list) in now.lists().filter(|(row, _)| row.lasts) {
+                    let (_, earlier) = before.list(row.kind).unzip();
+                    if earlier.is_some_and(|earlier| earlier.is_same(list)) {
+                        continue;
+                    }
+                    let earlier = earlier.into_iter().flat_map(<dyn AnyList>::entries);
+                    merge(earlier.map(versioned), list.entries().map(versioned), |id, change| {
+                        found.insert(Arc::clone(id), change);
+                    });
+                }
             }
         }
         found.into_iter().collect()
@@ -99,6 +100,10 @@ fn compare<K>(before: &List<K>, now: &List<K>, mut tell: impl FnMut(&Stored<K>, 
             tell(stored, change);
         }
     });
+}
+
+fn versioned(entry: Entry<'_>) -> (&Arc<ObjectId>, &str) {
+    (entry.id, &entry.version.0)
 }
 
 fn versions<K>(list: &List<K>) -> impl Iterator<Item = (&Arc<ObjectId>, &str)> {
@@ -138,7 +143,7 @@ mod tests {
     }
 
     fn ingresses(objects: &[(&str, &str)]) -> List<Ingress> {
-        objects.iter().map(|(name, version)| stored(Kind::Ingress, name, version, Ingress::default())).collect()
+        objects.iter().map(|(name, version)| stored(Kind::INGRESS, name, version, Ingress::default())).collect()
     }
 
     fn slices(objects: &[(&str, &str)]) -> List<Endpoints> {
@@ -149,7 +154,7 @@ mod tests {
             ports: Box::default(),
             endpoints: Box::default(),
         };
-        objects.iter().map(|(name, version)| stored(Kind::EndpointSlice, name, version, slice("web"))).collect()
+        objects.iter().map(|(name, version)| stored(Kind::ENDPOINT_SLICE, name, version, slice("web"))).collect()
     }
 
     fn told(changes: &Changes) -> Vec<String> {
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn versions_that_an_earlier_run_wrote_down_count() {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
         let object = ObjectState::of(&id, WorkingVersion::whole(Version("1".into()), Vec::new(), 1));
         let earlier = Arc::new(Contents { objects: vec![Arc::new(object)], ..Contents::default() });
         let mut changes = Changes::since(Some(earlier));

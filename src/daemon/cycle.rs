@@ -27,7 +27,7 @@ use ingressd_apply::{Complaint, Outcome};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{HostName, Kind, ObjectId, ObjectState, Origin};
 use ingressd_nginx::render::{Digest, FileSet};
-use ingressd_objects::{Snapshot, Version};
+use ingressd_objects::{Kinds, Snapshot, Version};
 use ingressd_translate::{Claims, Namespaces};
 
 mod bisection;
@@ -248,6 +248,11 @@ impl Cycle {
             asked: Asked::default(),
             removals: Removals::default(),
         })
+    }
+
+    /// Keeps objects of these kinds from now on.
+    pub fn keep(&mut self, kinds: Kinds) {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner).set_kinds(kinds);
     }
 
     /// What is kept on disk of what an earlier run served.
@@ -502,7 +507,7 @@ fn blame_templates(outcome: &mut Outcome) {
 
 /// The finding about this host that follows from an outcome.
 fn findings_of(outcome: &Outcome) -> Vec<Finding> {
-    let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+    let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
     let tell = |reason, note: String| vec![Finding::new(reason, Origin::object(&nginx), note)];
     match outcome {
         Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => Vec::new(),

@@ -233,7 +233,7 @@ impl InForce {
             self.decide(of_host, server, findings);
         }
         told.retain(|told| is_counting(&told.effective, findings));
-        let has_annotations = object.kind == Kind::Ingress;
+        let has_annotations = object.kind == Kind::INGRESS;
         let is_layer = |key: &str| has_annotations && ANNOTATIONS.rows().any(|row| row.setting == key);
         let settings = rows().filter(|row| row.scope != Scope::Node && !is_layer(row.key));
         told.extend(settings.filter_map(|row| self.setting(row.key, row.scope)));
@@ -379,7 +379,7 @@ impl InForce {
 /// object does.
 fn is_of_object(server: &Server, route: &Route) -> bool {
     let is_asked_for = !std::ptr::eq(route, &server.fallback) || route.origin.field == Field::DefaultBackend;
-    route.origin.object.kind == Kind::Ingress && is_asked_for
+    route.origin.object.kind == Kind::INGRESS && is_asked_for
 }
 
 /// Whether no finding says that this is without effect.

@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 use super::error::Error;
 use super::link::Link;
 use super::status::ReadFrom;
-use ingressd_cluster::source::DirectorySource;
 use ingressd_cluster::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOptions};
+use ingressd_cluster::source::{DirectorySource, WatchedKinds};
 use ingressd_config::Settings;
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::Snapshot;
@@ -50,16 +50,16 @@ pub struct Feed {
 
 impl Feed {
     /// Begins to read and watch the cluster of the link, or the folder that the settings name.
-    pub fn start(settings: &Settings, link: Option<&Link>) -> Result<Self, Error> {
+    pub fn start(settings: &Settings, kinds: WatchedKinds, link: Option<&Link>) -> Result<Self, Error> {
         match (link, &settings.manifests) {
-            (Some(link), _) => Ok(Feed::cluster(link, settings)),
-            (None, Some(folder)) => Feed::folder(folder),
+            (Some(link), _) => Ok(Feed::cluster(link, settings, kinds)),
+            (None, Some(folder)) => Feed::folder(folder, kinds),
             (None, None) => Err(Error::NoSource),
         }
     }
 
-    fn folder(folder: &Path) -> Result<Self, Error> {
-        let (mut source, wake) = DirectorySource::start(folder)?;
+    fn folder(folder: &Path, kinds: WatchedKinds) -> Result<Self, Error> {
+        let (mut source, wake) = DirectorySource::start(folder, kinds.kinds())?;
         let (sender, observed) = watch::channel(Observed::default());
         let task = tokio::spawn(async move {
             loop {
@@ -104,8 +104,9 @@ impl Feed {
         Ok(Feed { observed, task, holder: None })
     }
 
-    fn cluster(link: &Link, settings: &Settings) -> Self {
-        let mut source = ClusterSource::start(link.clients(), &watch_options(settings));
+    fn cluster(link: &Link, settings: &Settings, kinds: WatchedKinds) -> Self {
+        let options = WatchOptions { kinds, ..watch_options(settings) };
+        let mut source = ClusterSource::start(link.clients(), &options);
         let holder = Some(source.holder());
         let (sender, observed) = watch::channel(Observed::default());
         let task = tokio::spawn(async move {
@@ -175,8 +176,8 @@ fn watch_options(settings: &Settings) -> WatchOptions {
     let scope = scope(settings);
     let translate = &settings.translate;
     let name = |kind: Kind| move |(namespace, name): &(Arc<str>, Arc<str>)| ObjectId::new(kind, namespace, name);
-    let certificate = translate.default_certificate.iter().map(name(Kind::Secret));
-    let config_maps = settings.ingress_nginx.config_maps().map(name(Kind::ConfigMap));
+    let certificate = translate.default_certificate.iter().map(name(Kind::SECRET));
+    let config_maps = settings.ingress_nginx.config_maps().map(name(Kind::CONFIG_MAP));
     WatchOptions {
         scope,
         named: certificate.chain(config_maps).collect(),

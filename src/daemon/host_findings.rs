@@ -10,7 +10,7 @@ use ingressd_nginx::GateOptions;
 
 /// The finding that another version of nginx runs than the installed one.
 pub(super) fn not_restarted(installed: Version, survey: &Survey) -> Finding {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::HOST, "", "nginx")));
     let running = survey.capabilities.version;
     let note = format!(
         "nginx {installed} is installed, and {running} still runs: files are made for {running}, which cannot load \
@@ -24,7 +24,7 @@ pub(super) fn not_restarted(installed: Version, survey: &Survey) -> Finding {
 pub(super) fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
     let configuration = survey.configuration.display();
     let current = options.current.display();
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", &configuration.to_string())));
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::HOST, "", &configuration.to_string())));
     let note = format!(
         "it does not include the generated files, so nginx does not serve them; write the line `include \
          {current}/http/*.conf;` into a file that its http block includes, for example /etc/nginx/conf.d/ingressd.conf"
@@ -34,7 +34,7 @@ pub(super) fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
 
 /// The finding that nginx refused a shared server.
 pub(super) fn not_shared(words: &str) -> Finding {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::HOST, "", "nginx")));
     let note = format!(
         "nginx refuses a server that several hosts share, so each host has its own server, and reloads take longer: \
          {words}"

@@ -8,7 +8,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,9 +15,9 @@ use super::objects::{self, Earlier, Visitor};
 use super::state_file;
 use super::{candidates, claims};
 use ingressd_apply::is_shortage;
-use ingressd_model::{Kind, ObjectId};
+use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
-use ingressd_objects::{List, Snapshot, SourceFile, SourceLocation, Stored, Version};
+use ingressd_objects::{Entry, Kept, Kinds, Row, Snapshot, SourceFile, SourceLocation, Stored, Version};
 use ingressd_translate::Claims;
 
 /// One file for each object, named by digests of the object's name and of its version: the file
@@ -32,6 +31,8 @@ pub struct LastGood {
     is_told: bool,
     /// What could not be written and has to be tried again.
     failed: Touched,
+    /// The kinds of which objects are kept.
+    kinds: Kinds,
 }
 
 /// Objects that may differ from what is kept, with whether they are to be kept.
@@ -43,14 +44,14 @@ struct ShortDigest(u128);
 
 /// The form on disk; field names are a contract with earlier versions of the daemon.
 #[derive(Debug, Serialize)]
-struct WrittenObject<'a, K> {
+struct WrittenObject<'a> {
     kind: &'static str,
     namespace: &'a str,
     name: &'a str,
     version: &'a str,
     file: Option<&'a str>,
     line: Option<u32>,
-    object: &'a K,
+    object: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -124,12 +125,17 @@ impl LastGood {
                 HashMap::new()
             }
         };
-        let mut store = LastGood { folder, kept, is_told: false, failed: Touched::new() };
+        let mut store = LastGood { folder, kept, kinds: Kinds::default(), is_told: false, failed: Touched::new() };
         for line in candidates::of(state, in_place)? {
             store.adopt(&line);
         }
         candidates::forget(state);
         Ok(store)
+    }
+
+    /// Keeps objects of these kinds from now on.
+    pub fn set_kinds(&mut self, kinds: Kinds) {
+        self.kinds = kinds;
     }
 
     /// Whether this version of an object is kept.
@@ -194,10 +200,10 @@ impl LastGood {
         self.folder.join(format!("{:032x}-{:032x}.json", name.0, version.0))
     }
 
-    fn read<K: DeserializeOwned>(&self, id: &ObjectId) -> Option<Stored<K>> {
+    fn read(&self, id: &ObjectId, row: &Row) -> Option<Stored<dyn Kept>> {
         let name = ShortDigest::of_name(id);
         let path = self.path(name, *self.kept.get(&name)?);
-        let read: StoredLine<K> = match state_file::read(&path) {
+        let read: StoredLine<Value> = match state_file::read(&path) {
             Ok(read) => read?,
             Err(why) => {
                 tracing::warn!(path = %path.display(), "the last good version of {id} is ignored: {}: {why}", path.display());
@@ -205,7 +211,7 @@ impl LastGood {
             }
         };
         let same = read.kind == id.kind.name() && *read.namespace == *id.namespace && *read.name == *id.name;
-        same.then(|| read.stored(id.clone()))
+        if same { read.stored(row) } else { None }
     }
 
     /// All that is kept and can be read. Addresses of pods are not among it.
@@ -213,36 +219,24 @@ impl LastGood {
         let mut all = Snapshot::default();
         for (name, version) in &self.kept {
             let Ok(Some(read)) = state_file::read::<StoredLine<Value>>(&self.path(*name, *version)) else { continue };
-            match read.kind.as_str() {
-                kind if kind == Kind::Ingress.name() => put(&mut all.ingresses, Kind::Ingress, read),
-                kind if kind == Kind::IngressClass.name() => put(&mut all.ingress_classes, Kind::IngressClass, read),
-                kind if kind == Kind::Namespace.name() => put(&mut all.namespaces, Kind::Namespace, read),
-                kind if kind == Kind::Service.name() => put(&mut all.services, Kind::Service, read),
-                kind if kind == Kind::Secret.name() => put(&mut all.secrets, Kind::Secret, read),
-                kind if kind == Kind::ConfigMap.name() => put(&mut all.config_maps, Kind::ConfigMap, read),
-                _ => {}
+            let row = self.kinds.iter().find(|row| row.kind.name() == read.kind);
+            if let Some((row, stored)) = row.and_then(|row| Some((row, read.stored(row)?))) {
+                row.edit(&mut all).put(stored);
             }
         }
         all
     }
 }
 
-impl<K> StoredLine<K> {
-    fn stored(self, id: ObjectId) -> Stored<K> {
+impl StoredLine<Value> {
+    /// The object; `None` where its form is another one now.
+    fn stored(self, row: &Row) -> Option<Stored<dyn Kept>> {
         let file = |path: String| Arc::new(SourceFile { path: path.into(), written: None });
         let place = self.file.zip(self.line).map(|(path, line)| SourceLocation { file: file(path), line });
-        let (version, object) = (Version(self.version.into()), Arc::new(self.object));
-        Stored { id: Arc::new(id), version, object, published: None, place }
+        let id = Arc::new(ObjectId::new(row.kind, &self.namespace, &self.name));
+        let version = Version(self.version.into());
+        Some(Stored { id, version, object: row.read_back(self.object)?, published: None, place })
     }
-}
-
-/// Adds an object to its place in a list, unless its form is another one now.
-fn put<K: DeserializeOwned + Clone>(list: &mut List<K>, kind: Kind, read: StoredLine<Value>) {
-    let StoredLine { namespace, name, version, file, line, object, .. } = read;
-    let (Ok(object), Err(index)) = (serde_json::from_value(object), list.position(&namespace, &name)) else { return };
-    let id = ObjectId::new(kind, &namespace, &name);
-    let read = StoredLine { kind: String::new(), namespace, name, version, file, line, object };
-    list.edit().insert(index, read.stored(id));
 }
 
 /// The name and version of a file of the store; `None` for other files.
@@ -252,22 +246,24 @@ fn marks(path: &Path) -> Option<(ShortDigest, ShortDigest)> {
 }
 
 impl Earlier for LastGood {
-    fn earlier<K: DeserializeOwned>(&self, id: &ObjectId, confirmed: &List<K>, not: &Version) -> Option<Stored<K>> {
-        let is_other = |stored: &Stored<K>| stored.version != *not;
-        objects::find(confirmed, id).cloned().filter(is_other).or_else(|| self.read(id).filter(is_other))
+    fn earlier(&self, id: &ObjectId, row: &Row, confirmed: &Snapshot, not: &Version) -> Option<Stored<dyn Kept>> {
+        let is_other = |stored: &Stored<dyn Kept>| stored.version != *not;
+        let (_, list) = confirmed.list(id.kind).unzip();
+        let served = list.and_then(|list| list.shared(&id.namespace, &id.name));
+        served.filter(is_other).or_else(|| self.read(id, row).filter(is_other))
     }
 }
 
 /// The form of an object on disk.
-pub fn written<K: Serialize>(stored: &Stored<K>) -> impl Serialize {
+pub fn written<'a>(row: &Row, entry: Entry<'a>) -> impl Serialize + use<'a> {
     WrittenObject {
-        kind: stored.id.kind.name(),
-        namespace: &stored.id.namespace,
-        name: &stored.id.name,
-        version: &stored.version.0,
-        file: stored.place.as_ref().map(|place| &*place.file.path),
-        line: stored.place.as_ref().map(|place| place.line),
-        object: &*stored.object,
+        kind: entry.id.kind.name(),
+        namespace: &entry.id.namespace,
+        name: &entry.id.name,
+        version: &entry.version.0,
+        file: entry.place.map(|place| &*place.file.path),
+        line: entry.place.map(|place| place.line),
+        object: row.write(entry.object),
     }
 }
 
@@ -278,20 +274,20 @@ struct Keeping<'a> {
 }
 
 impl Visitor for Keeping<'_> {
-    fn visit<K: Serialize>(&mut self, stored: &Stored<K>) {
-        let (name, version) = (ShortDigest::of_name(&stored.id), ShortDigest::of(&stored.version.0));
+    fn visit(&mut self, row: &Row, entry: Entry<'_>) {
+        let (name, version) = (ShortDigest::of_name(entry.id), ShortDigest::of(&entry.version.0));
         self.is_there = true;
         if self.store.kept.get(&name) == Some(&version) {
             return;
         }
-        match state_file::write(&self.store.path(name, version), &written(stored)) {
+        match state_file::write(&self.store.path(name, version), &written(row, entry)) {
             Ok(()) => {
                 self.store.forget(name);
                 self.store.kept.insert(name, version);
             }
             Err(error) => {
                 // The earlier version stays: it is older than it could be, but it was good.
-                self.store.failed.insert(Arc::clone(&stored.id), true);
+                self.store.failed.insert(Arc::clone(entry.id), true);
                 self.failure = Some(error);
             }
         }
@@ -360,10 +356,11 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
 
     use super::*;
+    use ingressd_model::Kind;
 
     fn snapshot(objects: &[(&str, &str)]) -> Snapshot {
         let config_maps = objects.iter().map(|(name, version)| Stored {
-            id: Arc::new(ObjectId::new(Kind::ConfigMap, "shop", name)),
+            id: Arc::new(ObjectId::new(Kind::CONFIG_MAP, "shop", name)),
             version: Version((*version).into()),
             object: Arc::new(ConfigMap {
                 data: Some([("version".to_owned(), (*version).to_owned())].into()),
@@ -383,11 +380,13 @@ mod tests {
     }
 
     fn kept(state: &Path, name: &str) -> Option<String> {
-        let id = ObjectId::new(Kind::ConfigMap, "shop", name);
-        let stored: Option<Stored<ConfigMap>> =
-            LastGood::open(state, None).unwrap().earlier(&id, &List::default(), &Version("none".into()));
+        let id = ObjectId::new(Kind::CONFIG_MAP, "shop", name);
+        let row = Row::of::<ConfigMap>();
+        let store = LastGood::open(state, None).unwrap();
+        let stored = store.earlier(&id, &row, &Snapshot::default(), &Version("none".into()));
         stored.map(|stored| {
-            assert_eq!(stored.object.data.as_ref().unwrap()["version"], *stored.version.0);
+            let map = stored.object.as_type::<ConfigMap>().unwrap();
+            assert_eq!(map.data.as_ref().unwrap()["version"], *stored.version.0);
             stored.version.0.to_string()
         })
     }
@@ -411,7 +410,7 @@ mod tests {
     fn all_that_is_kept_is_found_again_together() {
         let state = tempfile::tempdir().unwrap();
         let class = Stored {
-            id: Arc::new(ObjectId::new(Kind::IngressClass, "", "nginx")),
+            id: Arc::new(ObjectId::new(Kind::INGRESS_CLASS, "", "nginx")),
             version: Version("7".into()),
             object: Arc::default(),
             published: None,
@@ -435,7 +434,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file_of = |name: &str| {
             let store = LastGood::open(state.path(), None).unwrap();
-            let name = ShortDigest::of_name(&ObjectId::new(Kind::ConfigMap, "shop", name));
+            let name = ShortDigest::of_name(&ObjectId::new(Kind::CONFIG_MAP, "shop", name));
             std::fs::metadata(store.path(name, store.kept[&name])).unwrap()
         };
         let mut store = LastGood::open(state.path(), None).unwrap();

@@ -26,7 +26,7 @@ use ingressd_model::{HostName, Instance, Model, ObjectState, Port, Tables, Trans
 use ingressd_nginx::render::{Digest, Renderer};
 use ingressd_nginx::{Gate, GateOptions, Gated, Plan};
 use ingressd_objects::{Snapshot, Version};
-use ingressd_translate::{self, Claims, Names, Namespaces, Translation, Translator};
+use ingressd_translate::{self, Claims, Names, Namespaces, Readers, Translation, Translator};
 
 mod stages;
 
@@ -119,6 +119,11 @@ impl Memory {
 }
 
 impl Pipeline {
+    /// Reads objects as this table says.
+    pub fn set_readers(&mut self, readers: Readers) {
+        self.translator.set_readers(readers);
+    }
+
     /// Ends the pipeline and returns what the next one can remember.
     pub fn into_memory(self) -> Memory {
         let templates = (self.settings.instance.clone(), self.settings.templates.digest());

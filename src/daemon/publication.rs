@@ -14,7 +14,7 @@ use super::link::Link;
 use super::states::{self, Step};
 use super::status::Status;
 use ingressd_apply::{Contents, Outcome, Pinned};
-use ingressd_cluster::publish::{Address, Counts, Life, Options, Outlook, Publisher, Revision, Served};
+use ingressd_cluster::publish::{Address, Counts, Life, Options, Outlook, Publisher, Revision, Served, Statuses};
 use ingressd_cluster::source::cluster::{History, Need, WatchHealth};
 use ingressd_config::Settings;
 use ingressd_model::{ClaimOrder, ObjectState};
@@ -50,6 +50,7 @@ pub struct Publication {
     /// cluster to publish to.
     link: Option<Link>,
     options: Options,
+    statuses: Statuses,
     counts: Counts,
     /// The API server that is published to, and what its revisions belong to.
     history: Option<History>,
@@ -78,7 +79,12 @@ pub struct Publication {
 impl Publication {
     /// Starts, or continues as under the earlier settings: a leader keeps its Lease. Nothing is
     /// published before the first cycle has ended.
-    pub async fn start(settings: &Settings, link: Option<Link>, counts: &Counts, earlier: Option<Self>) -> Self {
+    pub async fn start(
+        (settings, statuses): (&Settings, Statuses),
+        link: Option<Link>,
+        counts: &Counts,
+        earlier: Option<Self>,
+    ) -> Self {
         let options = &settings.publish_options();
         match earlier {
             Some(earlier) if earlier.is_as(options, link.as_ref()) => {
@@ -95,6 +101,7 @@ impl Publication {
             history: link.as_ref().and_then(known_history),
             link,
             options: options.clone(),
+            statuses,
             counts: counts.clone(),
             publisher: None,
             told: watch::Sender::new(None),
@@ -116,8 +123,8 @@ impl Publication {
     fn publish(&mut self) {
         self.publisher = self.link.as_ref().map(|link| {
             let identity = identity(self.options.node.as_deref());
-            let served = self.told.subscribe();
-            Publisher::start(link.clients(), identity, &RUN, self.options.clone(), &self.counts, served)
+            let (served, options) = (self.told.subscribe(), (self.options.clone(), self.statuses));
+            Publisher::start(link.clients(), identity, &RUN, options, &self.counts, served)
         });
     }
 
@@ -384,7 +391,9 @@ fn known_history(link: &Link) -> Option<History> {
 
 /// The observed revision of Ingresses.
 pub fn newest(snapshot: &Snapshot) -> Option<Revision> {
-    let versions = snapshot.ingresses.iter().map(|stored| stored.revision());
+    let lists = snapshot.lists().filter(|(row, _)| row.status.is_some());
+    let published = lists.flat_map(|(_, list)| list.entries()).filter_map(|entry| entry.published);
+    let versions = published.map(|published| published.revision.as_deref());
     versions.filter_map(Revision::of).chain(snapshot.position.map(Revision)).max()
 }
 

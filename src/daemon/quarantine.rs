@@ -183,7 +183,7 @@ impl Line {
     }
 
     fn read(self) -> Option<(Arc<ObjectId>, Entry)> {
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == self.kind)?;
+        let kind = Kind::read(&self.kind)?;
         let field = if self.field.is_empty() { Field::Object } else { Field::Other(self.field.into()) };
         let entry = Entry {
             version: Version(self.version.into()),
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn the_file_is_written_once_for_all_versions_of_a_test() {
         let folder = tempfile::tempdir().unwrap();
-        let ids = ["a", "b"].map(|name| Arc::new(ObjectId::new(Kind::Ingress, "shop", name)));
+        let ids = ["a", "b"].map(|name| Arc::new(ObjectId::new(Kind::INGRESS, "shop", name)));
         let mut quarantine = Quarantine::open(folder.path()).unwrap();
         let entry = Entry {
             version: Version("7".into()),
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn entries_survive_a_restart_and_damage_is_no_failure() {
         let folder = tempfile::tempdir().unwrap();
-        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
         let mut quarantine = Quarantine::open(folder.path()).unwrap();
         let entry = Entry {
             version: Version("7".into()),

@@ -20,7 +20,7 @@ use ingressd_apply::{self as apply, Contents, Outcome};
 use ingressd_cluster::publish::Outlook;
 use ingressd_model::ObjectState;
 use ingressd_model::finding::count;
-use ingressd_objects::{Row, Snapshot};
+use ingressd_objects::Snapshot;
 use ingressd_translate::Limits;
 
 /// The states of objects, with what nginx serves of them.
@@ -388,6 +388,5 @@ pub fn describe(outcome: &Outcome) -> String {
 }
 
 fn counts(snapshot: &Snapshot) -> Vec<(&'static str, usize)> {
-    let kinds = Row::all().map(|row| row.kind);
-    kinds.map(|kind| (kind.name(), snapshot.count(kind))).collect()
+    snapshot.lists().map(|(row, list)| (row.kind.name(), list.count())).collect()
 }

@@ -10,6 +10,7 @@ use super::log;
 use super::reporter::Reporter;
 use super::serving::{Daemon, Handover};
 use super::status::Status;
+use super::tables::Tables;
 use ingressd_config::Settings;
 
 /// A request to the running daemon.
@@ -24,8 +25,8 @@ pub enum Request {
 /// Reads the settings from all of their sources, or returns what is wrong with them.
 pub type Load = Box<dyn Fn() -> Result<Box<Settings>, String> + Send + Sync>;
 
-/// Runs until it is asked to stop, or until all senders of requests are gone. `status` is always
-/// current.
+/// Runs until it is asked to stop, or until all senders of requests are gone, with the kinds of
+/// these tables. `status` is always current.
 ///
 /// # Errors
 ///
@@ -33,18 +34,19 @@ pub type Load = Box<dyn Fn() -> Result<Box<Settings>, String> + Send + Sync>;
 /// settings cannot be used again after new ones failed.
 pub async fn run(
     mut settings: Settings,
+    tables: Tables,
     load: Load,
     mut requests: mpsc::Receiver<Request>,
     status: watch::Sender<Arc<Status>>,
 ) -> Result<(), Error> {
     files::prepare(&settings);
     let mut reporter = Reporter::new(status);
-    let mut daemon = Daemon::start(&settings, &mut reporter, &mut Handover::default()).await?;
+    let mut daemon = Daemon::start(&settings, tables, &mut reporter, &mut Handover::default()).await?;
     while let Some(new) = daemon.serve(&load, &mut requests, &mut reporter).await {
         // Both settings may use the same folders, so they have to be closed first.
         let mut handover = daemon.close().await;
         let mut result = Ok(());
-        daemon = match Daemon::start(&new, &mut reporter, &mut handover).await {
+        daemon = match Daemon::start(&new, tables, &mut reporter, &mut handover).await {
             Ok(daemon) => {
                 settings = *new;
                 if let Err(error) = log::set(&settings.log) {
@@ -54,7 +56,7 @@ pub async fn run(
             }
             Err(error) => {
                 result = Err(error.to_string());
-                match Daemon::start(&settings, &mut reporter, &mut handover).await {
+                match Daemon::start(&settings, tables, &mut reporter, &mut handover).await {
                     Ok(daemon) => daemon,
                     Err(error) => {
                         handover.end().await;

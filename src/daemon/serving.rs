@@ -24,6 +24,7 @@ use super::publication::{Peers, Publication};
 use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::{Load, Request};
+use super::tables::Tables;
 use super::traffic;
 use super::work::{Done, Finished, Nginx, Work, task_result};
 use ingressd_apply::{Outcome, host_stops};
@@ -126,18 +127,23 @@ pub struct Daemon {
 impl Daemon {
     /// Opens addresses, folders and the source, and continues from the state under the earlier
     /// settings.
-    pub async fn start(settings: &Settings, reporter: &mut Reporter, earlier: &mut Handover) -> Result<Self, Error> {
+    pub async fn start(
+        settings: &Settings,
+        tables: Tables,
+        reporter: &mut Reporter,
+        earlier: &mut Handover,
+    ) -> Result<Self, Error> {
         let began = Instant::now();
         let queue = earlier.queue.get_or_insert_with(CommandQueue::open);
         let listeners = Listeners::open(settings, reporter, queue.sender(), earlier.listeners.as_mut()).await?;
-        let work = Work::open(settings, earlier.memory.take());
+        let work = Work::open(settings, tables, earlier.memory.take());
         let source = async {
             let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
             // This has to happen before anything is read from another API server.
             if let Some(earlier) = &mut earlier.publication {
                 earlier.follow_server();
             }
-            let feed = Feed::start(settings, link.as_ref())?;
+            let feed = Feed::start(settings, tables.objects, link.as_ref())?;
             Ok::<_, Error>((link, feed))
         };
         // The objects are read while nginx is surveyed.
@@ -146,8 +152,13 @@ impl Daemon {
         reporter.found(&work.nginx_version());
         let error_log = work.error_log();
         reporter.limited(&settings.translate.limits);
-        let mut publication =
-            Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
+        let mut publication = Publication::start(
+            (settings, tables.statuses),
+            link,
+            reporter.metrics().published(),
+            earlier.publication.take(),
+        )
+        .await;
         if let Some(contents) = work.earlier() {
             publication.found(contents, began);
             reporter.left(contents, publication.states(), work.earlier_made());

@@ -8,11 +8,9 @@ use std::time::Instant;
 
 use itertools::{EitherOrBoth, Itertools as _};
 
-use ingressd_model::{
-    Kind, ObjectId, ObjectState, RouteCount, ServedVersion, Server, UpstreamId, Verdict, WorkingVersion,
-};
+use ingressd_model::{ObjectId, ObjectState, RouteCount, ServedVersion, Server, UpstreamId, Verdict, WorkingVersion};
 use ingressd_nginx::Plan;
-use ingressd_objects::{Ingress, LeftOut, List, Snapshot};
+use ingressd_objects::{Row, Snapshot};
 
 type States = [Arc<ObjectState>];
 
@@ -162,8 +160,7 @@ fn sum(known: u32, more: u32, is_now: bool) -> u32 {
 pub struct JudgedStates {
     /// How many states had to be looked at.
     pub step: Step,
-    ingresses: List<Ingress>,
-    left_out: Vec<LeftOut>,
+    newest: Snapshot,
     /// The objects that nothing was made of.
     missing: BTreeSet<Arc<ObjectId>>,
 }
@@ -172,25 +169,26 @@ impl JudgedStates {
     /// Adds how a cycle judged each object. `newest` is the state of the source, with earlier
     /// versions of objects that it cannot decode.
     pub fn states(&mut self, newest: &Snapshot, states: Vec<Arc<ObjectState>>) -> Vec<Arc<ObjectState>> {
-        let Snapshot { ingresses, left_out, .. } = newest;
-        let changed = ingresses.differences(&self.ingresses);
-        let mut touched: BTreeSet<_> = changed.map(|either| Arc::clone(&either.reduce(|_, now| now).id)).collect();
-        if *left_out != self.left_out {
-            let both = left_out.iter().chain(&self.left_out).filter(|left_out| left_out.id.kind == Kind::Ingress);
+        let has_status = |row: &Row| row.status.is_some();
+        let mut touched = newest.changed(&self.newest, has_status);
+        let (now, before) = (&newest.left_out, &self.newest.left_out);
+        if now != before {
+            let has_status = |kind| newest.list(kind).is_some_and(|(row, _)| has_status(row));
+            let both = now.iter().chain(before).filter(|left_out| has_status(left_out.id.kind));
             touched.extend(both.map(|left_out| Arc::clone(&left_out.id)));
         }
         // What cannot be read has no version.
-        let is_unread = |id: &ObjectId| left_out.iter().any(|left_out| *left_out.id == *id);
-        let newest = |id: &ObjectId| match ingresses.find(&id.namespace, &id.name) {
+        let is_unread = |id: &ObjectId| now.iter().any(|left_out| *left_out.id == *id);
+        let newest_version = |id: &ObjectId| match newest.entry(id) {
             _ if is_unread(id) => Some(None),
-            found => found.map(|stored| Some(&stored.version)),
+            found => found.map(|entry| Some(entry.version)),
         };
         let gone = ObjectState::differences(&self.step.given, &states).filter_map(EitherOrBoth::just_left);
         let mut missing = std::mem::take(&mut self.missing);
         missing.extend(gone.map(|state| Arc::clone(&state.id)).chain(touched.iter().cloned()));
-        missing.retain(|id| newest(id).is_some() && ObjectState::find(&states, id).is_none());
+        missing.retain(|id| newest_version(id).is_some() && ObjectState::find(&states, id).is_none());
         let mut judged = self.step.make(states, &touched, |state| {
-            let verdict = match (newest(&state.id), &state.working) {
+            let verdict = match (newest_version(&state.id), &state.working) {
                 _ if !state.is_ours() => state.verdict,
                 (None, _) => Verdict::Unjudged,
                 (Some(_), None) => Verdict::Refused,
@@ -203,7 +201,7 @@ impl JudgedStates {
             judged.extend(missing.iter().map(|id| Arc::new(ObjectState::new(id, Verdict::Refused))));
             judged.sort_by(|one, other| one.id.cmp(&other.id));
         }
-        (self.ingresses, self.left_out, self.missing) = (ingresses.clone(), left_out.clone(), missing);
+        (self.newest, self.missing) = (newest.clone(), missing);
         judged
     }
 }
@@ -292,12 +290,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use ingressd_model::Version;
     use ingressd_model::finding::Reason;
+    use ingressd_model::{Kind, Version};
     use ingressd_objects::{Ingress, LeftOut, Stored};
 
     fn id(name: &str) -> Arc<ObjectId> {
-        Arc::new(ObjectId::new(Kind::Ingress, "shop", name))
+        Arc::new(ObjectId::new(Kind::INGRESS, "shop", name))
     }
 
     /// States of objects in these versions with one route each.

@@ -183,7 +183,7 @@ impl Status {
     /// How far the withdrawal of this node has come.
     pub fn withdrawal(&self) -> Withdrawal {
         // A lost watch is noticed, because this node's own record has to come back as well.
-        let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress);
+        let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::INGRESS);
         let is_current =
             of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
         // Before the first cycle it is not known which objects belong to our class.
@@ -221,14 +221,14 @@ impl Status {
     /// the same reason, and says so already.
     fn refusal_finding(&self) -> Option<Finding> {
         let note = self.refusal_note()?;
-        let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+        let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
         Some(Finding::new(Reason::ReloadFailed, Origin::object(&nginx), note))
     }
 
     /// The finding that the settings could not be reloaded.
     fn settings_finding(&self) -> Option<Finding> {
         let why = self.refused_settings.as_ref()?;
-        let settings = Arc::new(ObjectId::new(Kind::Settings, "", "ingressd.toml"));
+        let settings = Arc::new(ObjectId::new(Kind::SETTINGS, "", "ingressd.toml"));
         let note = format!("{why}; the earlier settings are in force, and the next start will fail");
         Some(Finding::new(Reason::SettingsRefused, Origin::object(&settings), note))
     }
@@ -236,7 +236,7 @@ impl Status {
     /// The finding that nginx does not run, where no cycle has told it yet.
     fn down_finding(&self) -> Option<Finding> {
         let why = self.why.as_ref().filter(|_| self.phase == Phase::NginxDown && !self.tells_down)?;
-        let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+        let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
         Some(Finding::new(Reason::NginxDown, Origin::object(&nginx), start_nginx(why)))
     }
 
@@ -244,7 +244,7 @@ impl Status {
     fn old_workers_finding(&self) -> Option<Finding> {
         let OldWorkers { draining, most, .. } = self.old_workers;
         let tell = || {
-            let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+            let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
             let note = format!(
                 "{draining} of at most {most} old workers finish their connections, so reloads wait until \
                     each had its time (pacing.draining-time), and at {most} the oldest workers are ended; long \
@@ -438,7 +438,7 @@ mod tests {
             let hosts = hosts.iter().map(|host| Arc::from(*host)).collect();
             let what = Arc::new(WorkingVersion::whole(Version("1".into()), hosts, 2));
             let served = Some(ServedVersion { what, since: None, is_earlier: true });
-            let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+            let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));
             Arc::new(ObjectState { served, ..ObjectState::new(&id, Verdict::Unjudged) })
         };
         let status = Status {
@@ -498,7 +498,7 @@ mod tests {
     #[test]
     fn one_namespace_takes_no_more_room_than_it_may() {
         let of = |namespace: &str, name: &str| {
-            let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));
+            let object = Arc::new(ObjectId::new(Kind::INGRESS, namespace, name));
             Finding::new(Reason::UnknownAnnotation, Origin::object(&object), "x".repeat(9000))
         };
         let crowd = (0..20_000).map(|number| of("crowd", &number.to_string()));
@@ -523,10 +523,10 @@ mod tests {
             ..WatchHealth::new(kind, None, need)
         };
         let watches = [
-            watch(Kind::Ingress, Need::Required, true, None, false),
-            watch(Kind::Node, Need::Optional, false, Some("not allowed"), true),
-            watch(Kind::Secret, Need::Required, true, Some("not allowed"), true),
-            watch(Kind::Service, Need::Required, false, Some("away"), false),
+            watch(Kind::INGRESS, Need::Required, true, None, false),
+            watch(Kind::NODE, Need::Optional, false, Some("not allowed"), true),
+            watch(Kind::SECRET, Need::Required, true, Some("not allowed"), true),
+            watch(Kind::SERVICE, Need::Required, false, Some("away"), false),
         ];
         let status = Status { watches: watches.into(), data_read: Some(now), ..Status::default() };
         let later = now + Duration::from_secs(40);

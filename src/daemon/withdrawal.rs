@@ -95,7 +95,7 @@ mod tests {
             let status = json!({"loadBalancer": {"ingress": entries}});
             let status = Some(serde_json::from_value(status).unwrap());
             snapshot.ingresses.edit().push(Stored {
-                id: Arc::new(ObjectId::new(Kind::Ingress, "shop", &number.to_string())),
+                id: Arc::new(ObjectId::new(Kind::INGRESS, "shop", &number.to_string())),
                 version: Version("1".into()),
                 object: Arc::new(Ingress::default()),
                 published: Some(Arc::new(Published::new(None, status))),

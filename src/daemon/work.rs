@@ -14,6 +14,7 @@ use super::error::Error;
 use super::explain::InForce;
 use super::pipeline::{Memory, Pipeline};
 use super::publication::Peers;
+use super::tables::Tables;
 use ingressd_apply::{Cause, Contents, NginxState, Outcome, Pinned};
 use ingressd_config::Settings;
 use ingressd_model::HostName;
@@ -83,14 +84,16 @@ pub enum Finished {
 impl Work {
     /// Opens the folders; nginx is looked at, not touched. With the memory of earlier work, under
     /// settings that were read again, versions in quarantine are tried again.
-    pub async fn open(settings: &Settings, memory: Option<Memory>) -> Result<Self, Error> {
+    pub async fn open(settings: &Settings, tables: Tables, memory: Option<Memory>) -> Result<Self, Error> {
         let settings = settings.clone();
         let opening = spawn_blocking(move || {
             let is_reload = memory.is_some();
-            let pipeline = Pipeline::open(&settings, memory).map_err(|error| Error::Pipeline(Box::new(error)))?;
+            let mut pipeline = Pipeline::open(&settings, memory).map_err(|error| Error::Pipeline(Box::new(error)))?;
+            pipeline.set_readers(tables.readers);
             let state = &settings.apply.state;
             let mut cycle =
                 Cycle::open(state, pipeline.in_place()).map_err(|source| Error::unreadable(state, source))?;
+            cycle.keep(tables.objects.kinds());
             if is_reload {
                 cycle.release_all();
             }

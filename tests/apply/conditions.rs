@@ -18,7 +18,7 @@ use super::nginx::{Nginx, free_port};
 use ingressd_config::Usual as _;
 
 fn origin() -> Origin {
-    Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart")), field: Field::Object }
+    Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart")), field: Field::Object }
 }
 
 fn upstream(service: &str) -> UpstreamId {

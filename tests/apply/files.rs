@@ -30,7 +30,7 @@ impl Files {
     /// A file of a namespace.
     pub fn file_of(mut self, namespace: &str, path: &str, text: &str, requires: &[&str]) -> Self {
         let name = path.split(['/', '.']).nth(1).unwrap();
-        let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));
+        let object = Arc::new(ObjectId::new(Kind::INGRESS, namespace, name));
         let origin = Origin::field(&object, Field::Rule(0));
         let part = [Part::Bytes(text.as_bytes().into())];
         let file = match path.starts_with("http/") {

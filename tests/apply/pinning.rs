@@ -24,7 +24,7 @@ fn answering(nginx: &Nginx, answer: &str) -> FileSet {
 }
 
 fn contents(name: &str, revision: u128) -> Arc<Contents> {
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));
     let served = WorkingVersion::whole(Version("1".into()), vec!["a.example".into()], 1);
     let objects = vec![Arc::new(ObjectState::of(&id, served))];
     Arc::new(Contents { objects, certificates: Vec::new(), revision: Some(revision) })

@@ -89,7 +89,7 @@ fn is_usual(tree: &[Shape]) -> bool {
 fn nothing_that_an_entry_holds_is_more_than_a_value() {
     // YAML has no other texts, and no other keys; no API server gives them.
     let is_text = |text: &String| {
-        let map = |text: String| snapshot(&yaml(&[config_map("x", &[(text.clone(), text)])])).count(Kind::ConfigMap);
+        let map = |text: String| snapshot(&yaml(&[config_map("x", &[(text.clone(), text)])])).count(Kind::CONFIG_MAP);
         [text.clone(), format!("{text}70")].into_iter().map(map).sum::<usize>() == 2
     };
     let texts: Vec<_> = corpus().into_iter().filter(is_text).collect();

@@ -16,6 +16,7 @@ mod fleet;
 mod forged;
 mod high_availability;
 mod identity;
+mod invented;
 mod kubeconfig;
 mod kubectl;
 mod load;

@@ -103,7 +103,7 @@ pub fn check(data: &[u8]) {
 
 /// Whether the text is read, and not refused.
 fn is_taken(kind: &str, text: &str) -> bool {
-    let object = &Arc::new(ObjectId::new(Kind::Ingress, SCRIBES, "web"));
+    let object = &Arc::new(ObjectId::new(Kind::INGRESS, SCRIBES, "web"));
     let (snapshot, options) = (&Snapshot::default(), &options(("host", "default-tls"), &Snapshot::default()));
     let context = Context { object, dialect: &INGRESS_NGINX, table: &ANNOTATIONS, snapshot, options };
     let asks = (format!("{PREFIX}auth-url"), "http://auth.test/".to_owned());

@@ -47,7 +47,7 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
     ("Accepted", &[]),
     ("Confirmed", &[]),
     ("Compared", &["crates/translate/src/annotation/row"]),
-    ("Judged", &[]),
+    ("Situation", &[]),
     ("Unfit", &["crates/cluster/src/source/cluster/item"]),
     ("Gives", &["crates/translate/src/annotation/row"]),
     ("Asking", &[]),

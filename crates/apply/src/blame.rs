@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn owners_of_changed_lines_are_the_first_suspects() {
-        let origin = |name: &str| Origin::field(&Arc::new(ObjectId::new(Kind::Ingress, "n", name)), Field::Rule(0));
+        let origin = |name: &str| Origin::field(&Arc::new(ObjectId::new(Kind::INGRESS, "n", name)), Field::Rule(0));
         let bytes: &[u8] = b"server {\n a 1;\n b 2;\n c 3;\n}\n";
         let owners = Owners(vec![(1, origin("first")), (3, origin("second")), (4, origin("third"))]);
         let file = File::plain([Part::Bytes(bytes.into())], owners, []);

@@ -45,7 +45,8 @@ impl Cause {
     /// Selects the changed objects that own lines of the files that differ. Objects that never own
     /// lines, such as IngressClasses and Namespaces, count only when no other does.
     pub fn of(changes: &[(Arc<ObjectId>, Change)], owners: &BTreeSet<Arc<ObjectId>>) -> Self {
-        let owns = |kind| matches!(kind, Kind::Ingress | Kind::Service | Kind::Secret | Kind::ConfigMap);
+        let owns =
+            |kind: Kind| kind.asks_for_routes() || matches!(kind, Kind::SERVICE | Kind::SECRET | Kind::CONFIG_MAP);
         let mut objects: Vec<_> = changes.iter().filter(|(id, _)| owners.contains(id)).cloned().collect();
         if objects.is_empty() {
             objects = changes.iter().filter(|(id, _)| !owns(id.kind)).cloned().collect();
@@ -71,7 +72,7 @@ impl Cause {
     pub(super) fn read(path: &Path) -> Option<Self> {
         let WrittenCause { objects, more } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         let read = |(change, kind, namespace, name): (Change, String, String, String)| {
-            let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
+            let kind = Kind::read(&kind)?;
             Some((Arc::new(ObjectId::new(kind, &namespace, &name)), change))
         };
         Some(Cause { objects: objects.into_iter().map(read).collect::<Option<_>>()?, more })
@@ -118,8 +119,8 @@ mod tests {
 
     #[test]
     fn what_has_nothing_to_do_with_the_difference_is_no_cause() {
-        let (cart, web, other) = (id(Kind::Ingress, "cart"), id(Kind::Service, "web"), id(Kind::Service, "other"));
-        let class = Arc::new(ObjectId::new(Kind::IngressClass, "", "nginx"));
+        let (cart, web, other) = (id(Kind::INGRESS, "cart"), id(Kind::SERVICE, "web"), id(Kind::SERVICE, "other"));
+        let class = Arc::new(ObjectId::new(Kind::INGRESS_CLASS, "", "nginx"));
         let changes = [
             (Arc::clone(&other), Change::Added),
             (Arc::clone(&class), Change::Changed),
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn a_crowd_is_counted_and_names_forge_no_lines() {
         let all: Vec<_> =
-            (0..50).map(|number| (id(Kind::Ingress, &format!("a\n{number:02}")), Change::Added)).collect();
+            (0..50).map(|number| (id(Kind::INGRESS, &format!("a\n{number:02}")), Change::Added)).collect();
         let cause = told(&all, &all.iter().map(|(id, _)| id).collect::<Vec<_>>());
         assert_eq!(
             cause.to_string(),
@@ -145,7 +146,7 @@ mod tests {
         assert_eq!(Cause::read(&path), None);
         fs::write(&path, cause.bytes()).unwrap();
         assert_eq!(Cause::read(&path), Some(cause));
-        fs::write(&path, r#"{"objects":[["added","Other","a","b"]],"more":0}"#).unwrap();
-        assert_eq!(Cause::read(&path), None, "of a kind that a later version knows");
+        fs::write(&path, r#"{"objects":[["added","an other","a","b"]],"more":0}"#).unwrap();
+        assert_eq!(Cause::read(&path), None, "its kind has no name");
     }
 }

@@ -273,7 +273,7 @@ fn id(object: &ObjectId) -> Id<'_> {
 }
 
 fn object((kind, namespace, name): &Id<'_>) -> Option<ObjectId> {
-    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
+    let kind = Kind::read(kind)?;
     Some(ObjectId::new(kind, namespace, name))
 }
 
@@ -302,7 +302,7 @@ mod tests {
     use ingressd_nginx::render::{File as RenderedFile, Part};
 
     fn ingress(name: &str) -> Arc<ObjectId> {
-        Arc::new(ObjectId::new(Kind::Ingress, "shop", name))
+        Arc::new(ObjectId::new(Kind::INGRESS, "shop", name))
     }
 
     fn files(owners: &[(&str, &str)]) -> FileSet {

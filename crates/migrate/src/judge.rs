@@ -82,7 +82,7 @@ pub fn judge(judged: &ReportInput<'_>) -> Report {
         ingresses,
         others,
         notes: notes(judged, &classless),
-        unread: judged.findings.iter().filter(|finding| finding.origin.object.kind == Kind::File).count(),
+        unread: judged.findings.iter().filter(|finding| finding.origin.object.kind == Kind::FILE).count(),
         clashes: judged.is_this_host.then(|| clashes(judged.findings)),
         certificates: certificate_clashes(&of_tls, judged.of_sites),
     }
@@ -173,7 +173,7 @@ fn worst(items: Vec<Item>) -> Option<Item> {
 
 fn object(name: &str) -> ObjectId {
     let (namespace, name) = name.split_once('/').unwrap_or(("", name));
-    ObjectId::new(Kind::ConfigMap, namespace, name)
+    ObjectId::new(Kind::CONFIG_MAP, namespace, name)
 }
 
 /// The entries of a ConfigMap.
@@ -281,7 +281,7 @@ fn objects<'a>(findings: &[Finding], flag: impl Fn(&str) -> Option<&'a str>) -> 
     let named = named.into_iter().filter_map(flag).map(object).collect::<Vec<_>>();
     let is_other = |finding: &&Finding| {
         let id = &*finding.origin.object;
-        !matches!(id.kind, Kind::Ingress | Kind::File | Kind::Host | Kind::Settings) && !named.contains(id)
+        !matches!(id.kind, Kind::INGRESS | Kind::FILE | Kind::HOST | Kind::SETTINGS) && !named.contains(id)
     };
     let item = |finding: &Finding| {
         let name = finding.origin.to_string();
@@ -332,7 +332,7 @@ fn notes(judged: &ReportInput<'_>, classless: &[String]) -> Vec<String> {
     }
     let is_told = |finding: &&Finding| {
         let is_why = || state(judged, &finding.origin.object).is_some_and(|state| state.is_why(finding));
-        finding.origin.object.kind == Kind::File || (finding.severity >= Severity::Warning && is_why())
+        finding.origin.object.kind == Kind::FILE || (finding.severity >= Severity::Warning && is_why())
     };
     notes.extend(judged.findings.iter().filter(is_told).map(|finding| on_one_line(&finding.to_string())));
     notes
@@ -347,7 +347,7 @@ fn clashes(findings: &[Finding]) -> Vec<String> {
     let reasons = [Reason::HostConflict, Reason::DefaultServerTaken, Reason::PortConflict];
     let of_host = |finding: &&Finding| {
         reasons.contains(&finding.reason)
-            || (finding.reason == Reason::MissingCapability && finding.origin.object.kind == Kind::Host)
+            || (finding.reason == Reason::MissingCapability && finding.origin.object.kind == Kind::HOST)
     };
     findings.iter().filter(of_host).map(|finding| on_one_line(&finding.to_string())).collect()
 }

@@ -31,7 +31,7 @@ pub fn stand_in_for_secrets(
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = parameters.self_signed(&key)?.pem();
     let (hosts, maps) = named(inventory, prefix);
-    let more = default_certificate.map(|(namespace, name)| ObjectId::new(Kind::Secret, namespace, name));
+    let more = default_certificate.map(|(namespace, name)| ObjectId::new(Kind::SECRET, namespace, name));
     inventory.stand_in_for_secrets(more.as_slice(), |id| {
         if maps.contains(id) {
             return BTreeMap::from([(USER.to_owned(), HASH.as_bytes().to_vec())]);
@@ -57,7 +57,7 @@ fn named(inventory: &Inventory, prefix: &str) -> (BTreeMap<ObjectId, BTreeSet<St
     for stored in &inventory.snapshot.ingresses {
         let secret = |name: &str| {
             let (namespace, name) = name.trim().split_once('/').unwrap_or((&stored.id.namespace, name.trim()));
-            ObjectId::new(Kind::Secret, namespace, name)
+            ObjectId::new(Kind::SECRET, namespace, name)
         };
         let of_rules: BTreeSet<&str> = stored.object.rules.iter().filter_map(|rule| rule.host.as_deref()).collect();
         for tls in &stored.object.tls {

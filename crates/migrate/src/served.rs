@@ -46,7 +46,7 @@ impl<'a> Served<'a> {
         for server in servers {
             let has_expressions = server.routes.iter().any(|route| matches!(route.path, PathMatch::Regex(_)));
             let strict = server.strict_paths();
-            for route in server.routes.iter().filter(|route| route.origin.object.kind == Kind::Ingress) {
+            for route in server.routes.iter().filter(|route| route.origin.object.kind == Kind::INGRESS) {
                 served.look_at(route, has_expressions, snapshot);
                 if strict == StrictPaths::Everywhere || strict.concern(route) {
                     served.note(&route.origin.object, [stricter(STRICT, "set access.strict-paths to dialect or off")]);

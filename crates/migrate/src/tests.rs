@@ -244,7 +244,7 @@ fn what_has_no_setting_is_told() {
 
 #[test]
 fn findings_decide_what_a_key_is() {
-    let origin = || Origin::object(&std::sync::Arc::new(ObjectId::new(Kind::Ingress, "a", "b")));
+    let origin = || Origin::object(&std::sync::Arc::new(ObjectId::new(Kind::INGRESS, "a", "b")));
     let of = |compared, is_served| KnownKey { compared, is_served, ..KnownKey::NOTHING };
     let different = Compared::Different("It is.", "");
     let refused = Compared::Refused("It is.", "do this");

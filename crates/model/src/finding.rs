@@ -91,7 +91,10 @@ impl Finding {
     /// What follows for requests in this case, of those that its reason has.
     pub fn effect(&self) -> &'static str {
         let whole = self.reason.row().effect;
-        let is_of_routes = matches!(self.origin.object.kind, Kind::Ingress | Kind::Settings);
+        let is_of_routes = {
+            let kind = self.origin.object.kind;
+            kind.asks_for_routes() || kind == Kind::SETTINGS
+        };
         match self.reason {
             Reason::MissingSecret => match self.origin.field {
                 Field::Tls(_) => "the host is served with the default certificate",
@@ -315,35 +318,35 @@ mod tests {
     fn each_case_of_a_reason_has_its_effect() {
         let annotation = || Field::Annotation("default-backend".into());
         for (reason, kind, field, severity, expected) in [
-            (Reason::MissingService, Kind::Ingress, Field::Path(0, 0, ""), Severity::Warning, "the route answers 503"),
-            (Reason::MissingService, Kind::Ingress, annotation(), Severity::Warning, "the key has no effect"),
-            (Reason::MissingService, Kind::Ingress, annotation(), Severity::Error, "the route answers 503"),
-            (Reason::UnsupportedBackend, Kind::Ingress, annotation(), Severity::Warning, "the key has no effect"),
+            (Reason::MissingService, Kind::INGRESS, Field::Path(0, 0, ""), Severity::Warning, "the route answers 503"),
+            (Reason::MissingService, Kind::INGRESS, annotation(), Severity::Warning, "the key has no effect"),
+            (Reason::MissingService, Kind::INGRESS, annotation(), Severity::Error, "the route answers 503"),
+            (Reason::UnsupportedBackend, Kind::INGRESS, annotation(), Severity::Warning, "the key has no effect"),
             (
                 Reason::InvalidSecret,
-                Kind::Ingress,
+                Kind::INGRESS,
                 annotation(),
                 Severity::Warning,
                 "users whose entries are left out get 401",
             ),
             (
                 Reason::MissingPort,
-                Kind::ConfigMap,
+                Kind::CONFIG_MAP,
                 Field::Object,
                 Severity::Warning,
                 "nothing is served on the port of a TCP or UDP service",
             ),
-            (Reason::NoEndpoints, Kind::Settings, Field::Object, Severity::Warning, "the route answers 503"),
+            (Reason::NoEndpoints, Kind::SETTINGS, Field::Object, Severity::Warning, "the route answers 503"),
             (
                 Reason::MissingSecret,
-                Kind::Ingress,
+                Kind::INGRESS,
                 Field::Tls(0),
                 Severity::Warning,
                 "the host is served with the default certificate",
             ),
             (
                 Reason::MissingSecret,
-                Kind::Ingress,
+                Kind::INGRESS,
                 annotation(),
                 Severity::Error,
                 "the routes of the object answer 503",

@@ -5,54 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-macro_rules! kinds {
-    ($($(#[$meaning:meta])* $kind:ident),* $(,)?) => {
-        /// The kinds of things that can cause configuration or a finding.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Kind {
-            $($(#[$meaning])* $kind,)*
-        }
-
-        impl Kind {
-            /// Every kind, in order.
-            pub const ALL: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
-
-            /// The name of the kind in Kubernetes.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Kind::$kind => stringify!($kind),)*
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    /// `networking.k8s.io/v1` Ingress.
-    Ingress,
-    /// `networking.k8s.io/v1` IngressClass.
-    IngressClass,
-    /// `v1` Service.
-    Service,
-    /// `discovery.k8s.io/v1` EndpointSlice.
-    EndpointSlice,
-    /// `v1` Secret.
-    Secret,
-    /// `v1` ConfigMap.
-    ConfigMap,
-    /// `v1` Node.
-    Node,
-    /// `v1` Namespace.
-    Namespace,
-    /// A manifest file, when its content could not be decoded into an object; the name is its
-    /// path.
-    File,
-    /// The administrator's settings; the name is the key.
-    Settings,
-    /// The nginx of this host and the sites that others configured in it; the name is a file or
-    /// `nginx`.
-    Host,
-}
+use super::Kind;
 
 /// The identity of an object: kind, namespace and name. The namespace is empty for cluster-scoped
 /// objects.
@@ -182,7 +135,7 @@ mod tests {
     #[test]
     fn a_namespace_is_in_memory_once_and_not_for_ever() {
         let of = |kind| ObjectId::new(kind, "a-shop", "cart").namespace;
-        assert!(Arc::ptr_eq(&of(Kind::Ingress), &of(Kind::Service)));
+        assert!(Arc::ptr_eq(&of(Kind::INGRESS), &of(Kind::SERVICE)));
         (0..20_000).for_each(|number| drop(shared_namespace(&number.to_string())));
         assert!(NAMESPACES.lock().unwrap().len() < 10_000);
     }

@@ -128,7 +128,7 @@ impl Server {
     /// The default catch-all server: it answers 404, and 200 for `/healthz`, which load balancers
     /// in front of ingress-nginx request.
     pub fn of_unknown_hosts() -> Option<Self> {
-        let object = Arc::new(ObjectId::new(Kind::Settings, "", "unknown-hosts"));
+        let object = Arc::new(ObjectId::new(Kind::SETTINGS, "", "unknown-hosts"));
         let origin = Origin { object, field: Field::Object };
         let answer = |path, status| {
             let action = Action::Respond { status };
@@ -259,7 +259,7 @@ mod tests {
     fn route(namespace: &str, protection: &str, backend: &str) -> Route {
         let upstream = UpstreamId::usual(backend, "b", "80");
         let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
-        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "b")));
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::INGRESS, namespace, "b")));
         let list = |text: &str| Arc::new(AccessList::new(origin.clone(), Vec::new(), networks(text)));
         let strict_paths = protection.starts_with("strict ") || protection == "closed";
         let access = protection.split(' ').nth(1).map(list);

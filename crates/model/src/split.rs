@@ -100,7 +100,7 @@ impl Share {
 }
 
 /// A traffic split. All upstreams have the same protocol as the main one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Split {
     /// The object that defines it.
     pub origin: Origin,
@@ -111,17 +111,47 @@ pub struct Split {
     pub session: Option<HeaderName>,
     /// Shares of the requests that pass no test, none of them 0; the rest goes to the main
     /// upstream.
-    pub shares: Vec<(UpstreamId, Share)>,
+    pub shares: Vec<(Choice, Share)>,
+}
+
+/// A choice as the text of a split has it.
+struct Shown(Choice);
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Choice::Forward(upstream) => upstream.fmt(formatter),
+            answer => answer.fmt(formatter),
+        }
+    }
+}
+
+/// Names of files are digests of this text, as with a [`Branch`].
+impl fmt::Debug for Split {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |(choice, share): &(Choice, Share)| (Shown(choice.clone()), *share);
+        let shares: Vec<_> = self.shares.iter().map(shown).collect();
+        let Split { origin, branches, session, .. } = self;
+        let (branches, session) = (branches as &dyn fmt::Debug, session as &dyn fmt::Debug);
+        let mut shown = formatter.debug_struct("Split");
+        shown.field("origin", origin).field("branches", branches).field("session", session);
+        shown.field("shares", &shares).finish()
+    }
 }
 
 impl Split {
     /// Every upstream of the split, perhaps more than once.
     pub fn upstreams(&self) -> impl Iterator<Item = &UpstreamId> {
-        let branches = self.branches.iter().filter_map(|branch| match &branch.choice {
+        self.choices().filter_map(|choice| match choice {
             Choice::Forward(upstream) => Some(upstream),
             Choice::Redirect(..) | Choice::Respond(_) => None,
-        });
-        branches.chain(self.shares.iter().map(|(upstream, _)| upstream))
+        })
+    }
+
+    /// What happens to requests besides that they go to the main upstream, perhaps more than once.
+    pub fn choices(&self) -> impl Iterator<Item = &Choice> {
+        let shares = self.shares.iter().map(|(choice, _)| choice);
+        self.branches.iter().map(|branch| &branch.choice).chain(shares)
     }
 }
 

@@ -233,7 +233,7 @@ mod tests {
         let second = |served, closed, unanswered| WorkingVersion { served, closed, unanswered, ..version("2") };
         let closed = WorkingVersion { routes: 0, ..second(0, 1, 0) };
         let foreign = Verdict::NotOurs(Reason::ForeignClass);
-        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "a"));
         for (served, working, verdict, expected) in [
             (Some(second(2, 0, 0)), Some("2"), Verdict::Good, Standing::Served),
             (Some(second(2, 1, 0)), Some("2"), Verdict::Good, Standing::Partly),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::file::{Held, ReadFile};
-use super::kind::KindRow as _;
-use super::{Snapshot, Stored, for_kind};
+use super::kind::Kinds;
+use super::{Kept, Snapshot, Stored};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Kind, ObjectId, Origin};
+use ingressd_model::{ObjectId, Origin};
 
 /// Collects the objects and findings of these files. The first file that describes an object
 /// counts. Files that may be about to be replaced count for objects that no other one describes.
@@ -15,6 +15,7 @@ pub fn collect<'files>(
     files: impl Iterator<Item = &'files ReadFile>,
     missing: impl Iterator<Item = &'files ReadFile>,
     findings: Vec<Finding>,
+    kinds: &Kinds,
 ) -> Snapshot {
     let mut snapshot = Snapshot { findings, ..Snapshot::default() };
     let mut objects: BTreeMap<&ObjectId, Held<'_>> = BTreeMap::new();
@@ -35,24 +36,21 @@ pub fn collect<'files>(
     for held in missing.flat_map(ReadFile::held) {
         objects.entry(held.id).or_insert(held);
     }
-    // The map is ordered by kind, namespace and name, so each list comes out sorted.
+    // The map is ordered by kind, namespace and name, so that each object comes last in its list.
     for held in objects.into_values() {
-        let _: Option<()> = for_kind!(held.id.kind, K => {
-            let list = K::list_mut(&mut snapshot).edit();
-            list.extend(Arc::downcast(Arc::clone(held.object)).ok().map(|object| stored(held, object)));
-        });
+        if let Some(row) = kinds.of(held.id.kind) {
+            row.edit(&mut snapshot).put(stored(held));
+        }
     }
     // They stay in memory as long as nothing changes.
-    for kind in Kind::ALL {
-        let _: Option<()> = for_kind!(kind, K => K::list_mut(&mut snapshot).edit().shrink_to_fit());
-    }
+    kinds.iter().for_each(|row| row.edit(&mut snapshot).shrink());
     snapshot.findings.sort();
     snapshot.left_out.sort();
     snapshot.left_out.dedup_by(|later, first| later.id == first.id);
     snapshot
 }
 
-fn stored<K>(held: Held<'_>, object: Arc<K>) -> Stored<K> {
+fn stored(held: Held<'_>) -> Stored<dyn Kept> {
     let (id, version, place) = (Arc::clone(held.id), held.version.clone(), Some(held.place()));
-    Stored { id, version, object, published: None, place }
+    Stored { id, version, object: Arc::clone(held.object), published: None, place }
 }

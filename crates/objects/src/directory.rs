@@ -16,9 +16,9 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 use super::collection::collect;
 use super::file::ReadFile;
 use super::identity::NAMESPACE;
-use super::manifest::Purpose;
+use super::manifest::{Purpose, Terms};
 use super::yaml::LARGEST_FILE;
-use super::{Snapshot, file};
+use super::{Kinds, Snapshot, file};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Kind, ObjectId, Origin};
 
@@ -27,6 +27,8 @@ use ingressd_model::{Field, Kind, ObjectId, Origin};
 pub struct Directory {
     roots: Vec<PathBuf>,
     purpose: Purpose,
+    /// The kinds that are read.
+    kinds: Kinds,
     /// The namespace of manifests that name none, if it is another than usual.
     namespace: Option<Arc<str>>,
     /// Whether the files are followed while they are written and replaced.
@@ -94,8 +96,7 @@ struct How<'a> {
     /// How long a file may be missing.
     patience: Duration,
     now: Instant,
-    purpose: Purpose,
-    namespace: &'a str,
+    terms: Terms<'a>,
 }
 
 impl How<'_> {
@@ -125,6 +126,11 @@ impl Directory {
     /// The same for manifests that are checked rather than served.
     pub fn to_judge(roots: Vec<PathBuf>) -> Self {
         Directory { purpose: Purpose::Judge, ..Directory::new(roots) }
+    }
+
+    /// The same for these kinds.
+    pub fn of_kinds(self, kinds: Kinds) -> Self {
+        Directory { kinds, ..self }
     }
 
     /// The same for manifests of which those that name no namespace belong to this one.
@@ -177,14 +183,13 @@ impl Directory {
         entering: &mut dyn FnMut(Way<'_>),
     ) -> Result<Arc<Snapshot>, NeverRead> {
         let before = (self.files.len(), self.missing().count(), self.unlisted.clone());
-        let namespace = self.namespace.clone();
+        let (namespace, kinds) = (self.namespace.clone(), self.kinds.clone());
         let how = How {
             reread: !matches!(changes, Changes::All),
             is_dated: self.is_live,
             patience: if self.is_live { REPLACEMENT } else { Duration::ZERO },
             now: Instant::now(),
-            purpose: self.purpose,
-            namespace: namespace.as_deref().unwrap_or(NAMESPACE),
+            terms: Terms { purpose: self.purpose, namespace: namespace.as_deref().unwrap_or(NAMESPACE), kinds: &kinds },
         };
         let mut candidates = match changes {
             Changes::Files(files) => files.clone(),
@@ -222,7 +227,7 @@ impl Directory {
             let known = self.files.values().filter(move |known| known.missing.is_some() == is_missing);
             known.map(|known| &*known.read)
         };
-        self.snapshot = Arc::new(collect(read(false), read(true), unread));
+        self.snapshot = Arc::new(collect(read(false), read(true), unread, &self.kinds));
         Ok(self.snapshot())
     }
 
@@ -255,7 +260,7 @@ impl Directory {
     fn findings(&self) -> Vec<Finding> {
         let failed = self.files.iter().filter_map(|(path, known)| Some((path, known.error.as_ref()?)));
         let finding = |(path, why): (&PathBuf, &String)| {
-            let id = Arc::new(ObjectId::new(Kind::File, "", &path.to_string_lossy()));
+            let id = Arc::new(ObjectId::new(Kind::FILE, "", &path.to_string_lossy()));
             let origin = Origin { object: id, field: Field::Object };
             Finding::new(Reason::Unreadable, origin, format!("{why}; the earlier content stays in use"))
         };
@@ -300,7 +305,7 @@ impl KnownFile {
         if bytes.len() as u64 > LARGEST_FILE {
             return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
         }
-        if let Some(mut read) = file::read(&path.to_string_lossy(), &bytes, (how.purpose, how.namespace), &self.read) {
+        if let Some(mut read) = file::read(&path.to_string_lossy(), &bytes, how.terms, &self.read) {
             if how.is_dated {
                 read.date(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()));
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::document::split;
-use super::manifest::{Decoded, Entry, Object, Purpose, decode};
+use super::manifest::{Decoded, Entry, Object, Terms, decode};
 use super::validation::Problem;
 use super::{LeftOut, SourceFile, SourceLocation, Version};
 use ingressd_model::finding::{Finding, Reason};
@@ -59,7 +59,7 @@ pub struct Held<'f> {
 }
 
 /// Reads a file's content, given its earlier content; `None` when nothing changed.
-pub fn read(path: &str, bytes: &[u8], (purpose, namespace): (Purpose, &str), before: &ReadFile) -> Option<ReadFile> {
+pub fn read(path: &str, bytes: &[u8], terms: Terms<'_>, before: &ReadFile) -> Option<ReadFile> {
     let digest = Digest::of(bytes);
     if digest == before.digest {
         return None;
@@ -82,7 +82,7 @@ pub fn read(path: &str, bytes: &[u8], (purpose, namespace): (Purpose, &str), bef
     let documents = documents.par_iter().map(|document| {
         let digest = Digest::of(document.text.as_bytes());
         let known = known.get(&digest).map(|known| Arc::clone(known));
-        let decoded = known.unwrap_or_else(|| Arc::new(decode(document, purpose, namespace)));
+        let decoded = known.unwrap_or_else(|| Arc::new(decode(document, terms)));
         ReadDocument { digest, line: document.line, decoded }
     });
     let documents: Vec<_> = documents.collect();
@@ -166,7 +166,7 @@ fn finding(place: &SourceLocation, id: Option<&Arc<ObjectId>>, problem: Problem)
         // Without an object there is only a line to point at.
         (None, ..) | (_, Reason::Undecodable, Field::Object) => {
             let origin = Origin {
-                object: Arc::new(ObjectId::new(Kind::File, "", &place.file.path)),
+                object: Arc::new(ObjectId::new(Kind::FILE, "", &place.file.path)),
                 field: Field::Line(place.line),
             };
             let note = id.map_or(note.clone(), |id| format!("{id}: {note}"));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::kind::Row;
+use super::kind::Kinds;
 use ingressd_model::finding::nearest;
 use ingressd_model::{Kind, ObjectId, is_label, is_subdomain};
 
@@ -10,8 +10,8 @@ use ingressd_model::{Kind, ObjectId, is_label, is_subdomain};
 pub const NAMESPACE: &str = "default";
 
 /// Puts an object of ours that names no namespace into this one, as `kubectl -n` does.
-pub fn complete(value: &mut Value, namespace: &str) {
-    let is_namespaced = Row::all().any(|row| row.is_namespaced && value["kind"] == row.kind.name());
+pub fn complete(value: &mut Value, namespace: &str, kinds: &Kinds) {
+    let is_namespaced = kinds.iter().any(|row| row.is_namespaced && value["kind"] == row.kind.name());
     let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut).filter(|_| is_namespaced) else {
         return;
     };
@@ -25,17 +25,17 @@ pub fn complete(value: &mut Value, namespace: &str) {
 /// # Errors
 ///
 /// The identity as far as it is known, and what is wrong.
-pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)> {
+pub fn of(value: &Value, kinds: &Kinds) -> Result<Option<ObjectId>, (Option<ObjectId>, String)> {
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
     let (Some(api_version), Some(kind)) = (text("/apiVersion"), text("/kind")) else {
         return Err((None, "it has no apiVersion and kind, so it is not an object".to_owned()));
     };
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let Some(row) = Row::all().find(|row| {
+    let Some(row) = kinds.iter().find(|row| {
         // Ingresses were once in another API group.
-        row.kind.name() == kind && (row.read.group == group || (row.kind == Kind::Ingress && group == "extensions"))
+        row.kind.name() == kind && (row.read.group == group || (row.kind == Kind::INGRESS && group == "extensions"))
     }) else {
-        return nearest_kind(group, kind, api_version).map_or(Ok(None), |why| Err((None, why)));
+        return nearest_kind((group, kind, api_version), kinds).map_or(Ok(None), |why| Err((None, why)));
     };
     let id = named(row.kind, row.is_namespaced, text("/metadata/namespace"), text("/metadata/name"))
         .map_err(|why| (None, why))?;
@@ -46,14 +46,14 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
 }
 
 /// Why an object that is none of ours was meant to be one. An API server would refuse it.
-fn nearest_kind(group: &str, kind: &str, api_version: &str) -> Option<String> {
+fn nearest_kind((group, kind, api_version): (&str, &str, &str), kinds: &Kinds) -> Option<String> {
     // Kinds of other groups may have any name.
     let is_of_kubernetes = !group.contains('.') || group.ends_with(".k8s.io");
-    if let Some(row) = Row::all().find(|row| row.kind.name() == kind) {
+    if let Some(row) = kinds.iter().find(|row| row.kind.name() == kind) {
         let is_meant = is_of_kubernetes || nearest(group, [row.read.group]).is_some();
         return is_meant.then(|| format!("there is no {kind} in {api_version}: write apiVersion {}", row.api_version));
     }
-    let alike = nearest(kind, Row::all().filter(|row| row.read.group == group).map(|row| row.kind.name()))?;
+    let alike = nearest(kind, kinds.iter().filter(|row| row.read.group == group).map(|row| row.kind.name()))?;
     Some(format!("there is no kind {kind:?} in {api_version}; did you mean {alike}?"))
 }
 
@@ -64,7 +64,7 @@ fn nearest_kind(group: &str, kind: &str, api_version: &str) -> Option<String> {
 /// Why an API server would not accept the name.
 pub fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option<&str>) -> Result<ObjectId, String> {
     let name = name.filter(|name| !name.is_empty()).ok_or("metadata.name is missing")?;
-    if !is_subdomain(name) || (matches!(kind, Kind::Service | Kind::Namespace) && !is_label(name)) {
+    if !is_subdomain(name) || (matches!(kind, Kind::SERVICE | Kind::NAMESPACE) && !is_label(name)) {
         return Err(format!("metadata.name {name:?} is not a DNS name of lower-case letters, digits and hyphens"));
     }
     let namespace = match namespaced {
@@ -79,7 +79,7 @@ pub fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option
 
 /// The identity of an object whose text is broken somewhere, when kind and name stand on lines of
 /// their own.
-pub fn guess(text: &str) -> Option<ObjectId> {
+pub fn guess(text: &str, kinds: &Kinds) -> Option<ObjectId> {
     let (mut kind, mut namespace, mut name, mut metadata) = (None, None, None, None);
     for line in text.lines() {
         let content = line.trim_start();
@@ -101,7 +101,7 @@ pub fn guess(text: &str) -> Option<ObjectId> {
             }
         }
     }
-    let row = Row::all().find(|row| Some(row.kind.name()) == kind)?;
+    let row = kinds.iter().find(|row| Some(row.kind.name()) == kind)?;
     named(row.kind, row.is_namespaced, namespace, name).ok()
 }
 
@@ -167,7 +167,7 @@ mod tests {
         ];
         for (document, expected) in rows {
             let shown = |id: &ObjectId| id.to_string();
-            match (of(&document), expected) {
+            match (of(&document, &Kinds::default()), expected) {
                 (Ok(id), Ok(expected)) => assert_eq!(id.as_ref().map(shown).as_deref(), expected, "{document}"),
                 (Err((id, why)), Err((expected, words))) => {
                     assert_eq!(id.as_ref().map(shown).as_deref(), expected, "{document}");
@@ -195,7 +195,7 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in rows {
-            assert_eq!(guess(text).map(|id| id.to_string()).as_deref(), expected, "{text:?}");
+            assert_eq!(guess(text, &Kinds::default()).map(|id| id.to_string()).as_deref(), expected, "{text:?}");
         }
     }
 }

@@ -14,9 +14,9 @@ use super::collection::collect;
 use super::directory::{Changes, Directory, NeverRead};
 use super::file::{self, ReadFile};
 use super::identity::NAMESPACE;
-use super::manifest::Purpose;
+use super::manifest::{Purpose, Terms};
 use super::references::of_ingress;
-use super::{Snapshot, Stored, Version, document, yaml};
+use super::{Kinds, Snapshot, Stored, Version, document, yaml};
 use ingressd_model::ObjectId;
 
 /// What stands for a file in the places of objects of a live cluster.
@@ -76,8 +76,10 @@ impl Inventory {
     /// Takes objects of a live cluster, decoded in the same way as for serving.
     pub fn of_objects(values: &[Value]) -> Self {
         let text = values.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
-        let read = file::read(CLUSTER, text.as_bytes(), (Purpose::Serve, NAMESPACE), &ReadFile::default());
-        Inventory::new(collect(read.iter(), std::iter::empty(), Vec::new()), values)
+        let kinds = &Kinds::default();
+        let terms = Terms { purpose: Purpose::Serve, namespace: NAMESPACE, kinds };
+        let read = file::read(CLUSTER, text.as_bytes(), terms, &ReadFile::default());
+        Inventory::new(collect(read.iter(), std::iter::empty(), Vec::new(), kinds), values)
     }
 
     fn new(snapshot: Snapshot, values: &[Value]) -> Self {
@@ -102,7 +104,7 @@ impl Inventory {
                 .ingresses
                 .iter()
                 .flat_map(of_ingress)
-                .filter(|id| id.kind == ingressd_model::Kind::Secret)
+                .filter(|id| id.kind == ingressd_model::Kind::SECRET)
                 .chain(more.iter().cloned())
                 .collect(),
             false => secrets
@@ -268,7 +270,7 @@ mod tests {
     fn secrets_of_which_only_names_are_known_get_something_to_hold() {
         let filled = |objects: &[Value]| {
             let mut inventory = Inventory::of_objects(objects);
-            inventory.stand_in_for_secrets(&[ObjectId::new(Kind::Secret, "c", "more")], |id| {
+            inventory.stand_in_for_secrets(&[ObjectId::new(Kind::SECRET, "c", "more")], |id| {
                 BTreeMap::from([("name".to_owned(), id.name.as_bytes().to_vec())])
             });
             let held = inventory.snapshot.secrets.iter().map(|stored| {

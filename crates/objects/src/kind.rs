@@ -1,44 +1,31 @@
 //! The table of kinds: one row for each kind of Kubernetes that is read. Rights, decoding, lists
 //! of snapshots and statuses follow from it. It must not know how objects are watched.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::jiff::Timestamp;
 use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::manifest::{self, Purpose};
 use super::references::{of_config_map, of_ingress};
 use super::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, Node, Secret, Service};
 use super::unread::DropUnread;
+use super::validation::Problem;
 use super::validation::Validate;
-use super::{Endpoints, List, Snapshot, Stored};
+use super::{AnyList, Endpoints, List, Snapshot, Stored};
 use ingressd_model::{Kind, ObjectId};
 
 /// Excludes Secrets that are never referred to and can be many and large: Helm releases, and
 /// tokens.
 const SECRETS: &str = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
-
-/// Evaluates an expression with a name for the row of this kind: `Some` of its value, or `None`
-/// for a kind that is not of Kubernetes.
-#[macro_export]
-macro_rules! for_kind {
-    ($kind:expr, $row:ident => $body:expr) => {
-        $crate::for_kind!(
-            @ $kind, $row => $body, Ingress, IngressClass, Service, EndpointSlice, Secret, ConfigMap, Node, Namespace
-        )
-    };
-    (@ $value:expr, $row:ident => $body:expr, $($kind:ident),*) => {
-        match $value {
-            $(::ingressd_model::Kind::$kind => {
-                type $row = $crate::rows::$kind;
-                Some($body)
-            })*
-            ::ingressd_model::Kind::File | ::ingressd_model::Kind::Settings | ::ingressd_model::Kind::Host => None,
-        }
-    };
-}
 
 /// A right for one resource, as a rule of a Role has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,14 +60,40 @@ impl Namespaced for ClusterResourceScope {
 }
 
 /// The part of an object that is kept.
-pub trait Kept: fmt::Debug + Send + Sync + 'static {
+pub trait Kept: Any + fmt::Debug + Send + Sync {
     /// The UID of the object.
     fn uid(&self) -> Option<&str>;
+
+    /// When it was created, where that is kept.
+    fn created(&self) -> Option<Timestamp> {
+        None
+    }
+}
+
+impl dyn Kept {
+    /// The object, where it is of this type.
+    pub fn as_type<K: Kept>(&self) -> Option<&K> {
+        (self as &dyn Any).downcast_ref()
+    }
 }
 
 impl<K: Metadata<Ty = ObjectMeta> + fmt::Debug + Send + Sync + 'static> Kept for K {
     fn uid(&self) -> Option<&str> {
         self.metadata().uid.as_deref()
+    }
+
+    fn created(&self) -> Option<Timestamp> {
+        self.metadata().creation_timestamp.as_ref().map(|time| time.0)
+    }
+}
+
+impl Kept for super::Ingress {
+    fn uid(&self) -> Option<&str> {
+        self.uid.as_deref()
+    }
+
+    fn created(&self) -> Option<Timestamp> {
+        self.created
     }
 }
 
@@ -95,7 +108,21 @@ macro_rules! kept_with_uid {
     };
 }
 
-kept_with_uid!(super::Ingress, super::Service, Endpoints, super::Namespace);
+kept_with_uid!(super::Service, Endpoints, super::Namespace);
+
+/// How objects are kept on disk for the next start.
+#[derive(Debug, Clone, Copy)]
+pub struct Lasting<K> {
+    write: fn(&K) -> Option<Value>,
+    read: fn(Value) -> Option<K>,
+}
+
+impl<K: Serialize + DeserializeOwned> Lasting<K> {
+    /// As they are in memory.
+    pub const fn whole() -> Self {
+        Lasting { write: |kept| serde_json::to_value(kept).ok(), read: |value| serde_json::from_value(value).ok() }
+    }
+}
 
 /// A row of the table. Group, version, plural and scope come from the type in `k8s_openapi`.
 pub trait KindRow:
@@ -129,15 +156,26 @@ pub trait KindRow:
     const REFERENCED: bool = false;
     /// Whether its objects refer to such objects.
     const REFERS: bool = false;
+    /// Whether an API server may not have the kind, as with a custom resource: then there is none
+    /// of its objects, which is no mistake.
+    const MAY_BE_ABSENT: bool = false;
+    /// Whether an earlier version takes the place of an object that cannot be served.
+    const IS_PUT_BACK: bool = false;
+    /// How its objects are kept for the next start, if they are.
+    const LASTING: Option<Lasting<Self::Kept>> = None;
 
     /// The part of an object that is kept.
     type Kept: Kept + From<Self>;
 
     /// Its list in a snapshot.
-    fn list(snapshot: &Snapshot) -> &List<Self::Kept>;
+    fn list(snapshot: &Snapshot) -> &List<Self::Kept> {
+        snapshot.further.list::<Self>()
+    }
 
     /// Its list in a snapshot that is being made.
-    fn list_mut(snapshot: &mut Snapshot) -> &mut List<Self::Kept>;
+    fn list_mut(snapshot: &mut Snapshot) -> &mut List<Self::Kept> {
+        snapshot.further.list_mut::<Self>()
+    }
 
     /// The objects that it may refer to, of kinds that are kept by reference.
     fn references(_stored: &Stored<Self::Kept>) -> BTreeSet<ObjectId> {
@@ -145,7 +183,7 @@ pub trait KindRow:
     }
 }
 
-/// Says in which field of a snapshot the objects of a row are.
+/// Says in which field of a snapshot the objects of a row are, which stages know by their type.
 macro_rules! kept_in {
     ($list:ident) => {
         fn list(snapshot: &Snapshot) -> &List<Self::Kept> {
@@ -161,7 +199,9 @@ macro_rules! kept_in {
 impl KindRow for Ingress {
     type Kept = super::Ingress;
 
-    const MODEL_KIND: Kind = Kind::Ingress;
+    const MODEL_KIND: Kind = Kind::INGRESS;
+    const IS_PUT_BACK: bool = true;
+    const LASTING: Option<Lasting<Self::Kept>> = Some(Lasting::whole());
     const READ: Permission = Permission::of::<Self>(&["list", "watch"], "what is served");
     const STATUS: Option<Permission> = Some(Permission {
         resource: "ingresses/status",
@@ -179,7 +219,9 @@ impl KindRow for Ingress {
 impl KindRow for IngressClass {
     type Kept = Self;
 
-    const MODEL_KIND: Kind = Kind::IngressClass;
+    const MODEL_KIND: Kind = Kind::INGRESS_CLASS;
+    /// Others are read by it.
+    const LASTING: Option<Lasting<Self::Kept>> = Some(Lasting::whole());
     const READ: Permission = Permission::of::<Self>(&["list", "watch"], "which Ingresses ingressd serves");
 
     kept_in!(ingress_classes);
@@ -188,7 +230,9 @@ impl KindRow for IngressClass {
 impl KindRow for Service {
     type Kept = super::Service;
 
-    const MODEL_KIND: Kind = Kind::Service;
+    const MODEL_KIND: Kind = Kind::SERVICE;
+    const IS_PUT_BACK: bool = true;
+    const LASTING: Option<Lasting<Self::Kept>> = Some(Lasting::whole());
     const READ: Permission = Permission::of::<Self>(&["list", "watch"], "where requests go");
 
     kept_in!(services);
@@ -197,7 +241,9 @@ impl KindRow for Service {
 impl KindRow for EndpointSlice {
     type Kept = Endpoints;
 
-    const MODEL_KIND: Kind = Kind::EndpointSlice;
+    const MODEL_KIND: Kind = Kind::ENDPOINT_SLICE;
+    /// Addresses of an earlier run are of no use, so that slices are not kept on disk.
+    const IS_PUT_BACK: bool = true;
     const READ: Permission = Permission::of::<Self>(&["list", "watch"], "where requests go");
 
     kept_in!(endpoint_slices);
@@ -206,7 +252,9 @@ impl KindRow for EndpointSlice {
 impl KindRow for Secret {
     type Kept = Self;
 
-    const MODEL_KIND: Kind = Kind::Secret;
+    const MODEL_KIND: Kind = Kind::SECRET;
+    const IS_PUT_BACK: bool = true;
+    const LASTING: Option<Lasting<Self::Kept>> = Some(Lasting::whole());
     const READ: Permission = Permission::of::<Self>(
         &["get", "list", "watch"],
         "certificates and passwords; only those that objects refer to are kept",
@@ -222,7 +270,9 @@ impl KindRow for Secret {
 impl KindRow for ConfigMap {
     type Kept = Self;
 
-    const MODEL_KIND: Kind = Kind::ConfigMap;
+    const MODEL_KIND: Kind = Kind::CONFIG_MAP;
+    const IS_PUT_BACK: bool = true;
+    const LASTING: Option<Lasting<Self::Kept>> = Some(Lasting::whole());
     const READ: Permission = Permission::of::<Self>(&["get", "list", "watch"], "the ConfigMaps that the settings name");
     const READ_ANYWHERE: Option<Permission> = Some(Permission::of::<Self>(
         &["get", "list", "watch"],
@@ -244,7 +294,7 @@ impl KindRow for ConfigMap {
 impl KindRow for Node {
     type Kept = Self;
 
-    const MODEL_KIND: Kind = Kind::Node;
+    const MODEL_KIND: Kind = Kind::NODE;
     const READ: Permission = Permission::of::<Self>(
         &["list", "watch"],
         "the endpoint mode nodeport and addresses of Nodes; otherwise not needed",
@@ -257,7 +307,9 @@ impl KindRow for Node {
 impl KindRow for Namespace {
     type Kept = super::Namespace;
 
-    const MODEL_KIND: Kind = Kind::Namespace;
+    const MODEL_KIND: Kind = Kind::NAMESPACE;
+    /// Others are read by it.
+    const LASTING: Option<Lasting<Self::Kept>> = Some(Lasting::whole());
     const READ: Permission = Permission::of::<Self>(
         &["list", "watch"],
         "the settings namespace-selector and hosts.allowed with a selector; otherwise not needed",
@@ -266,8 +318,11 @@ impl KindRow for Namespace {
     kept_in!(namespaces);
 }
 
-/// The properties of a kind as values, for code that has only its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Decodes an object with the checks of an API server, and adds its problems.
+type Decode = fn(Value, Purpose, &mut Vec<Problem>) -> Option<Arc<dyn Kept>>;
+
+/// A row as a value, for code that has only the name of its kind.
+#[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// The kind.
     pub kind: Kind,
@@ -284,29 +339,115 @@ pub struct Row {
     pub read_anywhere: Option<Permission>,
     /// The right to write its status.
     pub status: Option<Permission>,
+    /// Whether objects are kept only while something refers to them.
+    pub is_referenced: bool,
+    /// Whether its objects refer to such objects.
+    pub refers: bool,
+    /// Whether an earlier version takes the place of an object that cannot be served.
+    pub is_put_back: bool,
+    /// Whether its objects are kept for the next start.
+    pub lasts: bool,
+    references: fn(&Snapshot, &ObjectId) -> BTreeSet<ObjectId>,
+    decode: Decode,
+    write: fn(&dyn Kept) -> Option<Value>,
+    read_back: fn(Value) -> Option<Arc<dyn Kept>>,
+    edit: fn(&mut Snapshot) -> &mut dyn AnyList,
 }
 
+/// The kinds of Kubernetes that are read.
+pub static ROWS: [Row; 8] = [
+    Row::of::<Ingress>(),
+    Row::of::<IngressClass>(),
+    Row::of::<Service>(),
+    Row::of::<EndpointSlice>(),
+    Row::of::<Secret>(),
+    Row::of::<ConfigMap>(),
+    Row::of::<Node>(),
+    Row::of::<Namespace>(),
+];
+
 impl Row {
-    /// The row of a kind; `None` for a kind that is not of Kubernetes.
-    pub const fn of(kind: Kind) -> Option<Row> {
-        const fn row<K: KindRow>() -> Row {
-            Row {
-                kind: K::MODEL_KIND,
-                version: K::VERSION,
-                api_version: K::API_VERSION,
-                is_namespaced: K::NAMESPACED,
-                is_named: K::NAMED,
-                read: K::READ,
-                read_anywhere: K::READ_ANYWHERE,
-                status: K::STATUS,
-            }
+    /// The row of this type.
+    pub const fn of<K: KindRow>() -> Self {
+        Row {
+            kind: K::MODEL_KIND,
+            version: K::VERSION,
+            api_version: K::API_VERSION,
+            is_namespaced: K::NAMESPACED,
+            is_named: K::NAMED,
+            read: K::READ,
+            read_anywhere: K::READ_ANYWHERE,
+            status: K::STATUS,
+            is_referenced: K::REFERENCED,
+            refers: K::REFERS,
+            is_put_back: K::IS_PUT_BACK,
+            lasts: K::LASTING.is_some(),
+            references: |snapshot, id| {
+                K::list(snapshot).find(&id.namespace, &id.name).map(K::references).unwrap_or_default()
+            },
+            decode: |value, purpose, problems| {
+                Some(Arc::new(K::Kept::from(manifest::typed::<K>(value, purpose, problems)?)))
+            },
+            write: |kept| (K::LASTING?.write)(kept.as_type()?),
+            read_back: |value| Some(Arc::new((K::LASTING?.read)(value)?)),
+            edit: |snapshot| K::list_mut(snapshot),
         }
-        for_kind!(kind, K => row::<K>())
     }
 
-    /// Every row.
-    pub fn all() -> impl Iterator<Item = Row> {
-        Kind::ALL.into_iter().filter_map(Row::of)
+    /// The objects that one in a snapshot may refer to, of kinds that are kept by reference.
+    pub fn references(&self, snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
+        (self.references)(snapshot, id)
+    }
+
+    /// The object in a manifest, as far as it can be decoded, with its problems.
+    pub fn decode(&self, value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<Arc<dyn Kept>> {
+        (self.decode)(value, purpose, problems)
+    }
+
+    /// An object in the form on disk; `None` where its kind is not kept.
+    pub fn write(&self, kept: &dyn Kept) -> Option<Value> {
+        (self.write)(kept)
+    }
+
+    /// The object of that form; `None` where it has another form now.
+    pub fn read_back(&self, value: Value) -> Option<Arc<dyn Kept>> {
+        (self.read_back)(value)
+    }
+
+    /// The list of the kind in a snapshot that is being made.
+    pub fn edit<'s>(&self, snapshot: &'s mut Snapshot) -> &'s mut dyn AnyList {
+        (self.edit)(snapshot)
+    }
+}
+
+/// A table of kinds; the default has those of Kubernetes.
+#[derive(Debug, Clone)]
+pub struct Kinds(Arc<[Row]>);
+
+impl Kinds {
+    /// The row of a kind.
+    pub fn of(&self, kind: Kind) -> Option<&Row> {
+        self.iter().find(|row| row.kind == kind)
+    }
+}
+
+impl Default for Kinds {
+    fn default() -> Self {
+        ROWS.into_iter().collect()
+    }
+}
+
+impl FromIterator<Row> for Kinds {
+    fn from_iter<I: IntoIterator<Item = Row>>(rows: I) -> Self {
+        Kinds(rows.into_iter().collect())
+    }
+}
+
+impl Deref for Kinds {
+    type Target = [Row];
+
+    fn deref(&self) -> &[Row] {
+        &self.0
     }
 }
 
@@ -315,22 +456,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_those_of_their_kinds_and_statuses_are_subresources() {
-        let all: Vec<_> = Row::all().collect();
-        assert_eq!(all.len() + 3, Kind::ALL.len(), "files, settings and the host are no kinds of Kubernetes");
-        for kind in Kind::ALL {
-            let name = for_kind!(kind, K => {
-                assert_eq!(K::MODEL_KIND, kind, "the row of {kind:?} is another's");
-                kind.name() == <K as Resource>::KIND
-            });
-            assert_ne!(name, Some(false), "{kind:?} is called otherwise in Kubernetes");
-        }
-        for row in all {
+    fn rows_are_in_order_and_statuses_are_subresources() {
+        assert!(ROWS.is_sorted_by_key(|row| row.kind));
+        for row in &ROWS {
             let status = format!("{}/status", row.read.resource);
             assert!(
                 row.status.is_none_or(|right| right.resource == status && right.group == row.read.group),
                 "{row:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_kind_is_called_as_in_kubernetes() {
+        fn check<K: KindRow>() {
+            assert_eq!(K::MODEL_KIND.name(), <K as Resource>::KIND);
+        }
+        check::<Ingress>();
+        check::<IngressClass>();
+        check::<Service>();
+        check::<EndpointSlice>();
+        check::<Secret>();
+        check::<ConfigMap>();
+        check::<Node>();
+        check::<Namespace>();
     }
 }

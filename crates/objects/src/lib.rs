@@ -2,6 +2,7 @@
 //! and the manifests that objects are decoded from. It must not know what the objects mean, nor
 //! how a cluster is watched.
 
+mod any_list;
 mod collection;
 pub mod directory;
 mod document;
@@ -28,15 +29,17 @@ pub mod yaml;
 
 pub use ingressd_model::Version;
 
+pub use any_list::{AnyList, Entry, FurtherLists};
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use ingress::{Ingress, IngressBackend, IngressPath, IngressRule, IngressTls};
 pub use inventory::{CLUSTER, Container, Inventory, Workload};
-pub use kind::{Kept, KindRow, Permission, Row};
+pub use kind::{Kept, KindRow, Kinds, Lasting, Permission, ROWS, Row};
 pub use list::List;
 pub use namespace::Namespace;
 pub use selector::{LabelCondition, Selector};
 pub use service::{Service, ServicePort, TargetPort};
-pub use snapshot::{LeftOut, Published, Snapshot, SourceFile, SourceLocation, Stored};
+pub use snapshot::{LeftOut, Published, Snapshot, SourceFile, SourceLocation, Stored, WholeStatus};
 pub use string_map::StringMap;
-pub use validation::Problem;
+pub use unread::DropUnread;
+pub use validation::{Problem, Validate};

@@ -11,17 +11,25 @@ use ingressd_model::differences;
 
 /// Objects sorted by namespace and name. Cloning is cheap; the first change after that copies the
 /// list, not the objects.
-pub struct List<K>(Arc<Vec<Stored<K>>>);
+pub struct List<K>(Option<Arc<Vec<Stored<K>>>>);
+
+impl<K: 'static> List<K> {
+    /// A list without objects.
+    pub const EMPTY: &'static Self = &List(None);
+}
 
 impl<K> List<K> {
     /// The list for a change, which must keep it sorted.
     pub fn edit(&mut self) -> &mut Vec<Stored<K>> {
-        Arc::make_mut(&mut self.0)
+        Arc::make_mut(self.0.get_or_insert_default())
     }
 
     /// Whether both are the same list in memory.
     pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
     }
 
     /// The objects that are not the same in memory in an earlier list and in this one.
@@ -33,7 +41,7 @@ impl<K> List<K> {
 
     /// The object of this name.
     pub fn find(&self, namespace: &str, name: &str) -> Option<&Stored<K>> {
-        self.position(namespace, name).ok().map(|index| &self.0[index])
+        self.position(namespace, name).ok().map(|index| &self[index])
     }
 
     /// The index of the object with this name.
@@ -42,7 +50,7 @@ impl<K> List<K> {
     ///
     /// The index where it would be inserted, when it does not exist.
     pub fn position(&self, namespace: &str, name: &str) -> Result<usize, usize> {
-        self.0.binary_search_by(|stored| (&*stored.id.namespace, &*stored.id.name).cmp(&(namespace, name)))
+        self.binary_search_by(|stored| (&*stored.id.namespace, &*stored.id.name).cmp(&(namespace, name)))
     }
 }
 
@@ -50,13 +58,13 @@ impl<K> Deref for List<K> {
     type Target = [Stored<K>];
 
     fn deref(&self) -> &[Stored<K>] {
-        &self.0
+        self.0.as_ref().map_or(&[], |objects| objects)
     }
 }
 
 impl<K> From<Vec<Stored<K>>> for List<K> {
     fn from(objects: Vec<Stored<K>>) -> Self {
-        List(Arc::new(objects))
+        List(Some(Arc::new(objects)))
     }
 }
 
@@ -71,24 +79,24 @@ impl<'a, K> IntoIterator for &'a List<K> {
     type IntoIter = std::slice::Iter<'a, Stored<K>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
+        self.iter()
     }
 }
 
 impl<K> Clone for List<K> {
     fn clone(&self) -> Self {
-        List(Arc::clone(&self.0))
+        List(self.0.clone())
     }
 }
 
 impl<K> Default for List<K> {
     fn default() -> Self {
-        Vec::new().into()
+        List(None)
     }
 }
 
 impl<K: fmt::Debug> fmt::Debug for List<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
+        (**self).fmt(formatter)
     }
 }

@@ -1,15 +1,14 @@
 //! Decodes the text of one document into typed objects, with the checks of an API server.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::document::Document;
 use super::fields::{self, Fields, join};
-use super::kind::KindRow;
+use super::kind::{Kept, KindRow, Kinds};
 use super::validation::Problem;
-use super::{Version, for_kind, identity, yaml};
+use super::{Version, identity, yaml};
 use ingressd_model::finding::{Reason, nearest};
 use ingressd_model::{Digest, Field, Kind, ObjectId};
 
@@ -49,18 +48,28 @@ pub enum Purpose {
     Judge,
 }
 
+/// How manifests are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    pub purpose: Purpose,
+    /// The namespace of manifests that name none.
+    pub namespace: &'a str,
+    /// The kinds that are read.
+    pub kinds: &'a Kinds,
+}
+
 /// An object of the type that the row of its kind keeps.
-pub type Object = Arc<dyn Any + Send + Sync>;
+pub type Object = Arc<dyn Kept>;
 
 /// Decodes one document, whatever it contains.
-pub fn decode(document: &Document<'_>, purpose: Purpose, namespace: &str) -> Decoded {
+pub fn decode(document: &Document<'_>, terms: Terms<'_>) -> Decoded {
     let mut decoded = Decoded::default();
     match yaml::read(document.text) {
-        Ok(yaml::Content::Single(value)) => decoded.add(0, value, purpose, namespace),
+        Ok(yaml::Content::Single(value)) => decoded.add(0, value, terms),
         Ok(yaml::Content::List(items)) => {
-            items.into_iter().for_each(|(line, value)| decoded.add(line, value, purpose, namespace));
+            items.into_iter().for_each(|(line, value)| decoded.add(line, value, terms));
         }
-        Err(broken) => decoded.refuse(broken.line, identity::guess(document.text), broken.note),
+        Err(broken) => decoded.refuse(broken.line, identity::guess(document.text, terms.kinds), broken.note),
     }
     decoded.entries.shrink_to_fit();
     decoded
@@ -72,16 +81,17 @@ impl Decoded {
         self.entries.push(Entry { line, id: id.map(Arc::new), object: None, problems });
     }
 
-    fn add(&mut self, line: u32, mut value: Value, purpose: Purpose, namespace: &str) {
+    fn add(&mut self, line: u32, mut value: Value, terms: Terms<'_>) {
         if value.is_null() {
             return;
         }
-        identity::complete(&mut value, namespace);
-        match identity::of(&value) {
+        let Terms { purpose, namespace, kinds } = terms;
+        identity::complete(&mut value, namespace, kinds);
+        match identity::of(&value, kinds) {
             Ok(Some(id)) => {
                 trim(&mut value);
                 let mut problems = Vec::new();
-                let object = object(id.kind, value, purpose, &mut problems);
+                let object = object(id.kind, value, terms, &mut problems);
                 let object = object.filter(|_| purpose == Purpose::Judge || problems.is_empty());
                 self.entries.push(Entry { line, id: Some(Arc::new(id)), object, problems: problems.into() });
             }
@@ -101,14 +111,13 @@ fn trim(value: &mut Value) {
 }
 
 /// The object, as far as it can be decoded, and its problems.
-fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<(Version, Object)> {
+fn object(kind: Kind, value: Value, terms: Terms<'_>, problems: &mut Vec<Problem>) -> Option<(Version, Object)> {
     problems.extend(unquoted(&value));
     if !problems.is_empty() {
         return None;
     }
     let version = version(&value);
-    let object =
-        for_kind!(kind, K => Arc::new(<K as KindRow>::Kept::from(typed::<K>(value, purpose, problems)?)) as Object)?;
+    let object = terms.kinds.of(kind)?.decode(value, terms.purpose, problems)?;
     Some((version, object))
 }
 
@@ -120,7 +129,8 @@ fn version(value: &Value) -> Version {
     Version(Digest::of(&text).hexadecimal(16).into())
 }
 
-fn typed<K: KindRow>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<K> {
+/// The object of this type, with the checks of an API server.
+pub fn typed<K: KindRow>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<K> {
     let written = (purpose == Purpose::Judge).then(|| value.clone());
     let mut unknown = Vec::new();
     let mut object: K = match serde_json::from_value(value) {
@@ -193,16 +203,21 @@ mod tests {
     use proptest::prelude::{ProptestConfig, any, proptest};
 
     use super::super::document::split;
+    use std::sync::LazyLock;
+
     use super::super::identity::NAMESPACE;
     use super::*;
+
+    static KINDS: LazyLock<Kinds> = LazyLock::new(Kinds::default);
+
+    fn terms() -> Terms<'static> {
+        Terms { purpose: Purpose::Serve, namespace: NAMESPACE, kinds: &KINDS }
+    }
 
     /// `kind namespace/name` for each object, with `!` in front for those with problems, and `?`
     /// for a missing name.
     fn summary(text: &str) -> Vec<String> {
-        let entries = split(text)
-            .iter()
-            .flat_map(|document| decode(document, Purpose::Serve, NAMESPACE).entries)
-            .collect::<Vec<_>>();
+        let entries = split(text).iter().flat_map(|document| decode(document, terms()).entries).collect::<Vec<_>>();
         let name = |entry: &Entry| entry.id.as_ref().map_or("?".to_owned(), ToString::to_string);
         let mark = |entry: &Entry| if entry.problems.is_empty() { "" } else { "!" };
         entries.iter().map(|entry| format!("{}{} +{}", mark(entry), name(entry), entry.line)).collect()
@@ -254,7 +269,7 @@ mod tests {
     #[test]
     fn the_version_is_that_of_the_content() {
         let version = |text: &str| {
-            let decoded = decode(&split(text)[0], Purpose::Serve, NAMESPACE);
+            let decoded = decode(&split(text)[0], terms());
             decoded.entries[0].object.as_ref().map(|(version, _)| version.clone()).unwrap()
         };
         let one =
@@ -264,14 +279,14 @@ mod tests {
         assert_ne!(version(one), version(&one.replace("a: b", "a: c")));
     }
 
-    fn kept<K: 'static>(decoded: &Decoded) -> &K {
-        decoded.entries[0].object.as_ref().and_then(|(_, object)| object.downcast_ref()).unwrap()
+    fn kept<K: Kept>(decoded: &Decoded) -> &K {
+        decoded.entries[0].object.as_ref().and_then(|(_, object)| object.as_type()).unwrap()
     }
 
     #[test]
     fn secrets_get_their_plain_data() {
         let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: eA==, b: eA==}\nstringData: {b: y}";
-        let decoded = decode(&split(text)[0], Purpose::Serve, NAMESPACE);
+        let decoded = decode(&split(text)[0], terms());
         let secret: &Secret = kept(&decoded);
         let data: Vec<_> = secret.data.iter().flatten().map(|(key, value)| (key.as_str(), &*value.0)).collect();
         assert_eq!(data, [("a", &b"x"[..]), ("b", &b"y"[..])]);
@@ -281,7 +296,7 @@ mod tests {
     fn namespaces_get_the_label_of_their_name() {
         let text =
             "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {team: a, kubernetes.io/metadata.name: x}}";
-        let decoded = decode(&split(text)[0], Purpose::Serve, NAMESPACE);
+        let decoded = decode(&split(text)[0], terms());
         let namespace: &super::super::Namespace = kept(&decoded);
         let labels: Vec<_> = namespace.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(labels, [("kubernetes.io/metadata.name", "n"), ("team", "a")]);
@@ -294,11 +309,11 @@ mod tests {
             let alias = format!("*a{}", level - 1);
             text += &format!("a{level}: &a{level} [{}]\n", vec![alias; 10].join(", "));
         }
-        assert_eq!(decode(&split(&text)[0], Purpose::Serve, NAMESPACE).entries.len(), 1);
+        assert_eq!(decode(&split(&text)[0], terms()).entries.len(), 1);
         let deep = "[".repeat(100_000);
-        assert_eq!(decode(&split(&deep)[0], Purpose::Serve, NAMESPACE).entries.len(), 1);
+        assert_eq!(decode(&split(&deep)[0], terms()).entries.len(), 1);
         let deep = "{\"a\":".repeat(100_000);
-        assert_eq!(decode(&split(&deep)[0], Purpose::Serve, NAMESPACE).entries.len(), 1);
+        assert_eq!(decode(&split(&deep)[0], terms()).entries.len(), 1);
     }
 
     proptest! {
@@ -306,7 +321,7 @@ mod tests {
         #[test]
         fn arbitrary_text_is_no_danger(bytes in proptest::collection::vec(any::<u8>(), 0..200), tail in "[-a-z:{}\\[\\]&*!|>'\"\n #%]{0,80}") {
             let text = String::from_utf8_lossy(&bytes).into_owned() + &tail;
-            split(&text).iter().for_each(|document| drop(decode(document, Purpose::Serve, NAMESPACE)));
+            split(&text).iter().for_each(|document| drop(decode(document, terms())));
         }
     }
 }

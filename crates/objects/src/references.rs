@@ -11,12 +11,12 @@ use ingressd_model::{Kind, ObjectId, is_subdomain};
 /// class, whose values name an object of these kinds. Those of invented keys would fill the memory
 /// of every node.
 pub const NAMING: [(&str, Kind); 6] = [
-    ("auth-proxy-set-headers", Kind::ConfigMap),
-    ("auth-secret", Kind::Secret),
-    ("auth-tls-secret", Kind::Secret),
-    ("custom-headers", Kind::ConfigMap),
-    ("fastcgi-params-configmap", Kind::ConfigMap),
-    ("proxy-ssl-secret", Kind::Secret),
+    ("auth-proxy-set-headers", Kind::CONFIG_MAP),
+    ("auth-secret", Kind::SECRET),
+    ("auth-tls-secret", Kind::SECRET),
+    ("custom-headers", Kind::CONFIG_MAP),
+    ("fastcgi-params-configmap", Kind::CONFIG_MAP),
+    ("proxy-ssl-secret", Kind::SECRET),
 ];
 
 /// Whether an annotation with this key, without its prefix, may name a Secret or ConfigMap.
@@ -35,7 +35,7 @@ pub fn of_ingress(stored: &Stored<Ingress>) -> BTreeSet<ObjectId> {
     let of_tls = stored.object.tls.iter().filter_map(|tls| tls.secret_name.as_deref());
     let annotations = stored.object.annotations.iter();
     let annotations = annotations.filter_map(|(key, value)| Some((kind_of(key.split_once('/')?.1)?, value.trim())));
-    let of_tls = of_tls.map(|name| (Kind::Secret, name));
+    let of_tls = of_tls.map(|name| (Kind::SECRET, name));
     let parts = |(kind, text): (Kind, &'_ str)| match text.split_once('/') {
         Some((namespace, name)) => (kind, namespace.to_owned(), name.to_owned()),
         None => (kind, own.to_owned(), text.to_owned()),
@@ -58,8 +58,8 @@ pub fn of_config_map(stored: &Stored<ConfigMap>) -> BTreeSet<ObjectId> {
     let own = &*stored.id.namespace;
     let data = stored.object.data.iter().flatten();
     let kind = |key: &str| match key {
-        KEY_OF_DH_PARAMETERS => Some(Kind::Secret),
-        _ => KEYS_OF_HEADERS.contains(&key).then_some(Kind::ConfigMap),
+        KEY_OF_DH_PARAMETERS => Some(Kind::SECRET),
+        _ => KEYS_OF_HEADERS.contains(&key).then_some(Kind::CONFIG_MAP),
     };
     let named = data.filter_map(|(key, value)| Some((kind(key)?, value.trim().split_once('/')?)));
     let possible = named.filter(|(_, (namespace, name))| *namespace == own && is_subdomain(name));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn names(names: &[(&str, &str)]) -> BTreeSet<ObjectId> {
-        names.iter().map(|(namespace, name)| ObjectId::new(Kind::Secret, namespace, name)).collect()
+        names.iter().map(|(namespace, name)| ObjectId::new(Kind::SECRET, namespace, name)).collect()
     }
 
     #[test]
@@ -111,10 +111,10 @@ mod tests {
             ("shop", "tls.example"),
         ];
         let mut expected = names(&expected);
-        expected.insert(ObjectId::new(Kind::ConfigMap, "shop", "headers"));
-        expected.insert(ObjectId::new(Kind::ConfigMap, "other", "params"));
-        expected.insert(ObjectId::new(Kind::ConfigMap, "other", "answers"));
-        assert_eq!(of_ingress(&stored(Kind::Ingress, "shop", ingress)), expected);
+        expected.insert(ObjectId::new(Kind::CONFIG_MAP, "shop", "headers"));
+        expected.insert(ObjectId::new(Kind::CONFIG_MAP, "other", "params"));
+        expected.insert(ObjectId::new(Kind::CONFIG_MAP, "other", "answers"));
+        assert_eq!(of_ingress(&stored(Kind::INGRESS, "shop", ingress)), expected);
     }
 
     #[test]
@@ -127,10 +127,10 @@ mod tests {
         ];
         let named = |data: &[(&str, &str)]| {
             let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-            of_config_map(&stored(Kind::ConfigMap, "edge", ConfigMap { data: Some(data), ..ConfigMap::default() }))
+            of_config_map(&stored(Kind::CONFIG_MAP, "edge", ConfigMap { data: Some(data), ..ConfigMap::default() }))
         };
         let mut expected = names(&[("edge", "exchange")]);
-        expected.insert(ObjectId::new(Kind::ConfigMap, "edge", "answers"));
+        expected.insert(ObjectId::new(Kind::CONFIG_MAP, "edge", "answers"));
         assert_eq!(named(&data), expected);
         assert_eq!(named(&[("ssl-dh-param", "other/exchange")]), names(&[]));
     }

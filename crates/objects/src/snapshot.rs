@@ -1,13 +1,16 @@
 //! A snapshot: everything that was read, at one time; shared and never changed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
 use k8s_openapi::api::networking::v1::{IngressClass, IngressClassSpec, IngressStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
 
-use super::kind::{Kept as _, KindRow as _};
-use super::{Endpoints, Ingress, List, Namespace, Service, for_kind};
+use super::kind::{ROWS, Row};
+use super::{AnyList, Endpoints, Entry, FurtherLists, Ingress, List, Namespace, Service};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId, Version};
 
@@ -35,7 +38,7 @@ impl fmt::Display for SourceLocation {
 
 /// An object with its identity and version.
 #[derive(Debug)]
-pub struct Stored<K> {
+pub struct Stored<K: ?Sized> {
     /// Its name.
     pub id: Arc<ObjectId>,
     pub version: Version,
@@ -47,7 +50,7 @@ pub struct Stored<K> {
     pub place: Option<SourceLocation>,
 }
 
-impl<K> Clone for Stored<K> {
+impl<K: ?Sized> Clone for Stored<K> {
     fn clone(&self) -> Self {
         Stored {
             id: Arc::clone(&self.id),
@@ -66,16 +69,44 @@ pub struct Published {
     /// The `resourceVersion` of the object with this status.
     pub revision: Option<Box<str>>,
     pub status: Option<IngressStatus>,
+    /// What is kept of it for another kind.
+    pub whole: Option<Box<WholeStatus>>,
     /// The field managers that own a part of the status by server-side apply; `None` when the
     /// object has no managed fields.
     pub appliers: Option<Box<[Box<str>]>>,
 }
 
+/// The status of an object as it was written, because others may own parts of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WholeStatus {
+    /// The `metadata.generation` of the object that it came with.
+    pub generation: Option<i64>,
+    /// The status; null where there is none.
+    pub status: Value,
+}
+
 impl Published {
+    /// Takes what these metadata say about statuses, and nothing of the status itself.
+    pub fn take(metadata: &mut ObjectMeta) -> Self {
+        let appliers = metadata.managed_fields.take().map(|entries| {
+            let applied = entries.into_iter().filter(|entry| {
+                entry.subresource.as_deref() == Some("status") && entry.operation.as_deref() == Some("Apply")
+            });
+            applied.filter_map(|entry| entry.manager.map(String::into_boxed_str)).collect()
+        });
+        Published { appliers, ..Published::new(metadata.resource_version.take(), None) }
+    }
+
+    /// The same with this status, whole.
+    pub fn take_whole(metadata: &mut ObjectMeta, status: Value) -> Self {
+        let whole = Some(Box::new(WholeStatus { generation: metadata.generation, status }));
+        Published { whole, ..Published::take(metadata) }
+    }
+
     /// An empty status counts as none.
     pub fn new(revision: Option<String>, status: Option<IngressStatus>) -> Self {
         let status = status.filter(|status| *status != IngressStatus::default());
-        Published { revision: revision.map(String::into_boxed_str), status, appliers: None }
+        Published { revision: revision.map(String::into_boxed_str), status, ..Published::default() }
     }
 
     /// Whether this field manager owns a part of the status; `None` when the object has no managed
@@ -113,6 +144,8 @@ pub struct Snapshot {
     /// Namespaces. From a cluster they are read only where labels are needed, and then at least
     /// those that are served.
     pub namespaces: List<Namespace>,
+    /// Kinds that no stage knows by their type.
+    pub further: FurtherLists,
     /// Kinds that are needed and that we lack the right to read: nothing is known about their
     /// objects.
     pub unseen: Vec<Kind>,
@@ -173,7 +206,7 @@ impl Snapshot {
         let Err(index) = self.ingress_classes.position("", name) else { return };
         let spec = IngressClassSpec { controller: Some(controller.to_owned()), ..IngressClassSpec::default() };
         let stored = Stored {
-            id: Arc::new(ObjectId::new(Kind::IngressClass, "", name)),
+            id: Arc::new(ObjectId::new(Kind::INGRESS_CLASS, "", name)),
             version: Version("".into()),
             object: Arc::new(IngressClass { spec: Some(spec), ..IngressClass::default() }),
             published: None,
@@ -182,12 +215,49 @@ impl Snapshot {
         self.ingress_classes.edit().insert(index, stored);
     }
 
+    /// The lists of all kinds, with their rows.
+    pub fn lists(&self) -> impl Iterator<Item = (&Row, &dyn AnyList)> {
+        let known: [&dyn AnyList; ROWS.len()] = [
+            &self.ingresses,
+            &self.ingress_classes,
+            &self.services,
+            &self.endpoint_slices,
+            &self.secrets,
+            &self.config_maps,
+            &self.nodes,
+            &self.namespaces,
+        ];
+        ROWS.iter().zip(known).chain(self.further.all())
+    }
+
+    /// The list of a kind, with its row.
+    pub fn list(&self, kind: Kind) -> Option<(&Row, &dyn AnyList)> {
+        self.lists().find(|(row, _)| row.kind == kind)
+    }
+
+    /// The names of the objects that are not the same in memory in an earlier snapshot and in this
+    /// one, of the kinds whose rows are `wanted`.
+    pub fn changed(&self, before: &Snapshot, wanted: impl Fn(&Row) -> bool) -> BTreeSet<Arc<ObjectId>> {
+        let mut changed = BTreeSet::new();
+        for (row, list) in self.lists().filter(|(row, _)| wanted(row)) {
+            match before.list(row.kind) {
+                Some((_, before)) => changed.extend(list.changed(before)),
+                None => changed.extend(list.entries().map(|entry| Arc::clone(entry.id))),
+            }
+        }
+        let gone = before.lists().filter(|(row, _)| wanted(row) && self.list(row.kind).is_none());
+        changed.extend(gone.flat_map(|(_, list)| list.entries()).map(|entry| Arc::clone(entry.id)));
+        changed
+    }
+
+    /// The object of this name.
+    pub fn entry(&self, id: &ObjectId) -> Option<Entry<'_>> {
+        self.list(id.kind)?.1.entry(&id.namespace, &id.name)
+    }
+
     /// The names of all objects.
     pub fn ids(&self) -> impl Iterator<Item = &Arc<ObjectId>> {
-        fn of<K>(list: &List<K>) -> Vec<&Arc<ObjectId>> {
-            list.iter().map(|stored| &stored.id).collect()
-        }
-        Kind::ALL.into_iter().filter_map(|kind| for_kind!(kind, K => of(K::list(self)))).flatten()
+        self.lists().flat_map(|(_, list)| list.entries()).map(|entry| entry.id)
     }
 
     /// The objects of both, for manifests that would be put into a cluster: of those in both,
@@ -195,16 +265,9 @@ impl Snapshot {
     #[must_use]
     pub fn over(&self, below: &Snapshot) -> Snapshot {
         let mut both = below.clone();
-        for kind in Kind::ALL {
-            let _: Option<()> = for_kind!(kind, K => {
-                let own = K::list(self);
-                if !own.is_empty() {
-                    let list = K::list_mut(&mut both).edit();
-                    list.retain(|stored| own.find(&stored.id.namespace, &stored.id.name).is_none());
-                    list.extend(own.iter().cloned());
-                    list.sort_by(|one, other| one.id.cmp(&other.id));
-                }
-            });
+        for (row, own) in self.lists() {
+            let all = own.entries().filter_map(|entry| own.shared(&entry.id.namespace, &entry.id.name));
+            all.for_each(|stored| row.edit(&mut both).put(stored));
         }
         both.findings.extend(self.findings.iter().cloned());
         both.findings.sort();
@@ -225,17 +288,17 @@ impl Snapshot {
         if let Some(left_out) = self.left_out(id) {
             return left_out.place.as_ref();
         }
-        for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.place.as_ref())?
+        self.entry(id)?.place
     }
 
     /// The version of an object.
     pub fn version(&self, id: &ObjectId) -> Option<&Version> {
-        for_kind!(id.kind, K => &K::list(self).find(&id.namespace, &id.name)?.version)
+        Some(self.entry(id)?.version)
     }
 
     /// The published status of an object that is served or may be.
     pub fn published_in(&self, id: &ObjectId) -> Option<&Published> {
-        for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.published.as_deref())?
+        self.entry(id)?.published
     }
 
     /// The UID of an object; `None` when it is not known.
@@ -245,16 +308,16 @@ impl Snapshot {
         if let Some(left_out) = self.left_out(id) {
             return left_out.uid.as_deref();
         }
-        for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.object.uid())?
+        self.entry(id)?.object.uid()
     }
 
     /// Whether nothing was read, not even something invalid.
     pub fn is_empty(&self) -> bool {
-        self.findings.is_empty() && Kind::ALL.iter().all(|kind| self.count(*kind) == 0)
+        self.findings.is_empty() && self.lists().all(|(_, list)| list.count() == 0)
     }
 
     /// The number of objects of this kind.
     pub fn count(&self, kind: Kind) -> usize {
-        for_kind!(kind, K => K::list(self).len()).unwrap_or(0)
+        self.list(kind).map_or(0, |(_, list)| list.count())
     }
 }

@@ -46,7 +46,7 @@ impl Kept {
         // Neither endpoints nor what is not served count.
         let Snapshot { endpoint_slices: _, outside: _, position: _, left_out, unseen, findings, .. } = snapshot;
         let Snapshot { ingresses, withheld, ingress_classes, services, .. } = snapshot;
-        let Snapshot { config_maps, nodes, namespaces, .. } = snapshot;
+        let Snapshot { config_maps, nodes, namespaces, further, .. } = snapshot;
         let before = &self.snapshot;
         self.options.now <= now
             && self.translation.due.is_none_or(|due| now < due)
@@ -58,6 +58,7 @@ impl Kept {
             && before.nodes.is(nodes)
             && before.namespaces.is(namespaces)
             && before.withheld.is(withheld)
+            && before.further.are(further)
             && (&before.left_out, &before.unseen, &before.findings) == (left_out, unseen, findings)
             && self.names == *names
     }

@@ -20,9 +20,11 @@ mod names;
 mod options;
 mod policies;
 mod read;
+mod reader;
 mod resolve;
 mod rows;
 mod secret;
+mod seen;
 mod select;
 mod snippets;
 mod stages;
@@ -40,15 +42,21 @@ pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimi
 pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
 pub use options::{ClassRule, EndpointMode, HostOwnership, Hsts, Layer, OptionEntry, Options, StreamOptions};
 pub use policies::everywhere;
+pub use read::intent::{Intent, Port, Reference, Source, TlsSpec};
+pub use read::path::PathType;
 pub use read::reading::{
     AppRoot, Canary, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Policy, Reading,
     RequestedAuthentication, RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
 };
+pub use read::rule::{Other, Rule, RulePath, When};
+pub use reader::{Declared, ReadKind, Reader, Readers};
+pub use seen::Seen;
+pub use select::class::of_name as class_of_name;
 pub use select::is_ours;
 pub use snippets::{AllowedSnippets, SnippetKind};
 pub use tables::{
-    ANNOTATIONS, PREFIX, Scope, Table, effective_annotations, judge, lookup_tables, passwords, snippet_alternatives,
-    snippet_directives, snippet_variables, stream_directives,
+    ANNOTATIONS, PREFIX, READERS, Scope, Table, effective_annotations, judge, lookup_tables, passwords,
+    snippet_alternatives, snippet_directives, snippet_variables, stream_directives,
 };
 pub use value::host::written as written_host;
 
@@ -140,13 +148,19 @@ impl Translation {
 #[derive(Debug)]
 pub struct Translator {
     options: Options,
+    readers: Readers,
     memory: Memory,
 }
 
 impl Translator {
     /// A translator for these settings.
     pub fn new(options: Options) -> Self {
-        Translator { options, memory: Memory::default() }
+        Translator { options, readers: Readers::default(), memory: Memory::default() }
+    }
+
+    /// Reads objects as this table says.
+    pub fn set_readers(&mut self, readers: Readers) {
+        self.readers = readers;
     }
 
     /// Continues with other settings. What does not depend on the changed ones is kept.
@@ -177,15 +191,15 @@ impl Translator {
 
     /// Translates everything; `begun` says whether what has changed is known already.
     fn translate_all(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>, begun: bool) -> Translation {
-        let (options, memory) = (&self.options, &mut self.memory);
-        memory.begin(snapshot);
+        let (options, readers, memory) = (&self.options, self.readers, &mut self.memory);
+        memory.begin(snapshot, readers);
         if !begun {
             memory.renew(snapshot);
         }
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         let of_administrator = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
         translation.findings.extend(allowed::unseen(snapshot, options));
-        let given = Given { snapshot, names, claims, options };
+        let given = Given { snapshot, names, claims, options, readers };
         let (objects, others) = stages::attach(given, memory, &mut translation.findings);
         let admitted = stages::admit(&objects, given, &mut translation);
         let mut settled = stages::claim(of_administrator, &admitted, given, &mut memory.certificates);

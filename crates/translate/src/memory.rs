@@ -13,17 +13,17 @@ use crate::build::built::BuiltHosts;
 use crate::claim::challenges;
 use crate::kept::Kept;
 use crate::policies::Policies;
-use crate::read::ingress;
 use crate::read::intent::Intent;
 use crate::read::rule::Rule;
+use crate::reader::{Declared, Readers};
 use crate::rows::{Made, Rows};
 use crate::secret::certificate::Certificates;
-use crate::select::Selected;
-use crate::tables::{self, Table};
-use crate::{ClassRule, Dialect, Names, OptionEntry, Options, SMALLEST_PART, Translation};
+use crate::select::{self, Selected};
+use crate::tables::Table;
+use crate::{Dialect, Names, OptionEntry, Options, SMALLEST_PART, Translation};
 use ingressd_model::{Certificate, CertificateId, Kind, Model, ObjectId, ObjectState, Tables};
 use ingressd_objects::references::may_refer;
-use ingressd_objects::{Ingress, Snapshot, Stored, Version};
+use ingressd_objects::{Snapshot, Version};
 
 /// What is kept from one translation to the next.
 #[derive(Debug, Default)]
@@ -57,28 +57,29 @@ struct Remembered {
     dialect: &'static Dialect,
     table: &'static Table,
     intent: Arc<Intent>,
+    /// The versions of the objects that were looked up.
+    noted: Box<[(Option<Version>, ObjectId)]>,
 }
 
 impl Remembered {
-    fn read(ingress: &Stored<Ingress>, class: &ClassRule, options: &Options) -> Self {
-        let intent = Arc::new(ingress::read(ingress, tables::options(ingress, class, options)));
-        Remembered { dialect: class.dialect, table: class.annotations, intent }
+    fn read(selected: &Selected<'_>, snapshot: &Snapshot, options: &Options) -> Option<Self> {
+        let Selected { entry, class, reader } = *selected;
+        let Declared { intent, needs } = reader.read(entry, class, snapshot, options)?;
+        let noted = needs.into_iter().map(|id| (snapshot.version(&id).cloned(), id)).collect();
+        Some(Remembered { dialect: class.dialect, table: class.annotations, intent: Arc::new(intent), noted })
     }
 
-    fn is_of(&self, ingress: &Stored<Ingress>, rule: &ClassRule) -> bool {
-        let of = &self.intent.of;
-        let (uid, created) = (ingress.object.uid.as_deref(), ingress.object.created);
-        let written = ingress.place.as_ref().and_then(|place| place.file.written);
-        of.version == ingress.version
-            && (of.uid.as_deref(), of.created, of.written) == (uid, created, written)
-            && self.dialect == rule.dialect
-            && self.table == rule.annotations
+    fn is_of(&self, Selected { entry, class, .. }: &Selected<'_>, snapshot: &Snapshot) -> bool {
+        self.intent.of.is_of(*entry)
+            && self.dialect == class.dialect
+            && self.table == class.annotations
+            && self.noted.iter().all(|(version, id)| snapshot.version(id) == version.as_ref())
     }
 }
 
 impl Memory {
     /// Drops what this snapshot may have made wrong.
-    pub fn begin(&mut self, snapshot: &Snapshot) {
+    pub fn begin(&mut self, snapshot: &Snapshot, readers: Readers) {
         let referable = || {
             let secrets = snapshot.secrets.iter().map(|secret| (&secret.id, &secret.version));
             let maps = snapshot.config_maps.iter().map(|map| (&map.id, &map.version));
@@ -91,10 +92,11 @@ impl Memory {
             self.unseen.clone_from(&snapshot.unseen);
             self.referable = referable().map(|(id, version)| (Arc::clone(id), version.clone())).collect();
         }
-        if self.readings.len() > 2 * snapshot.ingresses.len() {
+        let objects = select::count(snapshot, readers);
+        if self.readings.len() > 2 * objects {
             self.readings.clear();
         }
-        self.policies.shrink(snapshot.ingresses.len());
+        self.policies.shrink(objects);
     }
 
     /// Drops what is different under other settings.
@@ -115,24 +117,23 @@ impl Memory {
 
     /// What these objects ask for, in their order. Objects that are not cached yet are read on all
     /// processors.
-    pub fn read_all(&mut self, ingresses: &[Selected<'_>], options: &Options) -> Vec<Arc<Intent>> {
+    pub fn read_all(&mut self, selected: &[Selected<'_>], snapshot: &Snapshot, options: &Options) -> Vec<Arc<Intent>> {
         let readings = &self.readings;
-        let known =
-            |ingress: &Stored<Ingress>, class| readings.get(&ingress.id).filter(|known| known.is_of(ingress, class));
-        let read = ingresses.par_iter().map(|(ingress, class)| match known(ingress, class) {
-            Some(known) => Ok(Arc::clone(&known.intent)),
-            None => Err(Remembered::read(ingress, class, options)),
+        let known = |object: &Selected<'_>| readings.get(object.entry.id).filter(|known| known.is_of(object, snapshot));
+        let read = selected.par_iter().map(|object| match known(object) {
+            Some(known) => Some(Ok(Arc::clone(&known.intent))),
+            None => Remembered::read(object, snapshot, options).map(Err),
         });
         let read: Vec<_> = read.collect();
-        let anew = read.iter().filter(|read| read.is_err()).count();
+        let anew = read.iter().flatten().filter(|read| read.is_err()).count();
         self.read += anew;
         self.readings.reserve(anew);
-        let all = read.into_iter().zip(ingresses).map(|(read, (ingress, _))| {
-            read.unwrap_or_else(|remembered| {
+        let all = read.into_iter().zip(selected).filter_map(|(read, object)| {
+            Some(read?.unwrap_or_else(|remembered| {
                 let intent = Arc::clone(&remembered.intent);
-                self.readings.insert(Arc::clone(&ingress.id), remembered);
+                self.readings.insert(Arc::clone(object.entry.id), remembered);
                 intent
-            })
+            }))
         });
         all.collect()
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::resolve::service;
-use crate::select::class;
+use crate::select;
 use crate::tables;
 use crate::value::{ExternalName, ServiceAddress};
 use crate::{ClassRule, Options};
@@ -88,7 +88,7 @@ impl Wanted {
             refer(claim.namespace, claim.service);
         }
         for stored in snapshot.ingresses.iter() {
-            if let Ok(class) = class::select(stored, snapshot, options) {
+            if let Some(class) = select::of_ingress(stored, snapshot, options) {
                 services(&stored.object, class).for_each(|service| refer(&stored.id.namespace, service));
             }
         }

@@ -95,7 +95,7 @@ impl Policies {
     }
 
     fn plain(&mut self, semantics: Semantics, given: (&Snapshot, &Options)) -> Policy {
-        let (object, own) = (Arc::new(ObjectId::new(Kind::Settings, "", "default-backend")), Layer::default());
+        let (object, own) = (Arc::new(ObjectId::new(Kind::SETTINGS, "", "default-backend")), Layer::default());
         let known = self.plain.iter().position(|known| known.semantics == semantics);
         let known = known.map(|known| self.plain.swap_remove(known));
         let merged = match known {
@@ -118,7 +118,7 @@ impl Policies {
     ) -> Vec<Attached<'a>> {
         let given = (snapshot, options);
         let plain: Vec<_> = options.classes.iter().map(|class| self.plain(semantics(class), given)).collect();
-        let anew = intents.par_iter().zip(selected).map(|(intent, (_, class))| {
+        let anew = intents.par_iter().zip(selected).map(|(intent, Selected { class, .. })| {
             let (known, semantics) = (self.of_objects.get(&intent.of.id), semantics(class));
             if known.is_some_and(|known| known.is_of(&intent.options, semantics)) {
                 return None;
@@ -127,7 +127,7 @@ impl Policies {
             Some(Merged::new(&intent.of.id, &intent.options, semantics, given, others))
         });
         let anew: Vec<_> = anew.collect();
-        let all = intents.into_iter().zip(selected).zip(anew).filter_map(|((intent, (_, class)), anew)| {
+        let all = intents.into_iter().zip(selected).zip(anew).filter_map(|((intent, Selected { class, .. }), anew)| {
             if let Some(anew) = anew {
                 self.of_objects.insert(Arc::clone(&intent.of.id), anew);
             }

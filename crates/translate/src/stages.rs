@@ -23,6 +23,7 @@ use crate::claim::tls_entries::Entries;
 use crate::claim::{challenges, ports, tls_idle};
 use crate::memory::Memory;
 use crate::read::stream::StreamClaim;
+use crate::reader::Readers;
 use crate::secret::certificate::Certificates;
 use crate::{Allowances, Claims, Everywhere, Names, Options, SMALLEST_PART, Translation, admit, select};
 use ingressd_model::finding::Finding;
@@ -38,6 +39,8 @@ pub struct Given<'a> {
     /// The claims of what is served.
     pub claims: &'a Arc<Claims>,
     pub options: &'a Options,
+    /// How objects are read.
+    pub readers: Readers,
 }
 
 /// The objects of our classes, with what counts for them.
@@ -55,15 +58,15 @@ pub fn attach<'a>(
     memory: &mut Memory,
     findings: &mut Vec<Finding>,
 ) -> (Objects<'a>, Vec<ObjectState>) {
-    let Given { snapshot, options, .. } = given;
+    let Given { snapshot, options, readers, .. } = given;
     let everywhere = memory.policies.everywhere(snapshot, options);
-    let (selected, others) = select::select(snapshot, options, findings);
-    let intents = memory.read_all(&selected, options);
+    let (selected, others) = select::select(snapshot, readers, options, findings);
+    let intents = memory.read_all(&selected, snapshot, options);
     let mut attached = memory.policies.attach(intents, &selected, snapshot, options);
     aliases::expand(&mut attached, &options.limits, findings);
     memory.keep_rules(&mut attached);
-    let unserved = select::withheld(snapshot, options);
-    let intents = memory.read_all(&unserved, options);
+    let unserved = select::withheld(snapshot, readers, options);
+    let intents = memory.read_all(&unserved, snapshot, options);
     let unserved = memory.policies.attach(intents, &unserved, snapshot, options);
     (Objects { attached, unserved, everywhere }, others)
 }

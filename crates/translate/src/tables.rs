@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use crate::annotation::{self, Context, Row};
 use crate::ingress_nginx::{errors, external_authentication, mirror, snippet};
-use crate::select::class;
+use crate::read::ingress;
+use crate::reader::{Declared, ReadKind, Reader, Readers};
+use crate::seen::Seen;
+use crate::select::{self, class};
 use crate::value::ServiceAddress;
 use crate::{ClassRule, Dialect, INGRESS_NGINX, Options, Reading};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Effective, Kind, ObjectId, WrittenAt};
-use ingressd_objects::{Ingress, Snapshot, Stored};
+use ingressd_objects::{Ingress, Snapshot};
 
 pub use crate::annotation::{Layer, OptionEntry, Scope, Table, Trust};
 pub use crate::ingress_nginx::password as passwords;
@@ -21,8 +24,38 @@ pub use crate::ingress_nginx::snippet::{
 pub use crate::ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 
 /// The options that an Ingress of this class says itself, with findings about keys that are none.
-pub fn options(ingress: &Stored<Ingress>, rule: &ClassRule, options: &Options) -> (Layer, Vec<Finding>) {
-    annotation::options(&ingress.id, &ingress.object.annotations, rule.annotations, options.keys_of_config_map)
+pub fn options(ingress: Seen<'_, Ingress>, rule: &ClassRule, options: &Options) -> (Layer, Vec<Finding>) {
+    annotation::options(ingress.entry.id, &ingress.object.annotations, rule.annotations, options.keys_of_config_map)
+}
+
+/// The readers of kinds of Kubernetes.
+pub static READERS: [Reader; 1] = [Reader::of::<Ingresses>()];
+
+impl Default for Readers {
+    fn default() -> Self {
+        Readers(&READERS)
+    }
+}
+
+/// How Ingresses are read.
+pub struct Ingresses;
+
+impl ReadKind for Ingresses {
+    type Kept = Ingress;
+
+    const KIND: Kind = Kind::INGRESS;
+
+    fn select<'o>(
+        seen: Seen<'_, Ingress>,
+        snapshot: &Snapshot,
+        options: &'o Options,
+    ) -> Result<&'o ClassRule, Box<Finding>> {
+        class::select(seen, snapshot, options)
+    }
+
+    fn read(seen: Seen<'_, Ingress>, class: &ClassRule, _: &Snapshot, options: &Options) -> Declared {
+        Declared { intent: ingress::read(seen, self::options(seen, class, options)), needs: Vec::new() }
+    }
 }
 
 /// What counts for an object that says these options itself.
@@ -44,11 +77,12 @@ pub fn effective_annotations(
     options: &Options,
     settings: &dyn Fn(&str) -> Option<Effective>,
 ) -> Vec<(&'static Table, &'static Row, Effective)> {
-    let Some(stored) = snapshot.ingresses.find(&id.namespace, &id.name).filter(|_| id.kind == Kind::Ingress) else {
+    let Some(stored) = snapshot.ingresses.find(&id.namespace, &id.name).filter(|_| id.kind == Kind::INGRESS) else {
         return Vec::new();
     };
-    let Ok(rule) = class::select(stored, snapshot, options) else { return Vec::new() };
-    let (own, _) = self::options(stored, rule, options);
+    let Some(seen) = Seen::of(stored) else { return Vec::new() };
+    let Ok(rule) = class::select(seen, snapshot, options) else { return Vec::new() };
+    let (own, _) = self::options(seen, rule, options);
     let (object, dialect, table) = (&stored.id, rule.dialect, rule.annotations);
     let context = Context { object, dialect, table, snapshot, options };
     let is_canary = annotation::merge(&context, &own).canary.is_some();
@@ -98,7 +132,7 @@ pub fn services_by_url<'a>(
     let everywhere = everywhere
         .filter_map(|option| Some((external_authentication::address(&option.value)?, &option.at.object.namespace)));
     let of_objects = snapshot.ingresses.iter().flat_map(move |stored| {
-        let class = class::select(stored, snapshot, options).ok();
+        let class = select::of_ingress(stored, snapshot, options);
         // The annotation is a key of the table in both dialects.
         let written = move |key: &str| stored.object.annotations.get(&format!("{}{key}", class?.annotations.prefix));
         let all = SERVICES.iter().filter_map(move |(key, address)| address(written(key)?));

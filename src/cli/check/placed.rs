@@ -59,7 +59,7 @@ impl<'a> Files<'a> {
 
     fn find(&self, origin: &Origin) -> Option<FilePlace> {
         let Origin { object, field } = origin;
-        if object.kind == Kind::File {
+        if object.kind == Kind::FILE {
             let line = if let Field::Line(line) = field { *line } else { 1 };
             return Some(FilePlace { file: Arc::clone(&object.name), line, column: 1 });
         }

@@ -151,7 +151,7 @@ impl Cluster {
             Exit::Unavailable
         })?;
         let mut snapshot = own.over(&inventory.snapshot);
-        snapshot.unseen.extend(self.read.is_unread("namespaces").then_some(Kind::Namespace));
+        snapshot.unseen.extend(self.read.is_unread("namespaces").then_some(Kind::NAMESPACE));
         if self.read.is_unread("ingressclasses") {
             self.stand_in_for_classes(&mut snapshot);
         }

@@ -136,7 +136,7 @@ const OBJECTS: &[Field] = &[
     field("watches", "list", "the watches of the cluster"),
     field("watches[].kind", "string", "the kind of objects"),
     field("watches[].namespace", "string?", "the namespace, where there is one watch for each"),
-    field("watches[].state", "string", "`current`, `stale`, `failing` or `refused`"),
+    field("watches[].state", "string", "`current`, `stale`, `failing`, `refused` or `absent`"),
     field("watches[].age_seconds", "number?", "when it was last heard of"),
     field("watches[].failure", "string?", "why it fails"),
     field("estimate", "object", "what the configuration costs nginx, as estimated"),

@@ -112,7 +112,7 @@ impl Cycle {
     fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> bool {
         for _ in 0..MOST_OF_ALL {
             let mut suspects = self.suspected(|proof| proof == Proof::Missing);
-            suspects.retain(|id| id.kind == Kind::Ingress);
+            suspects.retain(|id| id.kind == Kind::INGRESS);
             let named = self.refused_without_others(&suspects, snapshot, stages).unwrap_or_default();
             self.now = stages.now();
             let named = named.into_iter().filter_map(|complaint| Some(complaint.origin?.object));
@@ -157,7 +157,7 @@ impl Cycle {
     fn verdict(&self, id: &Arc<ObjectId>, snapshot: &Snapshot, stages: &mut impl Stages) -> Option<Verdict> {
         let entry = self.quarantine.get(id)?;
         let is_missing = entry.proof == Proof::Missing;
-        let is_ingress = id.kind == Kind::Ingress;
+        let is_ingress = id.kind == Kind::INGRESS;
         if is_ingress
             && is_missing
             && !self.refused_without_others(std::slice::from_ref(id), snapshot, stages)?.is_empty()
@@ -210,7 +210,7 @@ impl Cycle {
         let mut changed = self.changed(snapshot);
         changed.retain(|other| other != id && !excluded.contains_key(other));
         let mut younger = changed.clone();
-        younger.retain(|other| other.kind == Kind::Ingress && age(snapshot, other) > age(snapshot, id));
+        younger.retain(|other| other.kind == Kind::INGRESS && age(snapshot, other) > age(snapshot, id));
         younger.sort_by_cached_key(|other| age(snapshot, other));
         let mut refusal = |count: usize| {
             let mut without = excluded.clone();
@@ -281,7 +281,7 @@ impl Cycle {
 
 /// What orders objects: those that are no Ingress first, and of Ingresses the elder.
 fn age(snapshot: &Snapshot, id: &Arc<ObjectId>) -> impl Ord + use<> {
-    let ingress = (id.kind == Kind::Ingress).then(|| objects::find(&snapshot.ingresses, id)).flatten();
+    let ingress = (id.kind == Kind::INGRESS).then(|| objects::find(&snapshot.ingresses, id)).flatten();
     let created = ingress.map(|stored| stored.object.created.map_or((true, None), |time| (false, Some(time))));
     (created, Arc::clone(id))
 }

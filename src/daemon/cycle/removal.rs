@@ -149,7 +149,7 @@ impl Removal {
     }
 
     fn finding(&self, what: &str, remedy: &str) -> Finding {
-        let nginx = || Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+        let nginx = || Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
         let origin = Origin::object(&self.cause.object.clone().unwrap_or_else(nginx));
         let hosts = count_of(self.hosts.len(), self.of, "host", "hosts");
         Finding::new(Reason::HostsRemoved, origin, format!("{hosts} {what}: {}; {remedy}", self.cause.words))

@@ -72,7 +72,7 @@ impl Cycle {
                 // Findings about the version that took the place of a refused one would hide what
                 // is wrong with the refused one.
                 let places: HashSet<_> = about_refused.iter().map(|finding| &finding.origin).collect();
-                let is_layer = |id: &Arc<ObjectId>| id.kind == Kind::ConfigMap && excluded.contains_key(id);
+                let is_layer = |id: &Arc<ObjectId>| id.kind == Kind::CONFIG_MAP && excluded.contains_key(id);
                 product
                     .findings
                     .retain(|finding| !places.contains(&finding.origin) && !is_layer(&finding.origin.object));
@@ -84,8 +84,8 @@ impl Cycle {
             // The fault of a refused version may be reported at the object that refers to it, for
             // example at the Ingress that names a Secret: all findings of that translation count.
             // Routes that a ConfigMap would have closed are open with its last good version.
-            let layers = product.refused.iter().any(|(id, _)| id.kind == Kind::ConfigMap && excluded.contains_key(id));
-            product.findings.retain(|finding| !layers || finding.origin.object.kind == Kind::ConfigMap);
+            let layers = product.refused.iter().any(|(id, _)| id.kind == Kind::CONFIG_MAP && excluded.contains_key(id));
+            product.findings.retain(|finding| !layers || finding.origin.object.kind == Kind::CONFIG_MAP);
             about_refused.append(&mut product.findings);
         }
         unreachable!("the last pass excludes nothing")

@@ -15,7 +15,7 @@ mod shared_hosts;
 mod tenants;
 
 fn id(text: &str) -> Arc<ObjectId> {
-    let kind = if text.starts_with("secret") { Kind::Secret } else { Kind::Ingress };
+    let kind = if text.starts_with("secret") { Kind::SECRET } else { Kind::INGRESS };
     Arc::new(ObjectId::new(kind, "shop", text))
 }
 
@@ -387,7 +387,7 @@ fn an_earlier_version_has_the_secrets_that_it_refers_to() {
     for version in ["a@2", "a@3"] {
         let report = cycle.turn(&edited(version, &[]), &mut rules);
         assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1"], "{version}");
-        assert_eq!(report.held, old.map(|name| ObjectId::new(Kind::Secret, "shop", name)).into());
+        assert_eq!(report.held, old.map(|name| ObjectId::new(Kind::SECRET, "shop", name)).into());
         // A Secret that exists is served as it is now, and one that is gone as it was.
         cycle.turn(&edited(version, &["secret-old@1b"]), &mut rules);
         cycle.turn(&edited(version, &[]), &mut rules);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Product, objects};
-use ingressd_model::{Kind, ObjectId, ObjectState, differences};
+use super::Product;
+use ingressd_model::{ObjectId, ObjectState, differences};
 use ingressd_nginx::render::{File, FilePath, FileSet};
 use ingressd_objects::{Snapshot, Version};
 
@@ -25,10 +25,7 @@ pub(super) struct Worth {
 impl Worth {
     /// Goes on to other files: only what differs is looked at.
     pub(super) fn follow(&mut self, good: Snapshot, product: &Product) {
-        let mut touched = BTreeSet::new();
-        objects::compare(&self.good, &good, |id| {
-            touched.insert(Arc::clone(id));
-        });
+        let mut touched = good.changed(&self.good, |row| row.lasts);
         let by_state = ObjectState::differences(&self.states, &product.states);
         touched.extend(by_state.map(|either| Arc::clone(&either.reduce(|_, state| state).id)));
         let refused = self.refused.iter().chain(&product.refused);
@@ -71,7 +68,7 @@ impl Worth {
     /// are read.
     fn has(&self, id: &ObjectId) -> bool {
         let is_accepted = || ObjectState::find(&self.states, id).is_some_and(|state| state.working.is_some());
-        let is_read_by = matches!(id.kind, Kind::IngressClass | Kind::Namespace);
+        let is_read_by = self.good.list(id.kind).is_some_and(|(row, _)| row.lasts && !row.is_put_back);
         !self.refused.iter().any(|(refused, _)| **refused == *id)
             && (is_read_by || self.owners.contains_key(id) || is_accepted())
     }

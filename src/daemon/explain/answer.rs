@@ -30,7 +30,7 @@ impl Answer {
 
     /// Names of members are a contract.
     pub fn json(&self, route: Option<&Route>, over_plain_http: Option<u16>) -> Value {
-        let object = route.map(|route| &route.origin.object).filter(|object| object.kind == Kind::Ingress);
+        let object = route.map(|route| &route.origin.object).filter(|object| object.kind == Kind::INGRESS);
         json!({
             "ingress": object.map(|object| format!("{}/{}", object.namespace, object.name)),
             "status": self.status,
@@ -92,10 +92,10 @@ impl InForce {
         may(behaviour.external_authentication.is_some(), &[302, 401, 403, 500]);
         may(behaviour.limits.is_some(), &[everywhere.rate_status, everywhere.connections_status]);
         may(server.client_certificates.is_some(), &[302, 400, 403]);
-        for branch in route.action.split().into_iter().flat_map(|split| &split.branches) {
-            match branch.choice {
+        for choice in route.action.split().into_iter().flat_map(Split::choices) {
+            match choice {
                 Choice::Forward(_) => {}
-                Choice::Redirect(status, _) | Choice::Respond(status) => statuses.push(status),
+                Choice::Redirect(status, _) | Choice::Respond(status) => statuses.push(*status),
             }
         }
         statuses.sort_unstable();

@@ -36,10 +36,10 @@ fn example() -> String {
     metrics.traffic().tell("a.example - - 404 GET 0.020 150 90 0.010");
     metrics.published().status(StatusWrite::Written);
     metrics.published().events(EventResult::Sent, 1);
-    let secret = Arc::new(ObjectId::new(Kind::Secret, "shop", "cert"));
+    let secret = Arc::new(ObjectId::new(Kind::SECRET, "shop", "cert"));
     let now = Instant::now();
     let requests = Arc::<Requests>::default();
-    let id = |name: &str| Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    let id = |name: &str| Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));
     let whole = WorkingVersion::whole(Version("1".into()), Vec::new(), 1);
     let unanswered = ObjectState::of(&id("down"), WorkingVersion { unanswered: 1, ..whole });
     let served = unanswered.working.clone().map(|what| ServedVersion { what, since: None, is_earlier: false });
@@ -63,7 +63,7 @@ fn example() -> String {
         watches: [WatchHealth {
             synced: true,
             heard: Some(now),
-            ..WatchHealth::new(ingressd_model::Kind::Secret, None, Need::Required)
+            ..WatchHealth::new(ingressd_model::Kind::SECRET, None, Need::Required)
         }]
         .into(),
         requests: Some(requests),

@@ -34,7 +34,7 @@ impl Stages for Pipeline {
 
     fn layer(&self) -> Option<Arc<ObjectId>> {
         let (namespace, name) = self.settings.ingress_nginx.config_map.as_ref()?;
-        Some(Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)))
+        Some(Arc::new(ObjectId::new(Kind::CONFIG_MAP, namespace, name)))
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {

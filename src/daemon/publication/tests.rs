@@ -10,7 +10,7 @@ fn working(version: &str, routes: u32) -> WorkingVersion {
 }
 
 fn of(name: &str, working: WorkingVersion) -> Arc<ObjectState> {
-    Arc::new(ObjectState::of(&Arc::new(ObjectId::new(Kind::Ingress, "shop", name)), working))
+    Arc::new(ObjectState::of(&Arc::new(ObjectId::new(Kind::INGRESS, "shop", name)), working))
 }
 
 fn accepted(name: &str, version: &str, routes: u32) -> Arc<ObjectState> {
@@ -44,7 +44,8 @@ fn report(states: Vec<Arc<ObjectState>>) -> Report {
 
 #[tokio::test]
 async fn what_has_no_route_is_not_served() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     publication.read(&observed(1));
     publication.began();
     publication.concluded(&report(vec![accepted("a", "1", 0), accepted("b", "1", 1)]), None, Instant::now());
@@ -53,7 +54,8 @@ async fn what_has_no_route_is_not_served() {
 
 #[tokio::test]
 async fn what_an_earlier_run_served_is_told_from_what_changed_meanwhile() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     let objects = vec![accepted("a", "1", 1), accepted("b", "1", 1), accepted("gone", "1", 1)];
     publication.found(&Contents { objects, ..Contents::default() }, Instant::now());
     publication.read(&observed(1));
@@ -68,7 +70,8 @@ async fn what_an_earlier_run_served_is_told_from_what_changed_meanwhile() {
 
 #[tokio::test]
 async fn what_this_nginx_leaves_out_is_ours_and_lacking() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     let mut conclude = |served| {
         publication.read(&observed(1));
         publication.began();
@@ -83,7 +86,8 @@ async fn what_this_nginx_leaves_out_is_ours_and_lacking() {
 
 #[tokio::test]
 async fn what_is_closed_is_ours_and_neither_served_nor_lacking() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     let mut conclude = |routes, closed, is_taken: bool| {
         publication.read(&observed(1));
         publication.began();
@@ -108,7 +112,8 @@ async fn what_is_closed_is_ours_and_neither_served_nor_lacking() {
 
 #[tokio::test]
 async fn what_changes_nothing_of_any_object_is_the_same_list_for_all_who_read_it() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     let mut conclude = |version: &str| {
         publication.read(&observed(1));
         publication.began();
@@ -124,7 +129,8 @@ async fn what_changes_nothing_of_any_object_is_the_same_list_for_all_who_read_it
 
 #[tokio::test]
 async fn a_change_that_failed_withdraws_nothing() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     let failed = |names: &[&str]| {
         let accepted = names.iter().map(|name| accepted(name, "1", 1)).collect();
         Report { outcome: Outcome::Failed { why: "the disk is full".to_owned() }, ..report(accepted) }
@@ -143,7 +149,8 @@ async fn a_change_that_failed_withdraws_nothing() {
 
 #[tokio::test]
 async fn an_nginx_that_runs_and_says_nothing_for_a_moment_may_well_serve() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     let status = |master, served| Status { master, generation: Some(2), served, ..Status::default() };
     let (good, silent) = (status(Some(1), Some(2)), status(Some(1), None));
     let began = Instant::now();
@@ -168,8 +175,9 @@ async fn an_nginx_that_runs_and_says_nothing_for_a_moment_may_well_serve() {
 
 #[tokio::test]
 async fn what_was_read_of_one_server_is_not_told_to_another() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
-    let mut watch = WatchHealth::new(ingressd_model::Kind::Ingress, None, Need::Required);
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
+    let mut watch = WatchHealth::new(ingressd_model::Kind::INGRESS, None, Need::Required);
     let heard = |watch: &WatchHealth| Observed { watches: vec![watch.clone()].into(), ..observed(1) };
     watch.heard = Some(Instant::now());
     assert!(!publication.read(&heard(&watch)));
@@ -192,7 +200,8 @@ async fn what_was_read_of_one_server_is_not_told_to_another() {
 
 #[tokio::test]
 async fn a_pinned_generation_of_the_time_before_a_restore_has_no_revision_that_counts() {
-    let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+    let mut publication =
+        Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     for (position, revision, expected) in [(Some(10), 9, 9), (Some(10), 11, 0), (None, 11, 11)] {
         let snapshot = Some(Arc::new(Snapshot { position, ..Snapshot::default() }));
         publication.read(&Observed { snapshot, ..observed(1) });

@@ -43,7 +43,7 @@ impl Inquiry {
             (Some("status"), None, _) => Some(Inquiry::Everything),
             (Some("ingress"), Some(name), None) => {
                 let (namespace, name) = name.split_once('/')?;
-                Some(Inquiry::Ingress(ObjectId::new(Kind::Ingress, namespace, name)))
+                Some(Inquiry::Ingress(ObjectId::new(Kind::INGRESS, namespace, name)))
             }
             (Some("host"), Some(host), None) => Some(Inquiry::Host(host.to_owned())),
             (Some("explain"), Some(address), None) => Address::read(address).map(Inquiry::Request),
@@ -73,7 +73,7 @@ impl Status {
     fn ingress(&self, id: &ObjectId, now: Instant) -> Value {
         let asked = asked(&self.told.snapshot, id).unwrap_or_default();
         let secrets = asked.tls.iter().filter_map(|entry| entry.secret);
-        let secrets: Vec<_> = secrets.map(|name| ObjectId::new(Kind::Secret, &id.namespace, name)).collect();
+        let secrets: Vec<_> = secrets.map(|name| ObjectId::new(Kind::SECRET, &id.namespace, name)).collect();
         let all = self.all_findings();
         let findings = severest(all.iter().filter(|finding| {
             let object = &*finding.origin.object;
@@ -244,7 +244,7 @@ impl Status {
     }
 
     fn tls(&self, id: &ObjectId, entry: &AskedTls<'_>) -> Value {
-        let secret = entry.secret.map(|name| ObjectId::new(Kind::Secret, &id.namespace, name));
+        let secret = entry.secret.map(|name| ObjectId::new(Kind::SECRET, &id.namespace, name));
         let served = self.certificates.iter().find(|(certificate, _)| Some(&**certificate) == secret.as_ref());
         json!({
             "hosts": entry.hosts,

@@ -160,7 +160,7 @@ fn object<'t>(request: AboutRequest<'_>, table: &'t Table, compared: &mut usize)
             &*location(server, path).route.origin.object
         }
     };
-    (object.kind == Kind::Ingress).then_some(object)
+    (object.kind == Kind::INGRESS).then_some(object)
 }
 
 /// Writes the counts, whenever metrics are asked for.

@@ -222,7 +222,7 @@ fn rest() -> Key {
 
 fn key(line: &Line<'_>, destination: Option<Destination<'_>>) -> Key {
     let route = destination.and_then(|destination| destination.route);
-    let object = route.map(|route| &route.origin.object).filter(|object| object.kind == Kind::Ingress);
+    let object = route.map(|route| &route.origin.object).filter(|object| object.kind == Kind::INGRESS);
     let namespace = object.map_or_else(|| Arc::from(""), |object| Arc::clone(&object.namespace));
     let ingress = object.map_or_else(|| Arc::from(""), |object| Arc::clone(&object.name));
     let upstream = route.and_then(|route| route.action.upstream());

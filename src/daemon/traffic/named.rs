@@ -104,7 +104,7 @@ impl Named {
 
 fn key(line: &Line<'_>, destination: Destination<'_>) -> Option<Key> {
     let route = destination.route?;
-    let object = Some(&route.origin.object).filter(|object| object.kind == Kind::Ingress)?;
+    let object = Some(&route.origin.object).filter(|object| object.kind == Kind::INGRESS)?;
     let service = route.action.upstream().map_or_else(|| Arc::from(""), |upstream| Arc::clone(&upstream.service));
     let other = line.service.filter(|told| *told.namespace == *object.namespace && *told.name != *service);
     let canary = other.filter(|_| !service.is_empty());

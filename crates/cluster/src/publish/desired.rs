@@ -121,7 +121,7 @@ mod tests {
     }
 
     fn cart() -> ObjectId {
-        ObjectId::new(Kind::Ingress, "shop", "cart")
+        ObjectId::new(Kind::INGRESS, "shop", "cart")
     }
 
     fn texts(addresses: &[Address]) -> Vec<String> {

@@ -15,7 +15,7 @@ use super::contention::Contention;
 use super::desired::{Nodes, desired};
 use super::member::Revision;
 use super::served::Served;
-use super::status::{Content, IngressAddresses, Object, StatusStrategy};
+use super::status::{Content, IngressAddresses, Object, Situation, StatusStrategy};
 use ingressd_model::{ObjectId, ObjectState};
 use ingressd_objects::Version;
 
@@ -160,7 +160,10 @@ impl<S: StatusStrategy> Ledger<S> {
             let is_accepted = state.is_some_and(|state| served.accepts(state));
             entry.judge(is_accepted, served.observed);
             let offer = served.offer(state, entry.needs);
-            let content = self.strategy.content(desired(id, (offer, entry.needs), current.0.addresses(), nodes));
+            let addresses = desired(id, (offer, entry.needs), current.0.addresses(), nodes);
+            let is_current = entry.needs.zip(served.observed).is_none_or(|(needs, observed)| needs <= observed);
+            let published = object.published;
+            let content = self.strategy.content(Situation { id, served, published, state, is_current, addresses });
             if entry.contention.is_contended(now) {
                 plan.contended.push(Arc::clone(id));
             }

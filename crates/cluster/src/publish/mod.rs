@@ -34,6 +34,7 @@ mod publisher;
 mod queue;
 mod served;
 mod status;
+mod statuses;
 mod trouble;
 mod unserved;
 mod view;
@@ -50,7 +51,8 @@ pub use own_addresses::OwnAddresses;
 pub use permissions::{EVENTS, LEASES};
 pub use publisher::Publisher;
 pub use served::{Offer, Served, Serves};
-pub use status::published_addresses;
+pub use status::{Content, IngressAddresses, Object, Situation, StatusStrategy, entries, published_addresses};
+pub use statuses::{STATUSES, StatusRow, Statuses};
 pub use unserved::Unserved;
 pub use view::{Outlook, Peer, View};
 

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use super::documentation::Documentation;
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Digest, Field, ObjectId};
-use ingressd_objects::{Row, Snapshot};
+use ingressd_objects::Snapshot;
 
 /// The limits of the API, in bytes.
 const LONGEST_NOTE: usize = 1024;
@@ -172,7 +172,7 @@ fn cut(text: &str, longest: usize) -> String {
 
 /// The object as a reference of the API.
 fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
-    let row = Row::of(id.kind)?;
+    let (row, _) = snapshot.list(id.kind)?;
     Some(ObjectReference {
         api_version: Some(row.api_version.to_owned()),
         kind: Some(id.kind.name().to_owned()),
@@ -194,7 +194,7 @@ mod tests {
     const REMEDY: &str = "Create the Service, or correct its name.";
 
     fn finding(kind: Kind, name: &str, note: &str) -> Finding {
-        let namespace = if kind == Kind::IngressClass { "" } else { "shop" };
+        let namespace = if kind == Kind::INGRESS_CLASS { "" } else { "shop" };
         let id = Arc::new(ObjectId::new(kind, namespace, name));
         Finding::new(Reason::MissingService, Origin::field(&id, Field::Path(0, 1, "backend.service.name")), note)
     }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn limits_of_the_api_are_kept_between_characters_and_the_link_survives() {
-        let long = finding(Kind::Ingress, &"a".repeat(253), &"ä\u{1b}".repeat(2000));
+        let long = finding(Kind::INGRESS, &"a".repeat(253), &"ä\u{1b}".repeat(2000));
         let far = format!("https://docs.example/{}/", "a".repeat(200));
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         for (documentation, end) in [
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn field_and_remedy_are_told_and_what_stands_beside_them_is_not_repeated() {
-        let told = finding(Kind::Ingress, "cart", "there is no Service \"cart\"; create it");
+        let told = finding(Kind::INGRESS, "cart", "there is no Service \"cart\"; create it");
         let event = event(&told, "https://docs.example/ingressd");
         assert_eq!(event.reason.as_deref(), Some("MissingService"));
         assert_eq!(event.type_.as_deref(), Some("Warning"));
@@ -249,11 +249,11 @@ mod tests {
     #[test]
     fn the_same_has_the_same_name_and_other_things_have_others() {
         let of = |finding: &Finding, occurrence| Notice::of_finding(finding, &Snapshot::default(), occurrence).unwrap();
-        let told = finding(Kind::Ingress, "cart", "a");
+        let told = finding(Kind::INGRESS, "cart", "a");
         assert_eq!(of(&told, 0), of(&told, 0));
         assert_ne!(of(&told, 0).name, of(&told, 1).name);
-        assert_ne!(of(&told, 0).name, of(&finding(Kind::Ingress, "cart", "b"), 0).name);
-        assert_eq!(of(&finding(Kind::IngressClass, "cart", "a"), 0).namespace(), "default");
-        assert_eq!(Notice::of_finding(&finding(Kind::Host, "nginx", "a"), &Snapshot::default(), 0), None);
+        assert_ne!(of(&told, 0).name, of(&finding(Kind::INGRESS, "cart", "b"), 0).name);
+        assert_eq!(of(&finding(Kind::INGRESS_CLASS, "cart", "a"), 0).namespace(), "default");
+        assert_eq!(Notice::of_finding(&finding(Kind::HOST, "nginx", "a"), &Snapshot::default(), 0), None);
     }
 }

@@ -152,7 +152,7 @@ impl OwnAddresses {
     /// The findings about entries that give no address.
     pub fn findings(&self) -> Vec<Finding> {
         let finding = |(key, why): &(&'static str, String)| {
-            let settings = std::sync::Arc::new(ObjectId::new(Kind::Settings, "", key));
+            let settings = std::sync::Arc::new(ObjectId::new(Kind::SETTINGS, "", key));
             Finding::new(Reason::MissingAddress, Origin::object(&settings), why.clone())
         };
         self.missing.iter().map(finding).collect()

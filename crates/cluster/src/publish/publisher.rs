@@ -20,10 +20,10 @@ use super::order::Writes;
 use super::own_addresses::OwnAddresses;
 use super::peers;
 use super::served::Served;
-use super::status::IngressAddresses;
+use super::statuses::{Outputs, Parts, Statuses};
 use super::trouble::Board;
 use super::view::Outlook;
-use super::writer::{Inputs, Outputs, Writer};
+use super::writer::Inputs;
 use crate::source::cluster::Clients;
 use ingressd_model::ObjectId;
 
@@ -50,7 +50,7 @@ impl Publisher {
         clients: &Clients,
         identity: Arc<str>,
         run: &Arc<str>,
-        options: Options,
+        (options, statuses): (Options, Statuses),
         counts: &Counts,
         served: watch::Receiver<Option<Served>>,
     ) -> Self {
@@ -97,11 +97,13 @@ impl Publisher {
         let mut others = vec![tokio::spawn(locator.run()), tokio::spawn(watching)];
         let client = || clients.write.clone();
         let silence = if options.status {
-            let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));
-            let trouble = board.trouble("the status of Ingresses cannot be written");
-            let outputs = Outputs { contended: tell_contended, writes: tell_writes };
-            let writer = Writer::new(IngressAddresses, client(), identity, options, counts.clone(), outputs, trouble);
-            others.push(tokio::spawn(writer.run(inputs.clone())));
+            let outputs = Outputs::new(tell_contended, tell_writes, statuses);
+            for row in statuses.0 {
+                let (identity, options, outputs) = (Arc::clone(&identity), Arc::clone(&options), outputs.clone());
+                let trouble = board.trouble(row.trouble);
+                let parts = Parts { client: client(), identity, options, counts: counts.clone(), outputs, trouble };
+                others.push(tokio::spawn(row.start(parts, inputs.clone())));
+            }
             None
         } else {
             Some(tell_contended)

@@ -170,7 +170,7 @@ mod tests {
     /// A notice about the object `NAMESPACE/NAME`.
     fn notice(object: &str, sort: Priority) -> Notice {
         let (namespace, name) = object.split_once('/').unwrap();
-        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, namespace, name));
         let finding = Finding::new(Reason::MissingService, Origin::object(&id), "x");
         let mut notice = Notice::of_finding(&finding, &Snapshot::default(), 0).unwrap();
         notice.warns = sort == Priority::Warning;

@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_became_foreign_is_not_ours_although_nginx_takes_no_change_and_goes_on_serving_it() {
         let served = Served { confirmed: true, ..Served::default() };
-        let id = Arc::new(ObjectId::new(ingressd_model::Kind::Ingress, "shop", "cart"));
+        let id = Arc::new(ObjectId::new(ingressd_model::Kind::INGRESS, "shop", "cart"));
         let ours = in_place(&id, &Version("1".into()));
         let foreign = Verdict::NotOurs(Reason::ForeignClass);
         let foreign = ObjectState { verdict: foreign, working: None, ..ObjectState::clone(&ours) };

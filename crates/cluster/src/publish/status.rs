@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::address::Address;
 use super::served::Served;
-use ingressd_model::ObjectId;
+use ingressd_model::{ObjectId, ObjectState};
 use ingressd_objects::{Published, Version};
 
 /// The part of a status that we write; the default is empty.
@@ -50,17 +50,36 @@ pub struct Object<'a, C> {
     pub is_plain: bool,
 }
 
+/// What the content of a status follows from.
+#[derive(Debug)]
+pub struct Situation<'a> {
+    /// Its name.
+    pub id: &'a ObjectId,
+    /// What this host serves, with the objects as they were last read.
+    pub served: &'a Served,
+    /// The status that it has, and the generation that came with it.
+    pub published: &'a Published,
+    /// Its state, where it is in a served namespace.
+    pub state: Option<&'a ObjectState>,
+    /// Whether the state is that of its present version.
+    pub is_current: bool,
+    /// The addresses that it should have.
+    pub addresses: Vec<Address>,
+}
+
 /// How the status of a kind is read, computed and written.
 pub trait StatusStrategy: Send + Sync + 'static {
     type Kind: kube::Resource<DynamicType = ()>;
+    /// What to say where it cannot be written.
+    const TROUBLE: &'static str;
     /// The content that is published.
     type Content: Content;
 
     /// The objects, sorted; those within served namespaces and the others separately.
     fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Self::Content>> + Send;
 
-    /// The content that should be published where the object should have these addresses.
-    fn content(&self, addresses: Vec<Address>) -> Self::Content;
+    /// The content that should be published.
+    fn content(&self, situation: Situation<'_>) -> Self::Content;
 
     /// The `status` to apply for a content.
     fn status(&self, content: &Self::Content) -> Value;
@@ -73,6 +92,8 @@ pub struct IngressAddresses;
 impl StatusStrategy for IngressAddresses {
     type Kind = Ingress;
     type Content = Vec<Address>;
+
+    const TROUBLE: &'static str = "the status of Ingresses cannot be written";
 
     fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Vec<Address>>> + Send {
         let inside = served.snapshot.ingresses.iter().map(|stored| (stored, true));
@@ -93,8 +114,8 @@ impl StatusStrategy for IngressAddresses {
         })
     }
 
-    fn content(&self, addresses: Vec<Address>) -> Vec<Address> {
-        addresses
+    fn content(&self, situation: Situation<'_>) -> Vec<Address> {
+        situation.addresses
     }
 
     fn status(&self, addresses: &Vec<Address>) -> Value {

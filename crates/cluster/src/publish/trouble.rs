@@ -31,7 +31,7 @@ impl Board {
     pub fn findings(&self) -> Vec<Finding> {
         let failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let finding = |(what, why): (&&'static str, &String)| {
-            let cluster = Arc::new(ObjectId::new(Kind::Host, "", "cluster"));
+            let cluster = Arc::new(ObjectId::new(Kind::HOST, "", "cluster"));
             Finding::new(Reason::PublishingFailed, Origin::object(&cluster), format!("{what}: {why}"))
         };
         failing.iter().map(finding).collect()

@@ -106,7 +106,7 @@ mod tests {
     use ingressd_model::Kind;
 
     fn id(namespace: &str, name: &str) -> Arc<ObjectId> {
-        Arc::new(ObjectId::new(Kind::Ingress, namespace, name))
+        Arc::new(ObjectId::new(Kind::INGRESS, namespace, name))
     }
 
     fn crowd(namespace: &str, count: usize) -> impl Iterator<Item = Arc<ObjectId>> {

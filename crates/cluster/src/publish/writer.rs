@@ -28,6 +28,7 @@ use super::order::{Order, Writes};
 use super::own_addresses::OwnAddresses;
 use super::served::Served;
 use super::status::{Content as _, IngressAddresses, StatusStrategy};
+use super::statuses::Outputs;
 use super::trouble::Trouble;
 use ingressd_model::ObjectId;
 
@@ -55,15 +56,6 @@ pub struct Inputs {
     pub leadership: watch::Receiver<Leadership>,
     /// The addresses of this node.
     pub place: watch::Receiver<Option<Arc<OwnAddresses>>>,
-}
-
-/// The outputs of the writer.
-#[derive(Debug, Default)]
-pub struct Outputs {
-    /// Objects that another controller keeps changing.
-    pub contended: watch::Sender<Vec<Arc<ObjectId>>>,
-    /// Whether this node writes statuses.
-    pub writes: watch::Sender<Writes>,
 }
 
 /// A write that has ended, with the new version or the failure.
@@ -201,7 +193,7 @@ impl<S: StatusStrategy> Writer<S> {
     fn tell(&self, may_write: bool, is_known: bool) {
         let is_held = !may_write && is_known && self.under_way.is_empty();
         let writes = if is_held { Writes::Held } else { Writes::Now };
-        self.outputs.writes.send_if_modified(|told| std::mem::replace(told, writes) != writes);
+        self.outputs.tell::<S>(None, Some(writes));
     }
 
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
@@ -214,11 +206,7 @@ impl<S: StatusStrategy> Writer<S> {
             _ => Plan::default(),
         };
         let contended = std::mem::take(&mut self.plan.contended);
-        self.outputs.contended.send_if_modified(|told| {
-            let changed = *told != contended;
-            *told = contended;
-            changed
-        });
+        self.outputs.tell::<S>(Some(contended), None);
         self.queue = std::mem::take(&mut self.plan.writes).into();
     }
 

@@ -6,3 +6,4 @@ mod watch;
 mod watched;
 
 pub use watch::{DirectorySource, WatchError};
+pub use watched::{WATCHED, WatchRow, Watched, WatchedKinds};

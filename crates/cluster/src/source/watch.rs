@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
-use ingressd_objects::Snapshot;
 use ingressd_objects::directory::{Changes, Directory, NeverRead, Way, is_manifest};
+use ingressd_objects::{Kinds, Snapshot};
 
 /// How often all files are compared with what was read. inotify reports nothing of what other
 /// hosts write to a shared file system, of a mount, or of a file that appears as a whole.
@@ -67,7 +67,7 @@ impl DirectorySource {
     /// # Errors
     ///
     /// When the system provides no inotify instance.
-    pub fn start(folder: impl Into<PathBuf>) -> Result<(DirectorySource, Arc<Notify>), WatchError> {
+    pub fn start(folder: impl Into<PathBuf>, kinds: Kinds) -> Result<(DirectorySource, Arc<Notify>), WatchError> {
         let folder = folder.into();
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         let wake = Arc::new(Notify::new());
@@ -81,7 +81,7 @@ impl DirectorySource {
         let watcher =
             notify::recommended_watcher(handler).map_err(|source| WatchError { folder: folder.clone(), source })?;
         let watches = Watches { watcher, watched: BTreeMap::new(), wanted: BTreeSet::new(), failed: None };
-        let directory = Directory::new(vec![folder.clone()]).live();
+        let directory = Directory::new(vec![folder.clone()]).of_kinds(kinds).live();
         Ok((DirectorySource { folder, directory, watches, pending, looked: None, told: None }, wake))
     }
 
@@ -331,7 +331,7 @@ impl Watches {
 
     fn finding(&self) -> Option<Finding> {
         let (folder, error) = self.failed.as_ref()?;
-        let id = Arc::new(ObjectId::new(Kind::File, "", &folder.to_string_lossy()));
+        let id = Arc::new(ObjectId::new(Kind::FILE, "", &folder.to_string_lossy()));
         let note = format!("changes in it cannot be watched: {error}; the limits are in /proc/sys/fs/inotify");
         Some(Finding::new(Reason::Unreadable, Origin::object(&id), note))
     }
@@ -379,7 +379,7 @@ mod tests {
     async fn follows_files_and_folders_through_their_changes() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("deep/manifests");
-        let (mut source, wake) = DirectorySource::start(&folder).unwrap();
+        let (mut source, wake) = DirectorySource::start(&folder, Kinds::default()).unwrap();
         assert!(source.snapshot().is_err(), "a folder that is not there yet is unknown, not empty");
         assert!(source.due() > Instant::now(), "it is not looked for all the time");
         fs::create_dir_all(folder.join("sub")).unwrap();
@@ -415,7 +415,7 @@ mod tests {
     async fn files_that_are_being_written_are_not_read() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("a.yaml"), secret("a", "1")).unwrap();
-        let (mut source, wake) = DirectorySource::start(home.path()).unwrap();
+        let (mut source, wake) = DirectorySource::start(home.path(), Kinds::default()).unwrap();
         until(&mut source, &wake, &["a=1"]).await;
         let mut writer = fs::File::create(home.path().join("a.yaml")).unwrap();
         writer.write_all(secret("a", "2").as_bytes()).unwrap();
@@ -442,7 +442,7 @@ mod tests {
         };
         write("..2026_1", "1");
         symlink("..data/a.yaml", folder.join("a.yaml")).unwrap();
-        let (mut source, wake) = DirectorySource::start(folder).unwrap();
+        let (mut source, wake) = DirectorySource::start(folder, Kinds::default()).unwrap();
         until(&mut source, &wake, &["a=1"]).await;
         write("..2026_2", "2");
         fs::remove_dir_all(folder.join("..2026_1")).unwrap();
@@ -466,7 +466,7 @@ mod tests {
         switch("1");
         symlink(at("current"), home.path().join("sub")).unwrap();
         symlink(at("files/b"), home.path().join("b.yaml")).unwrap();
-        let (mut source, wake) = DirectorySource::start(home.path()).unwrap();
+        let (mut source, wake) = DirectorySource::start(home.path(), Kinds::default()).unwrap();
         // Long before the next look at everything.
         let now = Duration::from_secs(10);
         let mut found = async |expected: &[&str]| tokio::time::timeout(now, until(&mut source, &wake, expected)).await;
@@ -486,7 +486,7 @@ mod tests {
     async fn what_nobody_reports_is_found_by_a_look() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("a.yaml"), secret("a", "1")).unwrap();
-        let (mut source, wake) = DirectorySource::start(home.path()).unwrap();
+        let (mut source, wake) = DirectorySource::start(home.path(), Kinds::default()).unwrap();
         let first = until(&mut source, &wake, &["a=1"]).await;
         source.watches.forget(Path::new("/"));
         fs::write(home.path().join("a.yaml"), secret("a", "2")).unwrap();
@@ -514,7 +514,7 @@ mod tests {
     async fn lost_events_make_everything_be_read_again() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("a.yaml"), secret("a", "1")).unwrap();
-        let (mut source, wake) = DirectorySource::start(home.path()).unwrap();
+        let (mut source, wake) = DirectorySource::start(home.path(), Kinds::default()).unwrap();
         until(&mut source, &wake, &["a=1"]).await;
         source.watches.forget(Path::new("/"));
         fs::write(home.path().join("a.yaml"), secret("a", "2")).unwrap();

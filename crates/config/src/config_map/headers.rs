@@ -47,7 +47,7 @@ impl Layer<'_> {
             Headers::Answers => (KEYS[0], "headers.answers"),
             Headers::Requests => (KEYS[1], "headers.requests"),
         };
-        let id = Arc::new(ObjectId::new(Kind::ConfigMap, own, name));
+        let id = Arc::new(ObjectId::new(Kind::CONFIG_MAP, own, name));
         for (number, (name, value)) in stored.object.data.iter().flatten().enumerate() {
             let origin = Origin::field(&id, Field::Data(name.clone().into()));
             let header = everywhere::header(name, value).map_err(|refused| refused.to_string());

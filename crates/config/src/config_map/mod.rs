@@ -82,7 +82,7 @@ impl Settings {
         let mut layered = Layered { settings: self.clone(), findings: Vec::new(), refused: None };
         let Some((namespace, name)) = &self.ingress_nginx.config_map else { return layered };
         let Some(stored) = snapshot.config_map(namespace, name) else {
-            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)));
+            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, namespace, name)));
             let note = "the setting ingress-nginx.configmap names this ConfigMap, which does not exist; its last good \
                 version, if there is one, stays in force; create it, or remove the setting";
             layered.refused = Some((Arc::clone(&origin.object), Version("".into())));

@@ -23,7 +23,7 @@ pub fn settings() -> Settings {
 pub fn snapshot(data: &[(&str, &str)]) -> Snapshot {
     let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let stored = Stored {
-        id: Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")),
+        id: Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")),
         version: Version("1".into()),
         object: Arc::new(ConfigMap { data: Some(data.collect()), ..ConfigMap::default() }),
         published: None,
@@ -181,7 +181,7 @@ fn a_config_map_with_headers_is_part_of_the_version_and_counts_before_settings()
     let with = |version: &str, headers: &[(&str, &str)]| {
         let named = snapshot(&[("add-headers", "edge/headers")]);
         let mut stored = snapshot(headers).config_maps[0].clone();
-        stored.id = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "headers"));
+        stored.id = Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "headers"));
         stored.version = Version(version.into());
         Snapshot { config_maps: vec![named.config_maps[0].clone(), stored].into(), ..Snapshot::default() }
     };
@@ -293,7 +293,7 @@ fn what_protects_is_refused_as_a_whole_and_closes_meanwhile() {
     let layered = layered(&[("whitelist-source-range", "10.0.0.0/8, x"), ("proxy-body-size", "2m")]);
     assert_eq!(
         layered.refused,
-        Some((Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")), Version("1".into())))
+        Some((Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")), Version("1".into())))
     );
     assert_eq!(layered.findings[0].reason, Reason::InvalidSecurityValue);
     let defaults = &layered.settings.translate.defaults;
@@ -427,7 +427,7 @@ fn what_it_says_of_settings_keeps_its_origin() {
     assert_eq!(lines("upstreams.keepalive"), ["32 built in", of_map]);
     // An invalid value has no effect.
     assert_eq!(lines("listen.http2"), ["true built in"]);
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+    let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
     let mut findings = [Finding::new(Reason::InvalidValue, Origin::object(&id), "access.max-trust is low")];
     layered.settings.tell_places(&mut findings);
     let told = "access.max-trust from ConfigMap edge/controller: data[annotations-risk-level] is low";
@@ -504,7 +504,7 @@ fn labels_of_the_namespace_decide_about_its_snippets_whenever_they_change() {
     settings.translate.snippets = vec![allowed];
     let with = |labels: Option<(&str, &str)>, data: &[(&str, &str)]| {
         let namespaces = labels.map(|(key, value)| Stored {
-            id: Arc::new(ObjectId::new(Kind::Namespace, "", "edge")),
+            id: Arc::new(ObjectId::new(Kind::NAMESPACE, "", "edge")),
             version: Version("1".into()),
             object: Arc::new(ingressd_objects::Namespace {
                 uid: None,

@@ -97,7 +97,7 @@ mod tests {
     use crate::{Field, Kind, ObjectId};
 
     fn findings(name: &str, reason: Reason, count: u16) -> Vec<Finding> {
-        let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+        let object = Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));
         (0..count).map(|number| Finding::new(reason, Origin::field(&object, Field::Rule(number)), "x")).collect()
     }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn of(namespace: &str, reason: Reason, count: u16) -> Vec<Finding> {
-        let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, "a"));
+        let object = Arc::new(ObjectId::new(Kind::INGRESS, namespace, "a"));
         (0..count).map(|number| Finding::new(reason, Origin::field(&object, Field::Rule(number)), "x")).collect()
     }
 

@@ -327,7 +327,7 @@ fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &Gat
 
 /// The origin of findings that no object of the cluster caused.
 fn host() -> Origin {
-    Origin { object: Arc::new(ObjectId::new(Kind::Host, "", "nginx")), field: Field::Object }
+    Origin { object: Arc::new(ObjectId::new(Kind::HOST, "", "nginx")), field: Field::Object }
 }
 
 #[cfg(test)]

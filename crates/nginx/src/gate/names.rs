@@ -133,7 +133,7 @@ mod tests {
     };
 
     fn server(name: ServerName, namespace: &str) -> Server {
-        let origin = Origin { object: Arc::new(ObjectId::new(Kind::Ingress, namespace, "a")), field: Field::Object };
+        let origin = Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, namespace, "a")), field: Field::Object };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let action = Action::Respond { status: 404 };
         Server::usual(name, Route { origin, path, action, behaviour: Arc::default(), errors: None })

@@ -72,7 +72,7 @@ mod tests {
         let upstreams = |namespace: &'static str, count: usize| {
             (0..count).map(move |number| {
                 let id = UpstreamIdentity::usual(namespace, &format!("web-{number}"), "80").into();
-                let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, "web")));
+                let origin = Origin::object(&Arc::new(ObjectId::new(Kind::SERVICE, namespace, "web")));
                 Arc::new(Upstream { id, origin, uid: None, sharers: 1 })
             })
         };

@@ -15,7 +15,7 @@ use ingressd_model::{
 /// The hosts `a.example`, whose TLS is passed through, and `b.example`.
 fn both() -> Model {
     let origin =
-        |name: &str| Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field: Field::Object };
+        |name: &str| Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, "default", name)), field: Field::Object };
     let name = |host: &str| ServerName::Exact(HostName::new(host).expect("a host"));
     let server = |host: &str| {
         let path = PathMatch::Prefix { path: UrlPath::new("/").expect("a path"), redirect_to_slash: false };
@@ -151,7 +151,7 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         let mut model = Model { listeners: passing(proxy_protocol), ..both() };
         // A route of another object, whose plain requests are closed as well.
         let server = Arc::make_mut(&mut model.servers[0]);
-        let object = Arc::new(ObjectId::new(Kind::Ingress, "default", "beside"));
+        let object = Arc::new(ObjectId::new(Kind::INGRESS, "default", "beside"));
         let origin = Origin { object, field: Field::Path(0, 0, "") };
         server.routes.push(Route { origin, ..server.fallback.clone() });
         let (plan, findings) =

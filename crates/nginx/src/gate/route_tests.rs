@@ -48,7 +48,7 @@ fn directive(row: &'static DirectiveRow) -> Behaviour {
 }
 
 fn authentication() -> Behaviour {
-    let file = PasswordFileId { secret: Arc::new(ObjectId::new(Kind::Secret, "default", "users")), map: false };
+    let file = PasswordFileId { secret: Arc::new(ObjectId::new(Kind::SECRET, "default", "users")), map: false };
     let basic = BasicAuthentication { realm: Text::new("realm").unwrap(), file };
     Behaviour { basic_authentication: Some(Arc::new(basic)), ..Behaviour::default() }
 }
@@ -75,7 +75,7 @@ fn external(response_headers: &[&str]) -> Behaviour {
 #[test]
 fn what_cannot_be_served_or_protected_is_closed() {
     use Protocol::{Grpc, Http};
-    let asked = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "default", "web")));
+    let asked = Origin::object(&Arc::new(ObjectId::new(Kind::INGRESS, "default", "web")));
     let list = || Behaviour {
         access: Some(Arc::new(AccessList::new(asked.clone(), Vec::new(), Vec::new()))),
         ..Behaviour::default()
@@ -183,7 +183,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
             origin: host(),
             branches: (0..branches).map(|_| Branch { test: test(), choice: Choice::Forward(web()) }).collect(),
             session: None,
-            shares: (0..shares).map(|_| (web(), Share::of(1, 2))).collect(),
+            shares: (0..shares).map(|_| (Choice::Forward(web()), Share::of(1, 2))).collect(),
         }))
     };
     let left = |split: Option<Arc<Split>>, lacking: Module| {

@@ -103,7 +103,7 @@ fn too_many(model: &mut Model, other_sites: &OtherSites) -> Vec<Finding> {
         .into_iter()
         .map(|stream| {
             let ObjectId { kind, namespace, .. } = &*stream.origin.object;
-            let of_object = (*kind != Kind::ConfigMap).then(|| {
+            let of_object = (*kind != Kind::CONFIG_MAP).then(|| {
                 let count = counts.entry(Arc::clone(namespace)).or_default();
                 *count += 1;
                 *count
@@ -211,7 +211,7 @@ mod tests {
         let addresses: Arc<[IpAddr]> = addresses.iter().map(|address| address.parse().unwrap()).collect();
         let mut model = Model::default();
         for (transport, number) in [(Transport::Tcp, 53), (Transport::Tcp, 5432), (Transport::Udp, 53)] {
-            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "services")));
+            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "a", "services")));
             let port = Port { transport, number };
             let protocol = if transport == Transport::Tcp { Protocol::Tcp } else { Protocol::Udp };
             let usual = UpstreamIdentity::usual("a", "b", &number.to_string());
@@ -291,7 +291,7 @@ mod tests {
         let [dns, database, udp] = &*std::mem::take(&mut model.streams) else { panic!() };
         let of_object = |namespace: &str, number| {
             let mut stream = Stream::clone(dns);
-            stream.origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "ports")));
+            stream.origin = Origin::object(&Arc::new(ObjectId::new(Kind::INGRESS, namespace, "ports")));
             stream.listener.port.number = number;
             Arc::new(stream)
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::SitesBeside;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, Kind, Model, Origin, Server, ServerName};
+use ingressd_model::{Field, Model, Origin, Server, ServerName};
 
 /// Drops hosts whose names other sites have. nginx would give such a host to us: if both have the
 /// same name, the server that it reads first wins, and a name always wins over a wildcard or an
@@ -68,7 +68,8 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
 /// loses it is told.
 pub(super) fn places(server: &Server) -> impl Iterator<Item = Origin> {
     let mut told = HashSet::from([&server.origin.object]);
-    let of_routes = server.all_routes().map(|route| &route.origin).filter(|origin| origin.object.kind == Kind::Ingress);
+    let of_routes =
+        server.all_routes().map(|route| &route.origin).filter(|origin| origin.object.kind.asks_for_routes());
     let canaries = server.all_routes().filter_map(|route| Some(&route.action.split()?.origin));
     let others =
         of_routes.chain(canaries).filter(move |origin| told.insert(&origin.object)).map(|origin| match origin.field {
@@ -96,7 +97,7 @@ mod tests {
     const UNCLEAR: &str = "may match this host, too";
 
     fn server(name: ServerName) -> Server {
-        let origin = Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", "a")), field: Field::Object };
+        let origin = Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, "default", "a")), field: Field::Object };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let action = Action::Respond { status: 404 };
         Server::usual(name, Route { origin, path, action, behaviour: Arc::default(), errors: None })
@@ -170,11 +171,11 @@ mod tests {
     fn each_object_that_loses_a_host_is_told() {
         let mut taken = server(ServerName::Exact(HostName::new("same.example").unwrap()));
         for (name, path) in [("a", 0), ("b", 0), ("b", 1)] {
-            let object = Arc::new(ObjectId::new(Kind::Ingress, "default", name));
+            let object = Arc::new(ObjectId::new(Kind::INGRESS, "default", name));
             let origin = Origin::field(&object, Field::Path(2, path, ""));
             taken.routes.push(Route { origin, ..taken.fallback.clone() });
         }
-        let object = Arc::new(ObjectId::new(Kind::Ingress, "default", "part"));
+        let object = Arc::new(ObjectId::new(Kind::INGRESS, "default", "part"));
         let origin = Origin::field(&object, Field::Annotation("canary".into()));
         let split = Some(Arc::new(Split { origin, branches: Vec::new(), session: None, shares: Vec::new() }));
         taken.routes[1].action = Action::Proxy { upstream: UpstreamId::usual("default", "web", "80"), split };

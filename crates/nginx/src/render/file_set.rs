@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn each_object_weighs_what_it_caused() {
-        let origin = |name: &str| Origin::field(&Arc::new(ObjectId::new(Kind::Ingress, "n", name)), Field::Rule(0));
+        let origin = |name: &str| Origin::field(&Arc::new(ObjectId::new(Kind::INGRESS, "n", name)), Field::Rule(0));
         let bytes: &[u8] = b"server {\n a 1;\n b 22;\n c 3;\n}\n";
         let file = |owners| Arc::new(File::plain([Part::Bytes(bytes.into())], Owners(owners), []));
         let one = file(vec![(1, origin("a")), (3, origin("b")), (4, origin("a"))]);

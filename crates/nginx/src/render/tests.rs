@@ -16,7 +16,7 @@ use ingressd_model::{
 };
 
 fn origin(name: &str, field: Field) -> Origin {
-    Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field }
+    Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, "default", name)), field }
 }
 
 fn prefix(path: &str, redirect_to_slash: bool) -> PathMatch {
@@ -185,7 +185,7 @@ fn every_line_of_a_shared_host_has_its_owner() {
 #[test]
 fn what_a_snippet_says_is_its_own_wherever_it_stands() {
     use ingressd_model::{SnippetDirective, SnippetHeader, SnippetStatement, SnippetText};
-    let config_map = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
+    let config_map = Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller"));
     let whole = Origin::field(&config_map, Field::Data("location-snippet".into()));
     let sibling = origin("sibling", Field::Annotation("server-snippet".into()));
     let header = |name: &str| HeaderName::new(name).unwrap();
@@ -258,7 +258,7 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
 
 #[test]
 fn what_a_snippet_says_of_a_service_is_owned_by_the_snippet() {
-    let map = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
+    let map = Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller"));
     let asked = Origin { object: Arc::clone(&map), field: Field::Data("stream-snippet".into()) };
     let own = Origin { object: map, field: Field::Data("9000".into()) };
     let row = catalogue::all().find(|row| row.name == "tcp_nodelay").unwrap();
@@ -404,7 +404,7 @@ fn servers_say_what_the_catalogue_says_that_they_say() {
 #[test]
 fn wildcards_of_a_namespace_with_many_come_last_and_those_that_are_not_served_behind_them() {
     let wildcard = |namespace: &str, host: &str| {
-        let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, "wildcards"));
+        let object = Arc::new(ObjectId::new(Kind::INGRESS, namespace, "wildcards"));
         let origin = Origin { object, field: Field::Object };
         let name = ServerName::Wildcard(HostName::new(host).unwrap());
         Arc::new(Server { name, origin, ..Server::clone(&server("a.example", Vec::new())) })

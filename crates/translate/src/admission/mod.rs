@@ -18,7 +18,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::annotation::{OnError, Row, Table};
-use crate::select::class;
+use crate::select;
 use crate::{ANNOTATIONS, Options};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Origin, Refused};
@@ -176,7 +176,7 @@ impl Admission<'_> {
     fn is_ours(&self, ingress: &Stored<Ingress>, snapshot: &Snapshot) -> bool {
         let named = ingress.object.class_name.as_deref();
         named.is_some_and(|named| self.classes.iter().any(|class| **class == *named))
-            || class::select(ingress, snapshot, self.options).is_ok()
+            || select::is_ours(ingress, snapshot, self.options)
     }
 
     /// How many of the objects are checked.

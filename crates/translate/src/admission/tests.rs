@@ -198,7 +198,7 @@ fn what_has_no_effect_alone_is_told_as_the_daemon_tells_it() {
     assert_eq!(told(&cookie, &options), [" has no effect without affinity: cookie"]);
     assert_eq!(told(&key("session-cookie-secure", "false"), &options), Vec::<String>::new());
     assert_eq!(told(&format!("{cookie}, {}", key("affinity", "cookie")), &options), Vec::<String>::new());
-    let origin = Origin::object(&Arc::new(ingressd_model::ObjectId::new(ingressd_model::Kind::ConfigMap, "a", "b")));
+    let origin = Origin::object(&Arc::new(ingressd_model::ObjectId::new(ingressd_model::Kind::CONFIG_MAP, "a", "b")));
     let row = ANNOTATIONS.find("limit-rps").unwrap();
     let default = crate::OptionEntry { row, value: "5".into(), at: origin };
     let by_administrator = Options { defaults: [default].into(), ..Options::default() };

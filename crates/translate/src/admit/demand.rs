@@ -8,7 +8,7 @@ use crate::ClientRule;
 use crate::Reading;
 use crate::attach::subject::Subject;
 use crate::read::port::PortReference;
-use crate::read::rule;
+use crate::read::rule::{self, RulePath};
 use crate::secret::pem;
 use crate::value::host;
 use ingressd_model::cost::{self, Cost, LONGEST_CHAIN};
@@ -78,7 +78,7 @@ impl Demand {
                     own += Cost::of_guarded_path(asked);
                 }
                 own += Cost::of_path_with_error_pages(reading.errors.statuses.len());
-                if reading.canary.is_some() {
+                if reading.canary.is_some() || !entry.others.is_empty() {
                     own += Cost::of_split();
                 }
             }
@@ -226,7 +226,8 @@ pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
 
 /// The ports of Services that it refers to.
 pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> {
-    let paths = subject.rules().flat_map(|(_, rule)| rule.paths.iter()).map(|path| rule::Backend::from(&path.backend));
+    let paths = subject.rules().flat_map(|(_, rule)| rule.paths.iter().flat_map(RulePath::backends));
+    let paths = paths.map(rule::Backend::from);
     let reading = &subject.reading;
     let tls = reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
     let manner: Manner = (reading.balance.clone(), reading.protocol, tls, reading.by_cluster_address);

@@ -155,7 +155,7 @@ mod tests {
 
     fn upstream(namespace: &str, service: &str) -> Upstream {
         let id = UpstreamId::usual(namespace, service, "80");
-        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::SERVICE, namespace, service)));
         Upstream { id, origin, uid: None, sharers: 1 }
     }
 
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn each_object_whose_routes_lose_endpoints_is_told() {
         let route = |name: &str, service: &str| {
-            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "shop", name)));
+            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::INGRESS, "shop", name)));
             let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
             let action = Action::Proxy { upstream: UpstreamId::usual("shop", service, "80"), split: None };
             Route { origin, path, action, behaviour: Arc::default(), errors: None }
@@ -264,7 +264,7 @@ mod tests {
                 &limits(of_upstream, of_namespace),
                 &mut findings,
             );
-            let told = findings.iter().filter(|finding| finding.origin.object.kind == Kind::Ingress);
+            let told = findings.iter().filter(|finding| finding.origin.object.kind == Kind::INGRESS);
             let told: Vec<_> = told.map(|finding| (finding.reason, &*finding.origin.object.name)).collect();
             let of = |service: &str| match service {
                 "b" => &["one", "two"][..],

@@ -132,7 +132,7 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
 
 /// The finding for the administrator that a namespace will soon have used up a budget.
 fn near(namespace: &str, key: &'static str, (one, many): Noun, used: u64, limit: u64) -> Finding {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::SETTINGS, "", key)));
     let note = format!("the namespace {namespace:?} has {used} of the {} that it may have", count(limit, one, many));
     Finding::new(Reason::NearBudget, origin, note)
 }
@@ -156,14 +156,14 @@ pub fn near_of_namespaces<'n>(
 ) -> impl Iterator<Item = Finding> {
     counts.filter_map(move |(namespace, count)| {
         let note = bound.note(count, most)?;
-        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", bound.key)));
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::SETTINGS, "", bound.key)));
         Some(Finding::new(Reason::NearBudget, origin, format!("namespace {namespace:?}: {note}")))
     })
 }
 
 /// Tells the administrator that all namespaces together will soon have used up what the node has.
 fn near_total(key: &'static str, (one, many): Noun, used: u64, limit: u64) -> Finding {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::SETTINGS, "", key)));
     let note = format!(
         "all namespaces together ask for {used} of the {} that there are; when they ask for more, each gets a fair share, \
          and the newest objects of those that ask for more than their share are not served",

@@ -508,7 +508,7 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
         }
         let secret_name = Some(format!("certificate-{number}").into());
         object.tls = [IngressTls { hosts: [host.into()].into(), secret_name }].into();
-        other.id = Arc::new(ObjectId::new(Kind::Ingress, "default", &name));
+        other.id = Arc::new(ObjectId::new(Kind::INGRESS, "default", &name));
         other.version = Version(name.into());
         ingresses.push(other);
     }
@@ -517,7 +517,7 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
     let own = certificates::secret_with(3);
     secrets.extend((0..5000).map(|number| {
         let mut other = own.clone();
-        other.id = Arc::new(ObjectId::new(Kind::Secret, "default", &format!("certificate-{number}")));
+        other.id = Arc::new(ObjectId::new(Kind::SECRET, "default", &format!("certificate-{number}")));
         other
     }));
     secrets.sort_by(|left, right| left.id.cmp(&right.id));

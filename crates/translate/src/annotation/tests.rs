@@ -31,7 +31,7 @@ use ingressd_objects::{Snapshot, StringMap};
 const KNOWN: &str = include_str!("known_keys.txt");
 
 fn read_all(annotations: &StringMap, dialect: &'static Dialect, options: &Options) -> Reading {
-    let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
+    let object = &Arc::new(ObjectId::new(Kind::INGRESS, "default", "shop"));
     read_of(&Context { object, dialect, table: &ANNOTATIONS, snapshot: &snapshot(), options }, annotations)
 }
 
@@ -45,7 +45,7 @@ fn read_of(context: &Context<'_>, annotations: &StringMap) -> Reading {
 
 /// What the administrator says for all objects.
 fn said_for_all(key: &str, value: &str) -> OptionEntry {
-    let at = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));
+    let at = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")));
     OptionEntry { row: ANNOTATIONS.find(key).unwrap(), value: value.into(), at }
 }
 
@@ -424,7 +424,7 @@ fn password_files_of_colliding_names_differ() {
             Snapshot { secrets: vec![secret(namespace, name, &[("auth", "a:{SHA}h")])].into(), ..Snapshot::default() };
         let annotations = [("auth-type", "basic"), ("auth-secret", name)];
         let annotations = annotations.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
-        let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));
+        let object = &Arc::new(ObjectId::new(Kind::INGRESS, namespace, "shop"));
         let options = Options::default();
         let (dialect, snapshot, options) = (&SPECIFICATION, &snapshot, &options);
         let reading = read_of(&Context { object, dialect, table: &ANNOTATIONS, snapshot, options }, &annotations);

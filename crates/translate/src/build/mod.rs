@@ -11,6 +11,7 @@ pub mod own_routes;
 pub mod passthrough;
 pub mod server;
 pub mod service;
+mod shares;
 pub mod snippets;
 pub mod streams;
 pub mod tls;

@@ -14,7 +14,7 @@ pub fn health(dialect: &Dialect) -> Option<Route> {
 
 /// What asks for routes of the settings.
 pub fn settings() -> Arc<ObjectId> {
-    Arc::new(ObjectId::new(Kind::Settings, "", "default-backend"))
+    Arc::new(ObjectId::new(Kind::SETTINGS, "", "default-backend"))
 }
 
 /// All paths.

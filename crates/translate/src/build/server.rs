@@ -297,6 +297,7 @@ impl<'a> Servers<'a> {
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
                 };
                 let (action, errors) = self.with_errors(action, claim.subject, Some(claim.backend));
+                let action = self.with_others(action, claim);
                 let action = self.with_canary(action, claim.subject, offer);
                 Ok(Route { origin: claim.origin.clone(), path, action, behaviour, errors })
             }
@@ -402,7 +403,7 @@ impl<'a> Servers<'a> {
     /// Adds the canary of a path to its action, if there is one.
     fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
         match (action, offer) {
-            (Action::Proxy { upstream, .. }, Some(offer)) => {
+            (Action::Proxy { upstream, split: None }, Some(offer)) => {
                 let split = self.split(&upstream, subject, offer);
                 Action::Proxy { upstream, split }
             }
@@ -430,7 +431,7 @@ impl<'a> Servers<'a> {
             Branch { test: test.clone(), choice: Choice::Forward(upstream) }
         };
         let branches: Vec<_> = canary.tests.iter().map(branch).collect();
-        let shares: Vec<_> = some.then(|| (own.clone(), canary.share)).into_iter().collect();
+        let shares: Vec<_> = some.then(|| (Choice::Forward(own.clone()), canary.share)).into_iter().collect();
         let origin = canary.origin.clone();
         let changes_side = subject.reading.changes_side || offer.subject.reading.changes_side;
         let session = subject.reading.session.as_ref().filter(|_| !changes_side);
@@ -528,7 +529,7 @@ impl<'a> Servers<'a> {
     }
 
     /// The upstream of a backend, or the response when there is none.
-    fn reference(
+    pub fn reference(
         &mut self,
         subject: &Subject<'a>,
         backend: Option<Backend<'a>>,
@@ -564,7 +565,7 @@ impl<'a> Servers<'a> {
         })
     }
 
-    fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {
+    pub fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {
         let resolution = self.backends.resolve(reference);
         let findings =
             resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));

@@ -37,7 +37,7 @@ pub struct Tls<'a> {
 
 /// The objects that the certificate of a host with these subjects depends on.
 pub fn dependencies(subjects: &[&Subject<'_>], options: &Options) -> Vec<Dependency> {
-    let on = |namespace: &str, name: &str| Dependency::on(Kind::Secret, namespace, name);
+    let on = |namespace: &str, name: &str| Dependency::on(Kind::SECRET, namespace, name);
     let of_object = |subject: &&Subject<'_>| {
         let namespace = &subject.id().namespace;
         subject.tls.iter().filter_map(|entry| Some(on(namespace, entry.secret.as_deref()?))).collect::<Vec<_>>()
@@ -199,7 +199,7 @@ impl<'a> Tls<'a> {
     /// The certificate of hosts without one: from the settings, or the daemon's own.
     pub fn default_certificate(&mut self) -> Option<CertificateId> {
         if let Some((namespace, name)) = &self.options.default_certificate {
-            let settings = Arc::new(ObjectId::new(Kind::Settings, "", "default-certificate"));
+            let settings = Arc::new(ObjectId::new(Kind::SETTINGS, "", "default-certificate"));
             if let Some(checked) = self.secret(namespace, name, &Origin::object(&settings)) {
                 return Some(self.serve(&checked.certificate));
             }

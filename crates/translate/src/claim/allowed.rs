@@ -205,10 +205,10 @@ impl Allowances<'_> {
 pub fn unseen(snapshot: &Snapshot, options: &Options) -> Option<Finding> {
     let is_of_hosts = options.allowed_hosts.iter().any(|entry| entry.selector.is_some());
     let key = if is_of_hosts { "hosts.allowed" } else { "snippets.allowed" };
-    let settings = Arc::new(ObjectId::new(Kind::Settings, "", key));
+    let settings = Arc::new(ObjectId::new(Kind::SETTINGS, "", key));
     let note = "the node may not list and watch Namespaces, so the hosts that selectors allow are refused; grant the \
         right (docs/kubeconfig.md)";
-    let is_missed = options.needs_labels() && snapshot.unseen.contains(&Kind::Namespace);
+    let is_missed = options.needs_labels() && snapshot.unseen.contains(&Kind::NAMESPACE);
     is_missed.then(|| Finding::new(Reason::MissingRight, Origin::object(&settings), note))
 }
 
@@ -336,12 +336,12 @@ mod tests {
                 crate::Translator::new(options).translate(&snapshot, &Default::default(), &Default::default());
             translation.findings.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        let missing = told(snapshot(&[Kind::Node, Kind::Namespace]), options("team=a"));
+        let missing = told(snapshot(&[Kind::NODE, Kind::NAMESPACE]), options("team=a"));
         assert!(
             matches!(&*missing, [note] if note.starts_with("Settings hosts.allowed: MissingRight: ")),
             "{missing:?}"
         );
-        assert!(told(snapshot(&[Kind::Node]), options("team=a")).is_empty());
-        assert!(told(snapshot(&[Kind::Namespace]), options("")).is_empty());
+        assert!(told(snapshot(&[Kind::NODE]), options("team=a")).is_empty());
+        assert!(told(snapshot(&[Kind::NAMESPACE]), options("")).is_empty());
     }
 }

@@ -130,7 +130,7 @@ mod tests {
     use ingressd_objects::{Snapshot, Version};
 
     fn source(namespace: &str, second: i64) -> Source {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "tcp"));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, namespace, "tcp"));
         let created = Some(jiff::Timestamp::from_second(second).unwrap());
         Source { id, uid: None, created, written: None, version: Version("1".into()) }
     }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn of_two_the_first_in_the_order_of_objects_has_a_port() {
-        let claim = |transport, number, name: &str| of(Kind::ConfigMap, "a", name, transport, number);
+        let claim = |transport, number, name: &str| of(Kind::CONFIG_MAP, "a", name, transport, number);
         let (tcp, udp) = (Transport::Tcp, Transport::Udp);
         let claims = vec![claim(tcp, 7, "two"), claim(udp, 7, "two"), claim(tcp, 7, "one"), claim(tcp, 6, "two")];
         let (settled, _, _, findings) = settle(claims, &options(), &Arc::default());
@@ -194,10 +194,10 @@ mod tests {
     fn the_administrator_comes_first_then_who_has_the_port_then_the_oldest() {
         let (old, young) = (source("old", 1), source("young", 2));
         fn asked(source: &Source) -> StreamClaim<'_> {
-            let claim = of(Kind::Ingress, &source.id.namespace, "tcp", Transport::Tcp, 7);
+            let claim = of(Kind::INGRESS, &source.id.namespace, "tcp", Transport::Tcp, 7);
             StreamClaim { since: Some(Since::of(source)), ..claim }
         }
-        let map = of(Kind::ConfigMap, "z", "tcp", Transport::Tcp, 7);
+        let map = of(Kind::CONFIG_MAP, "z", "tcp", Transport::Tcp, 7);
         let none = Arc::default();
         let young_has_it = held(map.wanted, "young", None);
         let young_had_it = |gone| held(map.wanted, "young", Some(gone));
@@ -238,8 +238,8 @@ mod tests {
         options.own_upstreams = vec!["192.0.2.2:9".parse().unwrap()];
         let source = source("a", 1);
         let since = Some(Since::of(&source));
-        let object = |number| StreamClaim { since, ..of(Kind::Ingress, "a", "tcp", Transport::Tcp, number) };
-        let map = of(Kind::ConfigMap, "z", "tcp", Transport::Tcp, 9);
+        let object = |number| StreamClaim { since, ..of(Kind::INGRESS, "a", "tcp", Transport::Tcp, number) };
+        let map = of(Kind::CONFIG_MAP, "z", "tcp", Transport::Tcp, 9);
         let claims = vec![object(6), object(7), object(8), object(9)];
         let (settled, _, _, mut findings) = settle(claims, &options, &Arc::default());
         assert_eq!(settled.iter().map(|claim| claim.wanted.number).collect::<Vec<_>>(), [6, 7]);

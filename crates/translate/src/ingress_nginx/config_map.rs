@@ -53,7 +53,7 @@ pub fn headers<T>(
 }
 
 fn missing(context: &Context<'_>, namespace: &str, name: &str) -> String {
-    match context.snapshot.unseen.contains(&Kind::ConfigMap) {
+    match context.snapshot.unseen.contains(&Kind::CONFIG_MAP) {
         true => format!(
             "the node may not read ConfigMap {namespace}/{name}: give its account the right to read ConfigMaps \
                 (docs/kubeconfig.md)"

@@ -21,7 +21,7 @@ pub fn claims<'a>(
     for (name, transport) in [(&options.tcp_services, Transport::Tcp), (&options.udp_services, Transport::Udp)] {
         let Some((namespace, name)) = name else { continue };
         let Some(stored) = snapshot.config_map(namespace, name) else {
-            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)));
+            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, namespace, name)));
             let setting = if transport == Transport::Tcp { "tcp-services-configmap" } else { "udp-services-configmap" };
             let note = format!(
                 "the setting ingress-nginx.{setting} names this ConfigMap, which does not exist; no {} service is \
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn read(transport: Transport, key: &str, value: &str) -> Result<String, String> {
-        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "tcp")));
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "a", "tcp")));
         claim(&origin, transport, key, value, &StreamPolicy::empty()).map(|claim| {
             let StreamClaim { wanted, accepts_proxy_protocol, namespace, service, port, sends_proxy_protocol, .. } =
                 claim;

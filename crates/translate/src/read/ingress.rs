@@ -4,26 +4,25 @@
 use std::sync::Arc;
 
 use super::intent::{Intent, Port, Reference, Source, TlsSpec};
-use super::path::{self, PathType};
 use super::rule::{Rule, RulePath};
 use crate::read::port::PortReference;
-use crate::value::host;
+use crate::seen::Seen;
 use crate::{Layer, position};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, Origin, ServerName};
-use ingressd_objects::{Ingress, IngressBackend, IngressPath, IngressRule, Stored};
+use ingressd_model::{Field, Origin};
+use ingressd_objects::{Ingress, IngressBackend, IngressPath, IngressRule};
 
 /// Annotations by which an object asks cert-manager for its certificates.
 const ASKS: [&str; 3] = ["cert-manager.io/cluster-issuer", "cert-manager.io/issuer", "kubernetes.io/tls-acme"];
 
 /// What an Ingress asks for that says these options, with findings about them.
-pub fn read(stored: &Stored<Ingress>, (options, findings): (Layer, Vec<Finding>)) -> Intent {
-    let object = &*stored.object;
+pub fn read(seen: Seen<'_, Ingress>, (options, findings): (Layer, Vec<Finding>)) -> Intent {
+    let object = seen.object;
     let rules: Arc<[Rule]> = object.rules.iter().map(rule).collect();
-    let (faults, has_valid_path) = faults(stored, &rules);
+    let (faults, has_valid_path) = faults(seen, &rules);
     let asks = |key: &&str| object.annotations.get(key).is_some_and(|value| !value.is_empty() && value != "false");
     Intent {
-        of: Source::of(stored, object.uid.as_deref(), object.created),
+        of: Source::of(seen.entry),
         rest: object.default_backend.as_deref().map(reference),
         tls: object
             .tls
@@ -43,23 +42,11 @@ pub fn read(stored: &Stored<Ingress>, (options, findings): (Layer, Vec<Finding>)
 }
 
 fn rule(written: &IngressRule) -> Rule {
-    let text = written.host.as_deref().unwrap_or_default();
-    let name = host::server_name(text);
-    // Nearly all hosts are written in canonical form, so that the text can be shared.
-    let host = match &name {
-        Ok(ServerName::Exact(host)) if host.as_str() == text => host.text(),
-        Ok(ServerName::CatchAll) => "*".into(),
-        _ => text.into(),
-    };
-    Rule { name, host, paths: written.paths.iter().map(path).collect(), is_alias: false }
+    Rule::read(written.host.as_deref().unwrap_or_default(), written.paths.iter().map(path).collect())
 }
 
 fn path(entry: &IngressPath) -> RulePath {
-    RulePath {
-        path: path::read(entry.path.as_deref()),
-        kind: PathType::read(&entry.path_type),
-        backend: reference(&entry.backend),
-    }
+    RulePath::read(entry.path.as_deref(), &entry.path_type, reference(&entry.backend))
 }
 
 fn reference(backend: &IngressBackend) -> Reference {
@@ -71,8 +58,8 @@ fn reference(backend: &IngressBackend) -> Reference {
 }
 
 /// The findings about the paths, and whether any of them is valid.
-fn faults(stored: &Stored<Ingress>, rules: &[Rule]) -> (Box<[Finding]>, bool) {
-    let written = stored.object.rules.iter().zip(rules).enumerate();
+fn faults(seen: Seen<'_, Ingress>, rules: &[Rule]) -> (Box<[Finding]>, bool) {
+    let written = seen.object.rules.iter().zip(rules).enumerate();
     let paths = written.flat_map(|(number, (written, rule))| {
         let paths = written.paths.iter().zip(rule.paths.iter()).enumerate();
         paths.map(move |(index, (written, path))| (number, index, written, path))
@@ -90,7 +77,7 @@ fn faults(stored: &Stored<Ingress>, rules: &[Rule]) -> (Box<[Finding]>, bool) {
             }
         };
         let field = Field::Path(position(rule), position(number), part);
-        Some(Finding::new(Reason::InvalidPath, Origin::field(&stored.id, field), note))
+        Some(Finding::new(Reason::InvalidPath, Origin::field(seen.entry.id, field), note))
     });
     (faults.collect(), has_valid)
 }

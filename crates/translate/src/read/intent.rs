@@ -11,7 +11,7 @@ use crate::Layer;
 use crate::read::port::PortReference;
 use ingressd_model::ObjectId;
 use ingressd_model::finding::Finding;
-use ingressd_objects::{Stored, Version};
+use ingressd_objects::{Entry, Version};
 
 /// Which version of which object says something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +47,24 @@ pub struct Intent {
     pub asks_for_certificates: bool,
 }
 
+impl Intent {
+    /// What an object asks for that has these rules, and nothing else to say.
+    pub fn of(of: Source, rules: Arc<[Rule]>) -> Self {
+        let has_valid_path = rules.iter().flat_map(|rule| rule.paths.iter()).any(|path| path.parts().is_some());
+        Intent {
+            of,
+            rules,
+            rest: None,
+            tls: Arc::default(),
+            options: Layer::default(),
+            findings: Box::default(),
+            faults: Box::default(),
+            has_valid_path,
+            asks_for_certificates: false,
+        }
+    }
+}
+
 /// A reference to a port of a Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reference {
@@ -77,16 +95,23 @@ pub struct TlsSpec {
 }
 
 impl Source {
-    /// The source of a stored object with this UID and time of creation.
-    pub fn of<K>(stored: &Stored<K>, uid: Option<&str>, created: Option<Timestamp>) -> Self {
-        let written = stored.place.as_ref().and_then(|place| place.file.written);
+    /// The source of an object in a list.
+    pub fn of(entry: Entry<'_>) -> Self {
         Source {
-            id: Arc::clone(&stored.id),
-            uid: uid.map(Box::from),
-            created,
-            written,
-            version: stored.version.clone(),
+            id: Arc::clone(entry.id),
+            uid: entry.object.uid().map(Box::from),
+            created: entry.object.created(),
+            written: entry.place.and_then(|place| place.file.written),
+            version: entry.version.clone(),
         }
+    }
+
+    /// Whether this is the source of the object.
+    pub fn is_of(&self, entry: Entry<'_>) -> bool {
+        let written = entry.place.and_then(|place| place.file.written);
+        self.version == *entry.version
+            && (self.uid.as_deref(), self.created, self.written)
+                == (entry.object.uid(), entry.object.created(), written)
     }
 
     /// The oldest first; objects without a creation date, which come from files, after all others;

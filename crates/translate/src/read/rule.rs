@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::intent::Reference;
-use super::path::PathType;
+use super::path::{self, PathType};
 use crate::read::port::PortReference;
-use ingressd_model::{HostName, Refused, ServerName, UrlPath};
+use crate::value::host;
+use ingressd_model::{HostName, Refused, ServerName, Share, Test, UrlPath};
 
 /// A host with its paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,18 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// The host as written, empty for a missing one, with its paths.
+    pub fn read(text: &str, paths: Arc<[RulePath]>) -> Self {
+        let name = host::server_name(text);
+        // Nearly all hosts are written in canonical form, so that the text can be shared.
+        let host = match &name {
+            Ok(ServerName::Exact(host)) if host.as_str() == text => host.text(),
+            Ok(ServerName::CatchAll) => "*".into(),
+            _ => text.into(),
+        };
+        Rule { name, host, paths, is_alias: false }
+    }
+
     /// The host with or without `www.` that may be redirected to that of this rule. An alias has
     /// none.
     pub fn counterpart(&self) -> Option<ServerName> {
@@ -39,9 +52,37 @@ pub struct RulePath {
     /// Its type; `None` when it is invalid.
     pub kind: Option<PathType>,
     pub backend: Reference,
+    /// Other backends, to which some of its requests go.
+    pub others: Box<[Other]>,
+}
+
+/// A backend to which some requests of a path go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Other {
+    pub when: When,
+    pub backend: Reference,
+}
+
+/// Which requests of a path go elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum When {
+    /// Those that pass this test, and none before it.
+    Test(Test),
+    /// A share of those that pass no test.
+    Share(Share),
 }
 
 impl RulePath {
+    /// The path and its type as written, with a backend.
+    pub fn read(path: Option<&str>, kind: &str, backend: Reference) -> Self {
+        RulePath { path: path::read(path), kind: PathType::read(kind), backend, others: Box::default() }
+    }
+
+    /// All backends, the main one first.
+    pub fn backends(&self) -> impl Iterator<Item = &Reference> {
+        [&self.backend].into_iter().chain(self.others.iter().map(|other| &other.backend))
+    }
+
     /// The path and its type, when both are valid.
     pub fn parts(&self) -> Option<(&UrlPath, PathType)> {
         Some((self.path.as_ref().ok()?, self.kind?))

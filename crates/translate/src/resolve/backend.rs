@@ -149,14 +149,14 @@ impl<'a> Backends<'a> {
 
     /// Looks up a Service, and records the dependency.
     pub fn service(&mut self, namespace: &str, name: &str) -> Option<&'a Stored<Service>> {
-        self.dependencies.push(Dependency::on(Kind::Service, namespace, name));
+        self.dependencies.push(Dependency::on(Kind::SERVICE, namespace, name));
         self.snapshot.service(namespace, name)
     }
 
     /// Records that a Service matters, with its endpoints.
     fn depend_on(&mut self, namespace: &str, service: &str) {
         let on = |kind| Dependency::on(kind, namespace, service);
-        self.dependencies.extend([Kind::Service, Kind::EndpointSlice].map(on));
+        self.dependencies.extend([Kind::SERVICE, Kind::ENDPOINT_SLICE].map(on));
     }
 
     /// The upstream of a reference.

@@ -37,7 +37,7 @@ impl Changes {
             let now = snapshot.secret(&stored.id.namespace, &stored.id.name);
             match now.and_then(|now| certificates.renew(now)) {
                 Some(checked) => renewed.push(Arc::clone(&checked.certificate)),
-                None => drop(self.changed.insert(Dependency::on(Kind::Secret, &stored.id.namespace, &stored.id.name))),
+                None => drop(self.changed.insert(Dependency::on(Kind::SECRET, &stored.id.namespace, &stored.id.name))),
             }
         });
         renewed
@@ -51,11 +51,11 @@ impl Changes {
             & (self.own_ports == options.own_ports);
         self.own_ports.clone_from(&options.own_ports);
         compare(&mut self.services, &snapshot.services, |stored| {
-            self.changed.insert(Dependency::on(Kind::Service, &stored.id.namespace, &stored.id.name));
+            self.changed.insert(Dependency::on(Kind::SERVICE, &stored.id.namespace, &stored.id.name));
         });
         compare(&mut self.slices, &snapshot.endpoint_slices, |stored| {
             let service = stored.object.service.as_deref();
-            let moved = service.map(|service| Dependency::on(Kind::EndpointSlice, &stored.id.namespace, service));
+            let moved = service.map(|service| Dependency::on(Kind::ENDPOINT_SLICE, &stored.id.namespace, service));
             self.moved.extend(moved);
         });
         is_same

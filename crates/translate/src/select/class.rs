@@ -1,5 +1,6 @@
 //! Selects the Ingresses of our classes, with the dialect of each.
 
+use crate::seen::Seen;
 use crate::{ClassRule, Options};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Field, Origin};
@@ -17,7 +18,7 @@ const DEFAULT: &str = "ingressclass.kubernetes.io/is-default-class";
 /// The field takes precedence over the annotation: an object whose field names an unknown class is
 /// not ours, whatever its annotation is.
 pub fn select<'a>(
-    ingress: &Stored<Ingress>,
+    ingress: Seen<'_, Ingress>,
     snapshot: &Snapshot,
     options: &'a Options,
 ) -> Result<&'a ClassRule, Box<Finding>> {
@@ -26,18 +27,18 @@ pub fn select<'a>(
     if options.no_catch_all && has_default {
         let note = "objects with spec.defaultBackend are ignored (`hosts.disable-catch-all`); remove it, and write \
                     rules instead";
-        let finding = Finding::new(Reason::ForeignClass, Origin::field(&ingress.id, Field::DefaultBackend), note);
+        let finding = Finding::new(Reason::ForeignClass, Origin::field(ingress.entry.id, Field::DefaultBackend), note);
         return Err(Box::new(Finding { severity: Severity::Warning, ..finding }));
     }
     Ok(rule)
 }
 
 fn of_class<'a>(
-    ingress: &Stored<Ingress>,
+    ingress: Seen<'_, Ingress>,
     snapshot: &Snapshot,
     options: &'a Options,
 ) -> Result<&'a ClassRule, Box<Finding>> {
-    let field = |path: &'static str| Origin::field(&ingress.id, Field::Other(path.into()));
+    let field = |path: &'static str| Origin::field(ingress.entry.id, Field::Other(path.into()));
     let foreign = |origin, note: String| Box::new(Finding::new(Reason::ForeignClass, origin, note));
     let has_none = ingress.object.annotations.get(LEGACY).is_none() && options.fills_in_class;
     let default = || has_none.then(|| default_class(snapshot)).flatten();
@@ -47,9 +48,8 @@ fn of_class<'a>(
             let note = format!("there is no IngressClass {name:?}; create it or correct the name");
             return Err(Box::new(Finding { severity: Severity::Warning, ..*foreign(origin, note) }));
         };
-        let controller = found.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).unwrap_or_default();
-        let has = |rule: &&ClassRule| *rule.controller == *controller || rule.class_name.as_deref() == Some(name);
-        return options.classes.iter().find(has).ok_or_else(|| {
+        let controller = controller_of(found);
+        return of_name(name, snapshot, options).ok_or_else(|| {
             foreign(
                 origin,
                 format!(
@@ -60,7 +60,7 @@ fn of_class<'a>(
         });
     }
     if let Some(name) = ingress.object.annotations.get(LEGACY) {
-        let origin = Origin::field(&ingress.id, Field::Annotation(LEGACY.into()));
+        let origin = Origin::field(ingress.entry.id, Field::Annotation(LEGACY.into()));
         return options.classes.iter().find(|rule| rule.legacy_class.as_deref() == Some(name)).ok_or_else(|| {
             foreign(
                 origin,
@@ -79,6 +79,18 @@ fn of_class<'a>(
                 .to_owned(),
         )
     })
+}
+
+/// The controller that an IngressClass names.
+fn controller_of(class: &Stored<IngressClass>) -> &str {
+    class.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).unwrap_or_default()
+}
+
+/// The class rule of the IngressClass with this name.
+pub fn of_name<'a>(name: &str, snapshot: &Snapshot, options: &'a Options) -> Option<&'a ClassRule> {
+    let controller = controller_of(snapshot.ingress_class(name)?);
+    let has = |rule: &&ClassRule| *rule.controller == *controller || rule.class_name.as_deref() == Some(name);
+    options.classes.iter().find(has)
 }
 
 /// The class that an API server writes into a new object without one: of several the youngest, or

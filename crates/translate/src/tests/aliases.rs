@@ -7,6 +7,7 @@ use super::{findings, ingress, options, path, shared, translate};
 use crate::attach::Attached;
 use crate::attach::aliases::expand;
 use crate::read::ingress as reader;
+use crate::seen::Seen;
 use crate::value::host::{server_name, written};
 use crate::{AllowedHosts, Claims, HostAliases, HostOptions, Options, Policy, Reading, Translation, Translator};
 use ingressd_model::{Action, Origin, PathMatch, Server, ServerName};
@@ -419,7 +420,7 @@ fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
             let aliases = HostAliases { names: names.collect(), weight: 0, origin: Origin::object(&stored.id) };
             let host = HostOptions { aliases: Some(aliases), ..HostOptions::default() };
             let reading = Arc::new(Reading { host, ..Reading::default() });
-            let intent = Arc::new(reader::read(stored, Default::default()));
+            let intent = Arc::new(reader::read(Seen::of(stored).unwrap(), Default::default()));
             Attached::new(intent, &class, Policy { reading, behaviour: Arc::default() })
         };
         let mut attached: Vec<_> = snapshot.ingresses.iter().map(attached).collect();

@@ -23,7 +23,11 @@ fn split(split: &Split) -> String {
         answer => format!("{}: {answer:?}", test(&branch.test)),
     };
     let branches = split.branches.iter().map(branch);
-    let shares = split.shares.iter().map(|(upstream, share)| format!("{share:?}: {}", upstream.service));
+    let service = |choice: &Choice| match choice {
+        Choice::Forward(upstream) => upstream.service.to_string(),
+        answer => format!("{answer:?}"),
+    };
+    let shares = split.shares.iter().map(|(choice, share)| format!("{share:?}: {}", service(choice)));
     branches.chain(shares).collect::<Vec<_>>().join(", ")
 }
 
@@ -147,7 +151,7 @@ fn a_canary_whose_backend_is_away_is_served_no_more_than_its_routes_are() {
 fn of_a_canary_only_the_keys_of_canaries_count() {
     let keys = ", canary-weight: '10', rewrite-target: /x, proxy-body-size: 50m, auth-url: 'http://a.example/'";
     let snapshot = snapshot(&canary("part", keys, &[path("/", "Prefix", "api")]));
-    let id = ObjectId::new(Kind::Ingress, "default", "part");
+    let id = ObjectId::new(Kind::INGRESS, "default", "part");
     let counts = effective_annotations(&id, &snapshot, &options(), &|_| None);
     let own = counts.iter().filter(|(.., effective)| effective.counts.is_of(&id));
     assert_eq!(own.map(|(_, row, _)| row.key).collect::<Vec<_>>(), ["canary", "canary-weight"]);
@@ -168,7 +172,7 @@ fn sessions_of_the_main_object_go_on_in_the_canary() {
         let part = canary("part", &format!(", canary-weight: '10'{of_part}"), &[path("/", "Prefix", "api")]);
         let translation = translate(&[main, part].join("\n---\n"), options());
         let split = translation.model.servers[0].routes[0].action.split().unwrap();
-        let part = &split.shares[0].0;
+        let Choice::Forward(part) = &split.shares[0].0 else { panic!("{split:?}") };
         let cookie = part.balance.as_deref().and_then(Balance::cookie).map(HeaderName::as_str);
         assert_eq!((cookie, split.session.is_some()), expected, "{of_main} {of_part}");
         assert_eq!(part.naming_cookie().is_some(), of_main.contains("persistent"));

@@ -327,7 +327,7 @@ fn of_many_entries_the_same_one_counts_as_of_few() {
 
 #[test]
 fn the_default_certificate_is_configured_or_made() {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", "self-signed")));
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::SETTINGS, "", "self-signed")));
     let own = Arc::new(Certificate {
         of: Arc::new(Presented { id: CertificateId::SelfSigned, origin, responder: None, has_issuer: false }),
         chain: Arc::from(&b""[..]),

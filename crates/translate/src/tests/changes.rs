@@ -227,7 +227,7 @@ impl World {
                 self.options.own_addresses = has_one.then(|| "10.244.0.1:8080".parse().unwrap()).into_iter().collect();
             }
             Change::Everywhere(asked) => {
-                let at = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));
+                let at = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")));
                 let row = ANNOTATIONS.find("auth-url").unwrap();
                 let said = asked.map(|value| OptionEntry { row, value: value.into(), at });
                 self.options.defaults = said.into_iter().collect();

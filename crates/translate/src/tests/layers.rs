@@ -43,7 +43,7 @@ fn objects() -> Snapshot {
 
 /// The settings with an option for all objects.
 fn with(key: &str, value: &str) -> Options {
-    let at = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));
+    let at = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")));
     let said = OptionEntry { row: ANNOTATIONS.find(key).unwrap(), value: value.into(), at };
     Options { defaults: [said].into(), ..options() }
 }
@@ -87,7 +87,7 @@ fn objects_that_say_the_same_share_what_counts() {
 fn what_may_be_read_now_is_no_longer_told_to_be_forbidden() {
     let asks = "auth-url: 'http://192.0.2.7/', auth-proxy-set-headers: absent";
     let snapshot = snapshot(&ingress("a", "nginx", "a.example", asks, &[path("/", "Prefix", "web")]));
-    let forbidden = Snapshot { unseen: vec![Kind::ConfigMap], ..snapshot.clone() };
+    let forbidden = Snapshot { unseen: vec![Kind::CONFIG_MAP], ..snapshot.clone() };
     let mut translator = Translator::new(options());
     let mut told = |snapshot: &Snapshot| {
         let translation = translator.translate(snapshot, &Names::default(), &Arc::default());

@@ -31,17 +31,17 @@ pub fn snapshot_of(documents: &str) -> Snapshot {
 fn add(snapshot: &mut Snapshot, document: &str) {
     let Ok(head) = serde_saphyr::from_str::<serde_json::Value>(document) else { panic!("not YAML:\n{document}") };
     match head["kind"].as_str() {
-        Some("Ingress") => snapshot.ingresses.edit().push(kept(stored::<Ingress>(Kind::Ingress, document))),
-        Some("IngressClass") => snapshot.ingress_classes.edit().push(stored(Kind::IngressClass, document)),
-        Some("Service") => snapshot.services.edit().push(kept(stored::<Service>(Kind::Service, document))),
+        Some("Ingress") => snapshot.ingresses.edit().push(kept(stored::<Ingress>(Kind::INGRESS, document))),
+        Some("IngressClass") => snapshot.ingress_classes.edit().push(stored(Kind::INGRESS_CLASS, document)),
+        Some("Service") => snapshot.services.edit().push(kept(stored::<Service>(Kind::SERVICE, document))),
         Some("EndpointSlice") => {
-            snapshot.endpoint_slices.edit().push(kept(stored::<EndpointSlice>(Kind::EndpointSlice, document)));
+            snapshot.endpoint_slices.edit().push(kept(stored::<EndpointSlice>(Kind::ENDPOINT_SLICE, document)));
         }
-        Some("Namespace") => snapshot.namespaces.edit().push(kept(stored::<Namespace>(Kind::Namespace, document))),
-        Some("Node") => snapshot.nodes.edit().push(stored(Kind::Node, document)),
-        Some("ConfigMap") => snapshot.config_maps.edit().push(stored(Kind::ConfigMap, document)),
+        Some("Namespace") => snapshot.namespaces.edit().push(kept(stored::<Namespace>(Kind::NAMESPACE, document))),
+        Some("Node") => snapshot.nodes.edit().push(stored(Kind::NODE, document)),
+        Some("ConfigMap") => snapshot.config_maps.edit().push(stored(Kind::CONFIG_MAP, document)),
         Some("Secret") => {
-            let mut secret: Stored<Secret> = stored(Kind::Secret, document);
+            let mut secret: Stored<Secret> = stored(Kind::SECRET, document);
             // As the API server does.
             if let Some(object) = Arc::get_mut(&mut secret.object) {
                 let texts = object.string_data.take().unwrap_or_default().into_iter();

@@ -8,7 +8,8 @@ use super::{Options, ingress, options, path};
 use crate::annotation::Trust;
 use crate::attach::Attached;
 use crate::memory::Memory;
-use crate::select::class;
+use crate::reader::Readers;
+use crate::select;
 use crate::{ANNOTATIONS, Names, OptionEntry, Policy, Translation, Translator};
 use ingressd_model::Server;
 use ingressd_objects::{Snapshot, Version};
@@ -74,11 +75,10 @@ fn said_for_all(snapshot: &Snapshot, key: &str, value: &str) -> OptionEntry {
 
 /// Objects for which something else counts after a change of settings. None of them is read again.
 fn changed(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
-    let ours = |stored| (stored, class::select(stored, snapshot, before).unwrap());
-    let ingresses: Vec<_> = snapshot.ingresses.iter().map(ours).collect();
+    let (ingresses, _) = select::select(snapshot, Readers::default(), before, &mut Vec::new());
     let attached = |memory: &mut Memory, options: &Options| {
-        memory.begin(snapshot);
-        let intents = memory.read_all(&ingresses, options);
+        memory.begin(snapshot, Readers::default());
+        let intents = memory.read_all(&ingresses, snapshot, options);
         memory.policies.attach(intents, &ingresses, snapshot, options)
     };
     let mut memory = Memory::default();

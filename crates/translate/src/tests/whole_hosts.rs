@@ -290,7 +290,7 @@ fn a_path_of_another_namespace_lets_nobody_in_and_keeps_nobody_out() {
     assert_eq!(asked(&cluster.now(&[&service, &guest]), "team-a"), ["Closed"]);
 
     // The administrator has it asked, and means whoever owns the host.
-    let at = Origin { object: ObjectId::new(Kind::ConfigMap, "admin", "settings").into(), field: Field::Object };
+    let at = Origin { object: ObjectId::new(Kind::CONFIG_MAP, "admin", "settings").into(), field: Field::Object };
     let value = "https://$host/oauth2/auth".into();
     let default = OptionEntry { row: ANNOTATIONS.find("auth-url").unwrap(), value, at };
     let everywhere = || Options { defaults: [default.clone()].into(), ..shared() };

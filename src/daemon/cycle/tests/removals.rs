@@ -17,7 +17,7 @@ fn cluster(objects: usize, has_class: bool) -> Snapshot {
     let mut snapshot = snapshot(&names.iter().map(String::as_str).collect::<Vec<_>>());
     if has_class {
         snapshot.ingress_classes.edit().push(Stored {
-            id: Arc::new(ObjectId::new(Kind::IngressClass, "", "nginx")),
+            id: Arc::new(ObjectId::new(Kind::INGRESS_CLASS, "", "nginx")),
             version: Version("1".into()),
             object: Arc::new(IngressClass::default()),
             published: None,
@@ -88,14 +88,14 @@ fn a_class_that_is_deleted_is_one_error_until_the_hosts_are_back() {
     let state = tempfile::tempdir().unwrap();
     let (mut cycle, mut hosts) = (Cycle::open(state.path(), None).unwrap(), Hosts::default());
     assert!(told(&cycle.turn(&cluster(20, true), &mut hosts)).is_empty());
-    let gone = words(Kind::IngressClass, "20 of 20 hosts are no longer served: IngressClass nginx is gone");
+    let gone = words(Kind::INGRESS_CLASS, "20 of 20 hosts are no longer served: IngressClass nginx is gone");
     assert_eq!(told(&cycle.turn(&cluster(20, false), &mut hosts)), gone);
     assert_eq!(told(&cycle.turn(&cluster(21, false), &mut hosts)), gone, "it is told on");
     assert!(told(&cycle.turn(&cluster(20, true), &mut hosts)).is_empty());
     // A few, or few of many, are what happens every day.
     assert!(told(&cycle.turn(&cluster(11, true), &mut hosts)).is_empty());
     let words = words(
-        Kind::Host,
+        Kind::HOST,
         "11 of 11 hosts are no longer served: 11 Ingresses are gone or no longer in a namespace that is served",
     );
     assert_eq!(told(&cycle.turn(&cluster(0, true), &mut hosts)), words);
@@ -108,7 +108,7 @@ fn what_went_while_the_daemon_was_away_is_told() {
     let report = Cycle::open(state.path(), None).unwrap().turn(&cluster(20, false), &mut hosts);
     assert_eq!(
         told(&report),
-        words(Kind::Host, "20 of 20 hosts are no longer served: objects or settings were changed")
+        words(Kind::HOST, "20 of 20 hosts are no longer served: objects or settings were changed")
     );
 }
 
@@ -125,7 +125,7 @@ fn a_removal_is_held_until_the_administrator_lets_it_pass() {
         |why: &str| format!("15 of 15 hosts are served only because hosts.most-removed-at-once holds a change: {why}");
     let report = cycle.turn(&cluster(15, false), &mut hosts);
     let by_class = held("IngressClass nginx is gone");
-    assert_eq!((told(&report), hosts.served.len()), (words(Kind::IngressClass, &by_class), 15));
+    assert_eq!((told(&report), hosts.served.len()), (words(Kind::INGRESS_CLASS, &by_class), 15));
     // Other changes are applied.
     cycle.turn(&cluster(16, false), &mut hosts);
     assert_eq!(hosts.served.len(), 16);

@@ -50,7 +50,7 @@ const LIMIT: usize = 64;
 fn of(text: &str) -> (Arc<ObjectId>, Version) {
     let (name, version) = text.split_once('@').unwrap();
     let (namespace, name) = name.split_once('/').unwrap();
-    (Arc::new(ObjectId::new(Kind::Ingress, namespace, name)), Version(version.into()))
+    (Arc::new(ObjectId::new(Kind::INGRESS, namespace, name)), Version(version.into()))
 }
 
 /// `namespace/name@version` of Ingresses.

@@ -204,7 +204,7 @@ pub fn without_databases(facts: &mut Facts) {
 }
 
 pub fn finding(facts: &mut Facts, reason: Reason, note: &str) {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::HOST, "", "nginx")));
     nginx(facts).findings.push(Finding::new(reason, origin, note));
 }
 

@@ -9,7 +9,7 @@ use ingressd_model::{Field, Kind, Origin, WorkingVersion};
 use ingressd_objects::{Ingress, Snapshot, Stored};
 
 fn finding(name: &str, note: &str) -> Finding {
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));
     Finding::new(Reason::MissingService, Origin::field(&id, Field::Rule(0)), note)
 }
 
@@ -33,7 +33,7 @@ fn a_finding_is_told_when_it_appears_and_when_it_comes_back() {
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
     let (a, b) = (finding("a", "x"), finding("b", "x"));
     let info = Finding { severity: Severity::Info, ..finding("c", "x") };
-    let host = Finding::new(Reason::NginxDown, Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx"))), "x");
+    let host = Finding::new(Reason::NginxDown, Origin::object(&Arc::new(ObjectId::new(Kind::HOST, "", "nginx"))), "x");
     assert_eq!(look(&mut tracker, &with(&[a.clone(), info, host]), &[], now), 0);
     let first = spread(&mut tracker);
     assert!(first.len() == 1 && first[0].starts_with("MissingService a a."), "{first:?}");
@@ -125,7 +125,7 @@ fn one_object_cannot_fill_the_cluster_with_events() {
 fn one_namespace_cannot_take_all_places() {
     let mut tracker = EventTracker::default();
     let of = |namespace: &str, number: usize| {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, &number.to_string()));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, namespace, &number.to_string()));
         Finding::new(Reason::MissingService, Origin::object(&id), "x")
     };
     let findings: Vec<_> = (0..5000).map(|number| of("aa", number)).chain([of("zz", 0), of("zz", 1)]).collect();
@@ -140,7 +140,7 @@ fn what_comes_later_has_its_turn_before_all_that_others_wait_for() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
     let of = |namespace: &str, number: usize| {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, &number.to_string()));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, namespace, &number.to_string()));
         Finding::new(Reason::MissingService, Origin::object(&id), "x")
     };
     let mut findings: Vec<_> = (0..20_000).map(|number| of("aa", number)).collect();
@@ -168,7 +168,7 @@ fn serving(version: &str, confirmed: &str, has_address: bool) -> Served {
 }
 
 fn object(name: &str, version: &str, confirmed: &str, has_address: bool) -> (Stored<Ingress>, Arc<ObjectState>) {
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));
     let mut published = Published::default();
     if has_address {
         let entry = IngressLoadBalancerIngress { ip: Some("192.0.2.1".into()), ..Default::default() };

@@ -27,9 +27,9 @@ fn ingress(name: &str, revision: u64, content: u64, addresses: &[&str], created:
     let published = Published {
         revision: Some(revision.to_string().into()),
         status: Some(IngressStatus { load_balancer: Some(IngressLoadBalancerStatus { ingress: Some(list) }) }),
-        appliers: None,
+        ..Published::default()
     };
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));
     let version = Version(content.to_string().into());
     Stored { id, version, object: Arc::new(object), published: Some(Arc::new(published)), place: None }
 }

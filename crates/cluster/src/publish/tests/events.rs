@@ -15,7 +15,7 @@ async fn events_are_written_once_by_the_leader_and_by_no_successor() {
     let mut world = World::new();
     world.api.add_ingress("a");
     let finding = || {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "a"));
         Finding::new(Reason::MissingService, Origin::object(&id), "there is no Service")
     };
     for name in ["one", "two"] {
@@ -42,7 +42,7 @@ async fn an_ingress_that_is_seen_before_its_class_gets_no_event_about_that() {
     world.api.add_ingress("a");
     world.start("one");
     world.seconds(3).await;
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
+    let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "a"));
     let note = "there is no IngressClass \"edge\"; create it or correct the name";
     let finding =
         Finding { severity: Severity::Warning, ..Finding::new(Reason::ForeignClass, Origin::object(&id), note) };
@@ -87,7 +87,7 @@ async fn more_events_than_may_wait_are_written_without_a_pause_although_nothing_
 async fn nobody_waits_for_the_events_of_another_namespace() {
     let refusal = super::api::Refusal { code: 403, reason: "Forbidden", after: 0 };
     let finding = |namespace: &str, number: usize| {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, &format!("{namespace}-{number}")));
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, namespace, &format!("{namespace}-{number}")));
         Finding::new(Reason::UnknownAnnotation, Origin::object(&id), "x")
     };
     for refused in [false, true] {
@@ -149,7 +149,7 @@ async fn a_change_that_two_leaders_see_is_told_once() {
 async fn what_breaks_again_is_told_again_also_after_another_start_and_by_another_leader() {
     let mut world = World::new();
     world.api.add_ingress("a");
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
+    let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "a"));
     let findings = vec![Finding::new(Reason::MissingService, Origin::object(&id), "there is no Service")];
     let warnings = |world: &World| reasons(world).iter().filter(|reason| *reason == "MissingService").count();
     world.start("one");

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use self::api::{Availability, FakeApi};
 use super::served::in_place;
-use super::{Address, Announced, Counts, Options, Publisher, Revision, Served, published_addresses};
+use super::{Address, Announced, Counts, Options, Publisher, Revision, Served, Statuses, published_addresses};
 use crate::source::cluster::Clients;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
@@ -47,7 +47,7 @@ struct Node {
 /// An Ingress as the daemon keeps it. Its annotations stand for its content here.
 fn stored(ingress: Ingress) -> Stored<ingressd_objects::Ingress> {
     Stored {
-        id: Arc::new(ObjectId::new(Kind::Ingress, "shop", ingress.metadata.name.as_deref().unwrap())),
+        id: Arc::new(ObjectId::new(Kind::INGRESS, "shop", ingress.metadata.name.as_deref().unwrap())),
         version: Version(format!("{:?}", ingress.metadata.annotations).into()),
         published: Some(Arc::new(Published::new(ingress.metadata.resource_version.clone(), ingress.status.clone()))),
         object: Arc::new(ingress.into()),
@@ -58,7 +58,7 @@ fn stored(ingress: Ingress) -> Stored<ingressd_objects::Ingress> {
 /// A Service as the daemon keeps it, without its status.
 fn stored_service(service: Service) -> Stored<ingressd_objects::Service> {
     Stored {
-        id: Arc::new(ObjectId::new(Kind::Service, "shop", service.metadata.name.as_deref().unwrap())),
+        id: Arc::new(ObjectId::new(Kind::SERVICE, "shop", service.metadata.name.as_deref().unwrap())),
         version: Version("1".into()),
         published: Some(Arc::new(Published::new(service.metadata.resource_version.clone(), None))),
         object: Arc::new(service.into()),
@@ -151,7 +151,14 @@ impl World {
         let clients = Clients::of(&self.api.client_of(name, node.availability.subscribe()));
         let identity = format!("{name}_0").into();
         let served = node.served.subscribe();
-        let publisher = Publisher::start(&clients, identity, &"run".into(), options, &Counts::default(), served);
+        let publisher = Publisher::start(
+            &clients,
+            identity,
+            &"run".into(),
+            (options, Statuses::default()),
+            &Counts::default(),
+            served,
+        );
         node.publisher = Some(publisher);
     }
 

@@ -9,11 +9,13 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::{Counts, World};
+use crate::publish::Statuses;
 use crate::publish::address::Address;
 use crate::publish::served::Served;
-use crate::publish::status::{IngressAddresses, Object, StatusStrategy};
+use crate::publish::status::{IngressAddresses, Object, Situation, StatusStrategy};
+use crate::publish::statuses::Outputs;
 use crate::publish::trouble::Board;
-use crate::publish::writer::{Inputs, Outputs, Writer};
+use crate::publish::writer::{Inputs, Writer};
 use crate::publish::{Outlook, Publisher};
 use crate::source::cluster::Clients;
 
@@ -24,13 +26,15 @@ impl StatusStrategy for Counting {
     type Kind = Ingress;
     type Content = Vec<Address>;
 
+    const TROUBLE: &'static str = IngressAddresses::TROUBLE;
+
     fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Vec<Address>>> + Send {
         self.0.fetch_add(1, Ordering::Relaxed);
         IngressAddresses.objects(served)
     }
 
-    fn content(&self, addresses: Vec<Address>) -> Vec<Address> {
-        addresses
+    fn content(&self, situation: Situation<'_>) -> Vec<Address> {
+        situation.addresses
     }
 
     fn status(&self, content: &Vec<Address>) -> Value {
@@ -84,7 +88,14 @@ async fn of_two_hosts_with_one_identity_one_leads_and_both_are_told() {
     let served = node.served.subscribe();
     let clients = Clients::of(&world.api.client_of("one", availability));
     let counts = Counts::default();
-    let twin = Publisher::start(&clients, "one_0".into(), &"other".into(), world.options.clone(), &counts, served);
+    let twin = Publisher::start(
+        &clients,
+        "one_0".into(),
+        &"other".into(),
+        (world.options.clone(), Statuses::default()),
+        &counts,
+        served,
+    );
     let is_told = |outlook: &Outlook| outlook.findings().iter().any(|finding| finding.note.contains("machine ID"));
     world.seconds(15).await;
     for _ in 0..60 {

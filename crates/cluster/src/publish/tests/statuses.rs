@@ -9,9 +9,10 @@ use super::api::FakeApi;
 use super::{Counts, World};
 use crate::publish::address::Address;
 use crate::publish::served::Served;
-use crate::publish::status::{Content, Object, StatusStrategy, entries};
+use crate::publish::status::{Content, Object, Situation, StatusStrategy, entries};
+use crate::publish::statuses::Outputs;
 use crate::publish::trouble::Board;
-use crate::publish::writer::{Inputs, Outputs, Writer};
+use crate::publish::writer::{Inputs, Writer};
 
 /// Addresses, and a condition about them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +34,8 @@ impl StatusStrategy for OfServices {
     type Kind = Service;
     type Content = Reached;
 
+    const TROUBLE: &'static str = "the status of Services cannot be written";
+
     fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Reached>> + Send {
         served.snapshot.services.iter().filter_map(|stored| {
             let status = self.0.service(&stored.id.name).status.unwrap_or_default();
@@ -52,8 +55,8 @@ impl StatusStrategy for OfServices {
         })
     }
 
-    fn content(&self, addresses: Vec<Address>) -> Reached {
-        Reached { is_told: !addresses.is_empty(), addresses }
+    fn content(&self, situation: Situation<'_>) -> Reached {
+        Reached { is_told: !situation.addresses.is_empty(), addresses: situation.addresses }
     }
 
     fn status(&self, content: &Reached) -> Value {

@@ -17,7 +17,6 @@ use super::stream::Failure;
 use super::{answer, depth};
 use crate::source::watched::Watched;
 use ingressd_model::ObjectId;
-use ingressd_objects::for_kind;
 
 /// The most requests at once.
 const AT_ONCE: usize = 8;
@@ -50,7 +49,10 @@ pub async fn fetch(client: Client, shared: Arc<Shared>) {
             left -= 1;
             let (client, shared) = (&client, &*shared);
             asked.push(async move {
-                let _: Option<()> = for_kind!(id.kind, K => answer::<K>(client, shared, &id, since).await);
+                let row = shared.stores().kinds().of(id.kind);
+                if let Some(row) = row {
+                    (row.fetch)(client, shared, &id, since).await;
+                }
             });
         }
         tokio::select! {
@@ -62,7 +64,7 @@ pub async fn fetch(client: Client, shared: Arc<Shared>) {
 }
 
 /// Requests one object and stores the response.
-async fn answer<K: Watched>(client: &Client, shared: &Shared, id: &ObjectId, since: Instant) {
+pub async fn fetch_one<K: Watched>(client: &Client, shared: &Shared, id: &ObjectId, since: Instant) {
     match ask::<K>(client, id).await {
         Ok(item) => {
             shared.stores().answered(id, since, item);

@@ -42,6 +42,9 @@ pub struct WatchHealth {
     /// Whether the watch was refused once: snapshots are then made without the kind until it is
     /// listed, even while the API server is unreachable.
     pub done_without: bool,
+    /// Whether the API server does not have the kind, which is one that it may lack: then there is
+    /// none of its objects.
+    pub is_absent: bool,
     /// The observed revision; `None` when the API server's versions are not numbers.
     pub position: Option<u128>,
 }
@@ -58,13 +61,19 @@ impl WatchHealth {
             failure: None,
             refused: false,
             done_without: false,
+            is_absent: false,
             position: None,
         }
     }
 
     /// Whether a snapshot may be made: everything was listed, or the kind is optional and refused.
     pub fn is_settled(&self) -> bool {
-        self.synced || (self.need == Need::Optional && self.done_without)
+        self.synced || self.is_absent || (self.need == Need::Optional && self.done_without)
+    }
+
+    /// Whether nothing is known about the objects.
+    pub fn is_unseen(&self) -> bool {
+        !self.synced && !self.is_absent
     }
 
     /// Whether the watch works: it does not fail, and something was received within the time in
@@ -76,6 +85,7 @@ impl WatchHealth {
     /// The state in one word, for machines.
     pub fn state(&self) -> &'static str {
         match (self.synced, &self.failure) {
+            (_, None) if self.is_absent => "absent",
             (_, Some(_)) if self.refused => "refused",
             (true, Some(_)) => "stale",
             (false, Some(_)) => "failing",

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::found::{Found, Undecodable};
 use crate::source::watched::Watched;
 use ingressd_model::{Digester, ObjectId};
-use ingressd_objects::{Problem, Published, Stored, Version, identity};
+use ingressd_objects::{Problem, Published, Stored, Version, WholeStatus, identity};
 
 /// The annotation that kubectl writes for itself; it can be larger than the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -50,9 +50,11 @@ impl<K: Watched> Item<K> {
                 }
             }
             Err(Undecodable { why, uid, status }) => {
+                let whole = status.clone().filter(|_| K::HAS_WHOLE_STATUS);
+                let whole = whole.map(|status| Box::new(WholeStatus { generation: None, status }));
                 // Other kinds have statuses of another form, which we do not publish.
                 let status = status.and_then(|status| serde_json::from_value(status).ok());
-                let published = Some(Published::new(found.position, status));
+                let published = Some(Published { whole, ..Published::new(found.position, status) });
                 Err(Unfit { problems: vec![Problem::undecodable(why)], uid, published })
             }
         };

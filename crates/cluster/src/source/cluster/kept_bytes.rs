@@ -64,6 +64,7 @@ mod tests {
     use super::super::stores::Stores;
     use super::*;
     use crate::source::cluster::Need;
+    use crate::source::watched::WatchedKinds;
     use ingressd_model::Kind;
 
     fn secret(namespace: &str, name: &str, mebibytes: usize) -> Item<Secret> {
@@ -77,8 +78,11 @@ mod tests {
 
     fn held() -> Stores {
         let names = [("crowd", "a"), ("crowd", "b"), ("crowd", "c"), ("shop", "a")];
-        let mut stores = Stores::new(names.map(|(namespace, name)| ObjectId::new(Kind::Secret, namespace, name)));
-        stores.expect(Kind::Secret, None, Need::Required);
+        let mut stores = Stores::new(
+            WatchedKinds::default(),
+            names.map(|(namespace, name)| ObjectId::new(Kind::SECRET, namespace, name)),
+        );
+        stores.expect(Kind::SECRET, None, Need::Required);
         stores
     }
 

@@ -224,7 +224,7 @@ impl Missing {
 mod tests {
     use super::*;
 
-    const SECRET: Kind = Kind::Secret;
+    const SECRET: Kind = Kind::SECRET;
 
     fn secret(namespace: &str, name: &str) -> ObjectId {
         ObjectId::new(SECRET, namespace, name)

@@ -84,13 +84,23 @@ impl Shared {
         });
     }
 
+    /// Records that the API server does not have the kind. It is asked again as after a failure.
+    fn note_absence(&self, kind: Kind, section: &Section) {
+        self.note_health(kind, section, |health| {
+            if !std::mem::replace(&mut health.is_absent, true) {
+                tracing::info!(KIND = kind.name(), "the API server has no {}", kind.name());
+            }
+            (health.failure, health.refused, health.heard) = (None, false, Some(Instant::now()));
+        });
+    }
+
     fn note_answer(&self, kind: Kind, section: &Section, position: Option<&str>) {
         self.note_health(kind, section, |health| {
             if health.failure.take().is_some() {
                 let kind = kind.name();
                 tracing::info!(KIND = kind, "{kind} is watched again");
             }
-            (health.refused, health.heard) = (false, Some(Instant::now()));
+            (health.refused, health.is_absent, health.heard) = (false, false, Some(Instant::now()));
             health.position = position.and_then(|position| position.parse().ok());
         });
     }
@@ -175,7 +185,13 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
     }
 
     fn failed(&mut self, failure: &Failure) {
-        self.shared.note_failure(K::MODEL_KIND, &self.section, failure);
+        // Objects of a kind that is removed are deleted before it, each by a change of its own.
+        if K::MAY_BE_ABSENT && failure.code() == 404 {
+            self.shared.note_absence(K::MODEL_KIND, &self.section);
+            self.settle();
+        } else {
+            self.shared.note_failure(K::MODEL_KIND, &self.section, failure);
+        }
     }
 }
 
@@ -256,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_looked_too_early_does_not_stop_the_watches_of_config_maps() {
-        let mut stores = Stores::new(std::iter::empty());
+        let mut stores = Stores::default();
         stores.expect_config_maps(None);
         let shared = Shared::new(stores);
         // Another thread has seen an object that names one since this thread looked.

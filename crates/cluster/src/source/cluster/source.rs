@@ -15,9 +15,9 @@ use super::health::{Need, Section};
 use super::sink::{NamespaceSink, ObjectSink, Shared};
 use super::stores::{Observation, Stores};
 use super::stream::{Stream, Timing};
-use crate::source::watched::Watched;
+use crate::source::watched::{Watched, WatchedKinds};
 use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{KindRow as _, for_kind, rows};
+use ingressd_objects::{KindRow as _, rows};
 
 /// How long a read waits at most for objects that are being requested because something refers to
 /// them since a moment ago.
@@ -54,6 +54,8 @@ pub struct WatchOptions {
     pub labels: bool,
     /// The timing of the watches.
     pub timing: Timing,
+    /// The kinds that are watched.
+    pub kinds: WatchedKinds,
 }
 
 /// A watched cluster; the watches end when this is dropped.
@@ -87,7 +89,7 @@ impl ClusterSource {
     /// Starts the watches.
     pub fn start(clients: &Clients, options: &WatchOptions) -> Self {
         let mut source = ClusterSource {
-            shared: Shared::new(Stores::new(options.named.iter().cloned())),
+            shared: Shared::new(Stores::new(options.kinds, options.named.iter().cloned())),
             timing: options.timing,
             line: clients.line(),
             tasks: JoinSet::new(),
@@ -104,10 +106,10 @@ impl ClusterSource {
                 vec![None]
             }
         };
-        for kind in Kind::ALL {
-            let _: Option<()> = for_kind!(kind, K => source.watch_all::<K>(clients, options, &sections));
+        for row in options.kinds.0 {
+            (row.watch)(&mut source, clients, options, &sections);
         }
-        let named: BTreeSet<_> = options.named.iter().filter(|id| id.kind == Kind::ConfigMap).collect();
+        let named: BTreeSet<_> = options.named.iter().filter(|id| id.kind == Kind::CONFIG_MAP).collect();
         let selects = matches!(options.scope, Scope::Selected(_));
         for section in sections {
             // Without the right to read the ConfigMap, the objects that name it are closed.
@@ -133,7 +135,12 @@ impl ClusterSource {
     }
 
     /// Watches a kind in all namespaces where it is needed.
-    fn watch_all<K: Watched>(&mut self, clients: &Clients, options: &WatchOptions, served: &[Section]) {
+    pub(in crate::source) fn watch_all<K: Watched>(
+        &mut self,
+        clients: &Clients,
+        options: &WatchOptions,
+        served: &[Section],
+    ) {
         let Some(need) = K::need(options) else { return };
         let selects = K::NAMESPACED && !K::NAMED && matches!(options.scope, Scope::Selected(_));
         let named =
@@ -251,7 +258,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn statuses_are_read_together_and_objects_at_once() {
         let (_line, line) = watch::channel(Line::default());
-        let shared = Shared::new(Stores::new(std::iter::empty()));
+        let shared = Shared::new(Stores::default());
         let mut source = ClusterSource { shared, timing: Timing::default(), line, tasks: JoinSet::new(), read: None };
         source.tasks.spawn(std::future::pending());
         for (item, waits) in [

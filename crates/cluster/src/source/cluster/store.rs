@@ -1,7 +1,9 @@
 //! The present objects of one kind, in order. The cost of an update follows the size of the
 //! change.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use super::item::{Item, Unfit};
@@ -37,6 +39,22 @@ pub struct Unusable {
     pub uid: Option<Arc<str>>,
 }
 
+/// The objects of a kind that only its row knows.
+pub trait AnyStore: Any + fmt::Debug + Send {
+    /// Copies the objects, and what is wrong with some, into a snapshot.
+    fn show(&self, snapshot: &mut Snapshot);
+}
+
+impl<K: Watched> AnyStore for Store<K> {
+    fn show(&self, snapshot: &mut Snapshot) {
+        *K::list_mut(snapshot) = self.list.clone();
+        for (id, unusable) in &self.problems {
+            snapshot.findings.extend(unusable.findings.iter().cloned());
+            snapshot.left_out.push(LeftOut { id: Arc::clone(id), place: None, uid: unusable.uid.clone() });
+        }
+    }
+}
+
 impl<K: Watched> Default for Store<K> {
     fn default() -> Self {
         Store { list: List::default(), problems: BTreeMap::new() }
@@ -52,15 +70,6 @@ impl<K: Watched> Store<K> {
     /// The objects of a namespace whose newest versions cannot be used.
     pub fn left_out_in(&self, namespace: &str) -> impl Iterator<Item = &Arc<ObjectId>> {
         self.problems.keys().filter(move |id| *id.namespace == *namespace)
-    }
-
-    /// Copies the objects, and what is wrong with some, into a snapshot.
-    pub fn show(&self, snapshot: &mut Snapshot) {
-        *K::list_mut(snapshot) = self.list.clone();
-        for (id, unusable) in &self.problems {
-            snapshot.findings.extend(unusable.findings.iter().cloned());
-            snapshot.left_out.push(LeftOut { id: Arc::clone(id), place: None, uid: unusable.uid.clone() });
-        }
     }
 
     /// Adds or replaces an object.

@@ -1,35 +1,30 @@
 //! The cache of all watches, from which snapshots are made.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::networking::v1::Ingress;
 
 use super::health::{Need, Section, WatchHealth};
 use super::item::Item;
 use super::kept_bytes::KeptBytes;
 use super::references::{Missing, References};
-use super::store::{Effect, Store};
-use crate::source::watched::Watched;
+use super::store::{AnyStore, Effect, Store};
+use crate::source::watched::{Watched, WatchedKinds};
 use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{KindRow as _, List, Snapshot, Stored, for_kind};
+use ingressd_objects::{List, Snapshot, Stored};
 
 /// Everything that is known about the cluster.
 #[derive(Debug, Default)]
 pub struct Stores {
-    pub(in crate::source) ingresses: Store<Ingress>,
+    kinds: WatchedKinds,
+    /// By kind, each with the type of its row.
+    stores: BTreeMap<Kind, Box<dyn AnyStore>>,
     /// Ingresses in namespaces that are not selected, as long as they have a published status.
     pub(in crate::source) outside: Store<Ingress>,
-    pub(in crate::source) ingress_classes: Store<IngressClass>,
-    pub(in crate::source) services: Store<Service>,
-    pub(in crate::source) endpoint_slices: Store<EndpointSlice>,
-    pub(in crate::source) secrets: Store<Secret>,
-    pub(in crate::source) config_maps: Store<ConfigMap>,
-    pub(in crate::source) nodes: Store<Node>,
-    pub(in crate::source) namespaces: Store<Namespace>,
     references: References,
     /// Objects that readers of snapshots want to keep, whether or not anything refers to them
     /// here.
@@ -86,8 +81,20 @@ impl Observation {
 
 impl Stores {
     /// A state in which nothing is known; `fixed` are objects that the settings name.
-    pub fn new(fixed: impl IntoIterator<Item = ObjectId>) -> Self {
-        Stores { references: References::fixed(fixed), ..Stores::default() }
+    pub fn new(kinds: WatchedKinds, fixed: impl IntoIterator<Item = ObjectId>) -> Self {
+        Stores { kinds, references: References::fixed(fixed), ..Stores::default() }
+    }
+
+    /// The kinds that are watched.
+    pub fn kinds(&self) -> WatchedKinds {
+        self.kinds
+    }
+
+    /// The objects of a kind.
+    fn of<K: Watched>(&mut self) -> &mut Store<K> {
+        let store = self.stores.entry(K::MODEL_KIND).or_insert_with(|| Box::new(Store::<K>::default()));
+        let store = (&mut **store as &mut dyn Any).downcast_mut();
+        store.unwrap_or_else(|| unreachable!("two types are of the kind {}", K::MODEL_KIND.name()))
     }
 
     /// Announces a watch of this kind.
@@ -131,10 +138,10 @@ impl Stores {
     /// Stores an object, and counts what it refers to.
     fn put<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
-        let item = if K::REFERENCED { KeptBytes::beside::<K>(K::store(self).list(), &id).admit(item) } else { item };
-        let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(known));
+        let item = if K::REFERENCED { KeptBytes::beside::<K>(self.of::<K>().list(), &id).admit(item) } else { item };
+        let before = self.of::<K>().list().find(&id.namespace, &id.name).map(|known| K::references(known));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(stored));
-        let effect = K::store(self).apply(item);
+        let effect = self.of::<K>().apply(item);
         // An object that cannot be decoded is served in its earlier version, with what that refers
         // to.
         let after = after.or_else(|| before.clone()).unwrap_or_default();
@@ -149,7 +156,7 @@ impl Stores {
     /// list.
     pub fn pass_over<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
-        let is_kept = K::store(self).list().find(&id.namespace, &id.name).is_some();
+        let is_kept = self.of::<K>().list().find(&id.namespace, &id.name).is_some();
         let Some(outside) = K::outside(self).filter(|_| !is_kept) else { return };
         match K::bare(item) {
             Some(bare) => outside.apply(Item { id, outcome: Ok(bare) }),
@@ -169,14 +176,14 @@ impl Stores {
     }
 
     /// Removes an object, with what it refers to.
-    fn remove<K: Watched>(&mut self, namespace: &str, name: &str) {
-        let before = K::store(self).list().find(namespace, name).map(|known| K::references(known));
-        let effect = K::store(self).delete(namespace, name);
+    pub(in crate::source) fn remove<K: Watched>(&mut self, namespace: &str, name: &str) {
+        let before = self.of::<K>().list().find(namespace, name).map(|known| K::references(known));
+        let effect = self.of::<K>().delete(namespace, name);
         self.refer(&namespace.into(), &before.unwrap_or_default(), &BTreeSet::new());
         self.note(effect);
         if K::REFERENCED && effect == Effect::Objects {
             // There may be room now for what was left out.
-            let left_out: Vec<_> = K::store(self).left_out_in(namespace).cloned().collect();
+            let left_out: Vec<_> = self.of::<K>().left_out_in(namespace).cloned().collect();
             left_out.iter().for_each(|id| self.references.ask_again(id));
         }
     }
@@ -198,13 +205,13 @@ impl Stores {
         let fresh =
             if K::REFERENCED { self.references.end(K::MODEL_KIND, section.as_deref()) } else { BTreeSet::new() };
         let spared = |id: &ObjectId| fresh.contains(id);
-        let before = K::store(self).list().clone();
+        let before = self.of::<K>().list().clone();
         let items = KeptBytes::default().admit_all(&before, items);
-        let effect = K::store(self).replace(section.as_deref(), items, spared);
-        let after = K::store(self).list().clone();
+        let effect = self.of::<K>().replace(section.as_deref(), items, spared);
+        let after = self.of::<K>().list().clone();
         self.refer_all::<K>(&before, &after);
         self.note(effect);
-        if K::MODEL_KIND == Kind::Ingress {
+        if K::MODEL_KIND == Kind::INGRESS {
             self.forget_namespaces();
         }
         if let Some(health) = self.health.get_mut(&(K::MODEL_KIND, section.clone())) {
@@ -219,16 +226,19 @@ impl Stores {
 
     /// Namespaces that are not selected any more are kept as long as there are Ingresses of them.
     fn forget_namespaces(&mut self) {
-        let Some(selected) = &self.selected else { return };
-        let ingresses = self.ingresses.list();
+        if self.selected.is_none() {
+            return;
+        }
+        let ingresses = self.of::<Ingress>().list().clone();
         let has_some = |name: &str| {
             let (Ok(first) | Err(first)) = ingresses.position(name, "");
             ingresses.get(first).is_some_and(|stored| *stored.id.namespace == *name)
         };
-        let known = self.namespaces.list().iter().map(|stored| Arc::clone(&stored.id.name));
-        let useless: Vec<_> = known.filter(|name| !selected.contains(&**name) && !has_some(name)).collect();
+        let known: Vec<_> = self.of::<Namespace>().list().iter().map(|stored| Arc::clone(&stored.id.name)).collect();
+        let Some(selected) = &self.selected else { return };
+        let useless: Vec<_> = known.into_iter().filter(|name| !selected.contains(&**name) && !has_some(name)).collect();
         for name in useless {
-            let effect = self.namespaces.delete("", &name);
+            let effect = self.of::<Namespace>().delete("", &name);
             self.note(effect);
         }
     }
@@ -259,14 +269,16 @@ impl Stores {
     }
 
     fn refer(&mut self, asker: &Arc<str>, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) {
-        if after.iter().any(|id| id.kind == Kind::ConfigMap) {
+        if after.iter().any(|id| id.kind == Kind::CONFIG_MAP) {
             // Nothing new is served before the ConfigMaps are listed, or known to be refused.
             for section in std::mem::take(&mut self.idle) {
-                self.expect(Kind::ConfigMap, section, Need::Optional);
+                self.expect(Kind::CONFIG_MAP, section, Need::Optional);
             }
         }
         for id in self.references.change(asker, before, after) {
-            let _: Option<()> = for_kind!(id.kind, K => self.remove::<K>(&id.namespace, &id.name));
+            if let Some(row) = self.kinds.of(id.kind) {
+                (row.remove)(self, &id.namespace, &id.name);
+            }
         }
     }
 
@@ -302,13 +314,12 @@ impl Stores {
 
     /// Whether this kind was listed in every namespace.
     pub fn is_synced(&self, kind: Kind) -> bool {
-        self.health.values().filter(|health| health.kind == kind).all(|health| health.synced)
+        self.health.values().filter(|health| health.kind == kind).all(|health| health.synced || health.is_absent)
     }
 
     /// Whether all objects were listed that may refer to others.
     pub fn knows_references(&self) -> bool {
-        let refers = |kind: &Kind| for_kind!(*kind, K => K::REFERS).unwrap_or(false);
-        Kind::ALL.into_iter().filter(refers).all(|kind| self.is_synced(kind))
+        self.kinds.0.iter().filter(|watched| watched.row.refers).all(|watched| self.is_synced(watched.row.kind))
     }
 
     /// The known state now.
@@ -325,23 +336,24 @@ impl Stores {
         }
     }
 
-    /// The observed revision of all kinds that decide which Ingresses belong to our class. Working
-    /// watches of several kinds and namespaces are at most moments apart. Without a working watch
-    /// of Ingresses, the revisions of other kinds say nothing about Ingresses.
+    /// The observed revision of all kinds that are published and decide about it. Working watches
+    /// of several kinds and namespaces are at most moments apart. Without a working watch of a
+    /// kind that is published, the revisions of other kinds say nothing about its objects.
     fn position(&self, now: Instant) -> Option<u128> {
-        let of = |kind: Kind| self.health.values().filter(move |health| health.kind == kind);
-        let ingresses = of(Kind::Ingress);
-        let newest = ingresses.clone().filter_map(|health| health.position).max();
-        match ingresses.clone().any(|health| health.is_heard(now)) {
-            true => newest.max(of(Kind::IngressClass).filter_map(|health| health.position).max()),
-            false => newest,
+        let of = |kind: Kind| self.health.values().filter(move |health| health.kind == kind && !health.is_absent);
+        let newest = |kind: Kind| of(kind).filter_map(|health| health.position).max();
+        let published = self.kinds.0.iter().filter(|watched| watched.row.status.is_some());
+        let published = published.map(|watched| watched.row.kind).filter(|kind| of(*kind).next().is_some());
+        match published.clone().all(|kind| of(kind).any(|health| health.is_heard(now))) {
+            true => published.map(newest).max().flatten().max(newest(Kind::INGRESS_CLASS)),
+            false => published.map(newest).min().flatten(),
         }
     }
 
     /// Kinds that snapshots are made without, because we lack the right to read them.
     fn unseen(&self) -> Vec<Kind> {
-        let of = |kind: &Kind| self.health.values().any(|health| health.kind == *kind && !health.synced);
-        Kind::ALL.into_iter().filter(of).collect()
+        let of = |kind: &Kind| self.health.values().any(|health| health.kind == *kind && health.is_unseen());
+        self.kinds.0.iter().map(|watched| watched.row.kind).filter(of).collect()
     }
 
     fn snapshot(&mut self) -> Snapshot {
@@ -351,9 +363,7 @@ impl Stores {
             position: self.position(Instant::now()),
             ..Snapshot::default()
         };
-        for kind in Kind::ALL {
-            let _: Option<()> = for_kind!(kind, K => K::store(self).show(&mut snapshot));
-        }
+        self.stores.values().for_each(|store| store.show(&mut snapshot));
         snapshot.findings.sort();
         snapshot.left_out.sort();
         snapshot
@@ -364,6 +374,7 @@ impl Stores {
 mod tests {
     use std::time::Duration;
 
+    use k8s_openapi::api::core::v1::ConfigMap;
     use serde_json::json;
 
     use super::super::found::Found;
@@ -379,23 +390,23 @@ mod tests {
             let object = json!({ "metadata": metadata, "spec": spec, "status": published });
             Item::of(Found::<Ingress>::of(object).unwrap()).unwrap()
         };
-        let lists = |stores: &Stores| (stores.ingresses.list().len(), stores.outside.list().len());
+        let lists = |stores: &mut Stores| (stores.of::<Ingress>().list().len(), stores.outside.list().len());
         let shop = || BTreeSet::from(["shop".to_owned()]);
         stores.select(BTreeSet::new());
         assert!(!stores.keeps::<Ingress>("shop", "web"));
         stores.pass_over(item());
-        assert_eq!(lists(&stores), (0, 1));
+        assert_eq!(lists(&mut stores), (0, 1));
         stores.select(shop());
         assert!(stores.keeps::<Ingress>("shop", "web"));
         stores.apply(item());
-        assert_eq!(lists(&stores), (1, 0));
+        assert_eq!(lists(&mut stores), (1, 0));
         stores.select(BTreeSet::new());
         stores.pass_over(item());
-        assert_eq!(lists(&stores), (1, 0));
+        assert_eq!(lists(&mut stores), (1, 0));
         stores.replace::<Ingress>(&None, Vec::new(), Ingress::bare(item()).into_iter().collect());
-        assert_eq!(lists(&stores), (0, 1));
+        assert_eq!(lists(&mut stores), (0, 1));
         stores.delete::<Ingress>("shop", "web");
-        assert_eq!(lists(&stores), (0, 0));
+        assert_eq!(lists(&mut stores), (0, 0));
     }
 
     #[test]
@@ -410,7 +421,7 @@ mod tests {
             let object = json!({ "metadata": metadata, "data": { "add-headers": "shop/both" } });
             Item::of(Found::<ConfigMap>::of(object).unwrap()).unwrap()
         };
-        let mut stores = Stores::new(std::iter::empty());
+        let mut stores = Stores::default();
         stores.replace::<ConfigMap>(&None, Vec::new(), Vec::new());
         stores.apply(ingress("a", json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "map" })));
         stores.apply(ingress("b", json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "both" })));
@@ -436,19 +447,19 @@ mod tests {
             failure: failure.map(Arc::from),
             ..WatchHealth::new(kind, section.map(Arc::from), Need::Required)
         };
-        let class = || watch(Kind::IngressClass, None, 120, ago(1), None);
-        let services = || watch(Kind::Service, None, 500, ago(1), None);
+        let class = || watch(Kind::INGRESS_CLASS, None, 120, ago(1), None);
+        let services = || watch(Kind::SERVICE, None, 500, ago(1), None);
         for (what, ingresses, expected) in [
-            ("both work", vec![watch(Kind::Ingress, None, 100, ago(59), None)], 120),
-            ("it is ahead", vec![watch(Kind::Ingress, None, 130, ago(59), None)], 130),
-            ("it fails", vec![watch(Kind::Ingress, None, 100, ago(1), Some("refused"))], 100),
-            ("it hangs", vec![watch(Kind::Ingress, None, 100, ago(80), None)], 100),
-            ("it never began", vec![watch(Kind::Ingress, None, 100, None, None)], 100),
+            ("both work", vec![watch(Kind::INGRESS, None, 100, ago(59), None)], 120),
+            ("it is ahead", vec![watch(Kind::INGRESS, None, 130, ago(59), None)], 130),
+            ("it fails", vec![watch(Kind::INGRESS, None, 100, ago(1), Some("refused"))], 100),
+            ("it hangs", vec![watch(Kind::INGRESS, None, 100, ago(80), None)], 100),
+            ("it never began", vec![watch(Kind::INGRESS, None, 100, None, None)], 100),
             (
                 "one namespace may not be seen",
                 vec![
-                    watch(Kind::Ingress, Some("a"), 90, ago(1), Some("refused")),
-                    watch(Kind::Ingress, Some("b"), 100, ago(1), None),
+                    watch(Kind::INGRESS, Some("a"), 90, ago(1), Some("refused")),
+                    watch(Kind::INGRESS, Some("b"), 100, ago(1), None),
                 ],
                 120,
             ),
@@ -469,10 +480,10 @@ mod tests {
             ..WatchHealth::new(kind, None, need)
         };
         let mut watches = vec![
-            watch(Kind::Ingress, Need::Required, Some(8)),
-            watch(Kind::Node, Need::Optional, None),
-            WatchHealth { failure: away.clone(), ..watch(Kind::Secret, Need::Required, Some(5)) },
-            WatchHealth { failure: away, ..watch(Kind::Service, Need::Required, Some(9)) },
+            watch(Kind::INGRESS, Need::Required, Some(8)),
+            watch(Kind::NODE, Need::Optional, None),
+            WatchHealth { failure: away.clone(), ..watch(Kind::SECRET, Need::Required, Some(5)) },
+            WatchHealth { failure: away, ..watch(Kind::SERVICE, Need::Required, Some(9)) },
         ];
         (watches[1].refused, watches[1].done_without) = (true, true);
         watches[1].failure = Some("forbidden".into());

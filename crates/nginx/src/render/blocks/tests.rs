@@ -18,7 +18,7 @@ use ingressd_model::{
 
 /// The origin of an object with the name of a host.
 fn origin(name: &str) -> Origin {
-    Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field: Field::Rule(0) }
+    Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, "default", name)), field: Field::Rule(0) }
 }
 
 fn proxy(service: &str) -> Action {

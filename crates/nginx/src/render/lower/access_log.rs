@@ -157,7 +157,7 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
     let has_line = log.line(head.is_detailed()).is_some();
     let mut routes = head.server.routes.iter().chain([&head.server.fallback]);
     let is_unknown =
-        head.server.name == ServerName::CatchAll && routes.all(|route| route.origin.object.kind != Kind::Ingress);
+        head.server.name == ServerName::CatchAll && routes.all(|route| !route.origin.object.kind.asks_for_routes());
     if is_unknown && log.leaves_out_unknown_hosts {
         slots.connection.push(traffic::no_other_log(head.facts.decisions));
         return Ok(());
@@ -230,7 +230,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         Ok(())
     };
     let object = &scene.route.origin.object;
-    let is_ingress = object.kind == Kind::Ingress;
+    let is_ingress = object.kind == Kind::INGRESS;
     if is_ingress && tells(IngressNamespace) {
         set("log_ingress_namespace", text(&object.namespace)?)?;
     }

@@ -8,7 +8,7 @@ use crate::render::family::Family;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{self, Tables};
-use ingressd_model::{ErrorPages, Kind, Origin, Protocol, Refused, Route, StandIn, UpstreamId};
+use ingressd_model::{ErrorPages, Origin, Protocol, Refused, Route, StandIn, UpstreamId};
 
 use super::limits;
 use super::location::{Location, Scene};
@@ -91,7 +91,7 @@ pub fn location(
 ) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     // What the administrator names for all of them is trusted.
-    if origin.object.kind == Kind::Ingress && origin.object.namespace == upstream.namespace {
+    if origin.object.kind.asks_for_routes() && origin.object.namespace == upstream.namespace {
         limits::of_error_page(&upstream.namespace, decisions, &mut slots)?;
     }
     slots.say(

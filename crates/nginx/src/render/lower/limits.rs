@@ -7,7 +7,7 @@ use crate::render::names;
 use crate::render::token::{Text, Word, Words};
 use crate::render::view::{Block, Comparison, Tables};
 use crate::{Decisions, Plan};
-use ingressd_model::{ByteSize, ClientLimits, Kind, LimitRate, Refused, Route};
+use ingressd_model::{ByteSize, ClientLimits, LimitRate, Refused, Route};
 
 use super::location::Scene;
 use super::shared::behaviours;
@@ -75,7 +75,7 @@ pub fn of_error_page(namespace: &str, decisions: &Decisions, slots: &mut Slots) 
 
 /// Whether the requests of a route count for its namespace.
 pub fn is_counted(route: &Route, decisions: &Decisions) -> bool {
-    let is_of_tenant = route.origin.object.kind == Kind::Ingress && route.action.upstream().is_some();
+    let is_of_tenant = route.origin.object.kind.asks_for_routes() && route.action.upstream().is_some();
     decisions.requests_of_namespace > 0 && is_of_tenant
 }
 

@@ -99,7 +99,7 @@ mod tests {
 
     fn shown(deny: &str, allow: &str) -> String {
         let read = |text: &str| text.split_whitespace().map(|network| network.parse().expect("a network")).collect();
-        let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+        let object = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
         let list = AccessList::new(Origin::object(&object), read(deny), read(allow));
         let networks =
             table(&list).into_iter().flat_map(|(network, denied)| halves(network).map(move |half| (half, denied)));
@@ -135,7 +135,7 @@ mod tests {
         let networks = networks.map(|network| network.parse::<Cidr>().expect("a network"));
         let chosen =
             |mask: usize| networks.iter().enumerate().filter(move |(bit, _)| mask >> bit & 1 == 1).map(|(_, one)| *one);
-        let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+        let object = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
         for masks in 0..(1 << (2 * networks.len())) {
             let (deny, allow) = (chosen(masks & 63).collect::<Vec<_>>(), chosen(masks >> 6).collect::<Vec<_>>());
             let list = AccessList::new(Origin::object(&object), deny.clone(), allow.clone());

@@ -79,7 +79,10 @@ fn blocks(
     // Clients that are on a side stay there.
     let staying = split.session.as_ref().filter(|_| if is_named { !others.is_empty() } else { moves(split, upstream) });
     if !split.shares.is_empty() {
-        let part = |(upstream, share): &(UpstreamId, Share)| Ok((written(upstream)?, *share));
+        let part = |(choice, share): &(Choice, Share)| match choice {
+            Choice::Forward(upstream) => Ok((written(upstream)?, *share)),
+            answer => Ok((mark(split, answer)?, *share)),
+        };
         let parts = split.shares.iter().map(part).collect::<Result<Vec<_>, Refused>>()?;
         let own = variable(runs.len() + usize::from(staying.is_some()))?;
         let key = match &split.session {
@@ -161,7 +164,7 @@ fn sides(upstreams: &[&UpstreamId], variable: Word, none: Word) -> Result<Block,
 /// The value of the variable in place of an upstream where requests are answered: no upstream has
 /// such a name.
 fn mark(split: &Split, answer: &Choice) -> Result<Word, Refused> {
-    let number = split.branches.iter().position(|branch| branch.choice == *answer).unwrap_or_default();
+    let number = split.choices().position(|choice| choice == answer).unwrap_or_default();
     Word::new(&format!("answer_{number}"))
 }
 
@@ -169,7 +172,7 @@ fn mark(split: &Split, answer: &Choice) -> Result<Word, Refused> {
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Action::Proxy { upstream, split: Some(split) } = &scene.route.action else { return Ok(()) };
     let mut known = BTreeSet::new();
-    for Branch { choice, .. } in &split.branches {
+    for choice in split.choices() {
         let arguments = match choice {
             Choice::Forward(_) => continue,
             Choice::Redirect(status, location) => redirected(*status, location)?,

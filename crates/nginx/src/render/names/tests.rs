@@ -45,7 +45,7 @@ fn files_say_how_often_connections_were_counted_anew() {
 #[test]
 fn the_name_of_an_endpoint_is_that_of_its_service_and_address() {
     let address = |text: &str| Endpoint { address: text.parse().unwrap(), weight: 1 };
-    let origin = Origin::object(&ObjectId::new(Kind::Service, "a", "b").into());
+    let origin = Origin::object(&ObjectId::new(Kind::SERVICE, "a", "b").into());
     let of = |id: UpstreamId, uid: Option<&str>, text: &str| {
         let uid = uid.map(Arc::from);
         endpoint(&Upstream { id, origin: origin.clone(), uid, sharers: 1 }, &address(text))

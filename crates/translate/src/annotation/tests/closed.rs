@@ -32,7 +32,7 @@ fn routes(translation: &Translation) -> BTreeMap<String, Route> {
     let all = translation.model.servers.iter().flat_map(|server| {
         let host = crate::written_host(&server.name);
         let fallback = (format!("{host} else"), server.fallback.clone());
-        let own = server.routes.iter().filter(|route| route.origin.object.kind == Kind::Ingress);
+        let own = server.routes.iter().filter(|route| route.origin.object.kind == Kind::INGRESS);
         own.map(|route| (format!("{host} {}", route.origin.object.name), route.clone()))
             .chain([fallback])
             .collect::<Vec<_>>()

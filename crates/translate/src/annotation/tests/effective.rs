@@ -27,7 +27,7 @@ fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, ke
         limits: Limits { timeout: std::time::Duration::from_secs(600), ..Limits::default() },
         ..Options::default()
     };
-    let (object, snapshot) = (&Arc::new(ObjectId::new(Kind::Ingress, "default", "shop")), &snapshot());
+    let (object, snapshot) = (&Arc::new(ObjectId::new(Kind::INGRESS, "default", "shop")), &snapshot());
     let dialect = &SPECIFICATION;
     let context = Context { object, dialect, table: &ANNOTATIONS, snapshot, options: &options };
     let (own, _) = own_options(object, &annotations, &ANNOTATIONS, &[]);

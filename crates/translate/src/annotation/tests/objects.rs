@@ -12,7 +12,7 @@ pub fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Se
     let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
     let data = values.iter().map(|(key, value)| ((*key).to_owned(), bytes(value))).collect();
     Stored {
-        id: Arc::new(ObjectId::new(Kind::Secret, namespace, name)),
+        id: Arc::new(ObjectId::new(Kind::SECRET, namespace, name)),
         version: Version("1".into()),
         object: Arc::new(Secret { data: Some(data), ..Secret::default() }),
         published: None,
@@ -61,7 +61,7 @@ pub fn snapshot() -> Snapshot {
 fn config_map(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<ConfigMap> {
     let data = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Stored {
-        id: Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)),
+        id: Arc::new(ObjectId::new(Kind::CONFIG_MAP, namespace, name)),
         version: Version("1".into()),
         object: Arc::new(ConfigMap { data: Some(data), ..ConfigMap::default() }),
         published: None,

@@ -137,7 +137,7 @@ mod tests {
     use ingressd_model::{Kind, ObjectId};
 
     fn read(text: &str) -> Result<Vec<Directive>, String> {
-        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")));
         directives(text, &origin).map_err(|refused| refused.to_string())
     }
 

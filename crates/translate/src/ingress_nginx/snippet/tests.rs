@@ -30,7 +30,7 @@ fn options() -> Options {
 }
 
 fn reading(namespace: &str, options: &Options, annotations: &[(&str, &str)]) -> Reading {
-    let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "web"));
+    let object = &Arc::new(ObjectId::new(Kind::INGRESS, namespace, "web"));
     let (snapshot, table) = (&Snapshot::default(), &ANNOTATIONS);
     let context = Context { object, dialect: &INGRESS_NGINX, table, snapshot, options };
     let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), *value)).collect();

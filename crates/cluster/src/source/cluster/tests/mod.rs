@@ -146,13 +146,13 @@ async fn nothing_is_told_before_everything_that_is_needed_is_known() {
     loop {
         let reading = source.next().await;
         assert!(reading.snapshot.is_none());
-        if watch_of(&reading, Kind::EndpointSlice).failure.is_some() && watch_of(&reading, Kind::Service).synced {
+        if watch_of(&reading, Kind::ENDPOINT_SLICE).failure.is_some() && watch_of(&reading, Kind::SERVICE).synced {
             break;
         }
     }
     double.fail("endpointslices", "list", None);
     let (_, reading) = until(&mut source, |_, _| true).await;
-    assert!(watch_of(&reading, Kind::EndpointSlice).synced);
+    assert!(watch_of(&reading, Kind::ENDPOINT_SLICE).synced);
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,10 +163,10 @@ async fn kinds_that_are_not_required_come_and_go() {
     let mut source = start(&double);
     let (snapshot, reading) = until(&mut source, |_, _| true).await;
     assert!(snapshot.nodes.is_empty());
-    assert_eq!(watch_of(&reading, Kind::Node).state(), "refused");
+    assert_eq!(watch_of(&reading, Kind::NODE).state(), "refused");
     // A kind that was refused stays left out while the API server does not respond for it.
     double.fail("nodes", "list", Some(Fault::Status(503)));
-    until(&mut source, |_, reading| watch_of(reading, Kind::Node).state() == "failing").await;
+    until(&mut source, |_, reading| watch_of(reading, Kind::NODE).state() == "failing").await;
     double.put("services", service("shop", "a"));
     until(&mut source, |snapshot, _| names(&snapshot.services) == ["a"]).await;
     double.fail("nodes", "list", None);
@@ -175,9 +175,9 @@ async fn kinds_that_are_not_required_come_and_go() {
     double.fail("nodes", "list", Some(Fault::Status(403)));
     double.fail("nodes", "watch", Some(Fault::Status(403)));
     double.end_watches("nodes", false);
-    let (snapshot, reading) = until(&mut source, |_, reading| watch_of(reading, Kind::Node).failure.is_some()).await;
+    let (snapshot, reading) = until(&mut source, |_, reading| watch_of(reading, Kind::NODE).failure.is_some()).await;
     assert_eq!(names(&snapshot.nodes), ["n"]);
-    assert!(watch_of(&reading, Kind::Node).heard.is_some());
+    assert!(watch_of(&reading, Kind::NODE).heard.is_some());
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,7 +189,7 @@ async fn one_refused_kind_does_not_stop_the_others() {
     double.fail("secrets", "list", Some(Fault::Status(403)));
     double.fail("secrets", "watch", Some(Fault::Status(403)));
     double.end_watches("secrets", false);
-    until(&mut source, |_, reading| watch_of(reading, Kind::Secret).refused).await;
+    until(&mut source, |_, reading| watch_of(reading, Kind::SECRET).refused).await;
     double.put("services", service("shop", "b"));
     until(&mut source, |snapshot, _| names(&snapshot.services) == ["a", "b"]).await;
 }
@@ -365,7 +365,7 @@ async fn a_page_may_take_any_time_as_long_as_it_comes() {
     double.fail_next("services", "list", Fault::Slow(TIMING.answer / 2));
     let mut source = start(&double);
     let (snapshot, reading) = until(&mut source, |_, _| true).await;
-    assert_eq!((names(&snapshot.services), watch_of(&reading, Kind::Service).failure), (vec!["a"], None));
+    assert_eq!((names(&snapshot.services), watch_of(&reading, Kind::SERVICE).failure), (vec!["a"], None));
     let list = async |source: &mut ClusterSource, name: &str| {
         double.end_watches("services", true);
         double.put("services", service("shop", name));
@@ -435,7 +435,7 @@ async fn namespaces_are_named_or_selected() {
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &named);
     let (snapshot, reading) = until(&mut source, |_, _| true).await;
     assert_eq!(spaces(&snapshot), ["one", "two"]);
-    assert_eq!(reading.watches.iter().filter(|watch| watch.kind == Kind::Service).count(), 2);
+    assert_eq!(reading.watches.iter().filter(|watch| watch.kind == Kind::SERVICE).count(), 2);
     double.end_watches("services", true);
     double.delete("services", "two", "s");
     until(&mut source, |snapshot, _| spaces(snapshot) == ["one"]).await;

@@ -89,14 +89,14 @@ async fn labels_are_waited_for_unless_they_may_not_be_seen() {
     loop {
         let reading = source.next().await;
         assert!(reading.snapshot.is_none(), "nobody knows yet whose labels fit");
-        let others = reading.watches.iter().filter(|watch| watch.kind != Kind::Namespace);
-        if watch_of(&reading, Kind::Namespace).failure.is_some() && others.into_iter().all(|watch| watch.synced) {
+        let others = reading.watches.iter().filter(|watch| watch.kind != Kind::NAMESPACE);
+        if watch_of(&reading, Kind::NAMESPACE).failure.is_some() && others.into_iter().all(|watch| watch.synced) {
             break;
         }
     }
     double.fail("namespaces", "list", Some(Fault::Status(403)));
     let (snapshot, before) = until(&mut source, |_, _| true).await;
-    assert_eq!((&*snapshot.unseen, snapshot.namespace("shop").is_none()), (&[Kind::Namespace][..], true));
+    assert_eq!((&*snapshot.unseen, snapshot.namespace("shop").is_none()), (&[Kind::NAMESPACE][..], true));
     double.fail("namespaces", "list", None);
     let (snapshot, after) = until(&mut source, |snapshot, _| snapshot.unseen.is_empty()).await;
     assert_eq!(team(&snapshot, "shop").as_deref(), Some("a"));
@@ -105,7 +105,7 @@ async fn labels_are_waited_for_unless_they_may_not_be_seen() {
     double.fail("namespaces", "list", Some(Fault::Status(403)));
     double.fail("namespaces", "watch", Some(Fault::Status(403)));
     double.end_watches("namespaces", true);
-    let (snapshot, _) = until(&mut source, |_, reading| watch_of(reading, Kind::Namespace).refused).await;
+    let (snapshot, _) = until(&mut source, |_, reading| watch_of(reading, Kind::NAMESPACE).refused).await;
     assert_eq!((team(&snapshot, "shop").as_deref(), snapshot.unseen.len()), (Some("a"), 0));
 }
 
@@ -121,7 +121,7 @@ async fn what_is_selected_no_longer_keeps_its_labels_while_it_is_known() {
     let relist = Fault::Status(500);
     double.fail("ingresses", "list", Some(relist));
     double.delete("namespaces", "", "shop");
-    let (snapshot, _) = until(&mut source, |_, reading| watch_of(reading, Kind::Ingress).failure.is_some()).await;
+    let (snapshot, _) = until(&mut source, |_, reading| watch_of(reading, Kind::INGRESS).failure.is_some()).await;
     assert_eq!((names(&snapshot.ingresses), team(&snapshot, "shop").as_deref()), (vec!["web"], Some("a")));
     double.fail("ingresses", "list", None);
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.is_empty()).await;

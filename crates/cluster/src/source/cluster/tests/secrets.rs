@@ -76,7 +76,7 @@ async fn secrets_can_be_held_that_nothing_refers_to() {
     let mut source = start(&double);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert!(snapshot.secrets.is_empty());
-    let (holder, held) = (source.holder(), [ObjectId::new(Kind::Secret, "shop", "old")].into());
+    let (holder, held) = (source.holder(), [ObjectId::new(Kind::SECRET, "shop", "old")].into());
     holder.hold(&held);
     until(&mut source, |snapshot, _| names(&snapshot.secrets) == ["old"]).await;
     // It is followed, and holding it again changes nothing.
@@ -124,7 +124,7 @@ async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_ot
     let named = |value: &str| json!({ "metadata": { "namespace": "edge", "name": "named" }, "data": { "a": value } });
     double.put("configmaps", named("1"));
     double.put("configmaps", json!({ "metadata": { "namespace": "edge", "name": "other" } }));
-    let options = WatchOptions { named: [ObjectId::new(Kind::ConfigMap, "edge", "named")].into(), ..options() };
+    let options = WatchOptions { named: [ObjectId::new(Kind::CONFIG_MAP, "edge", "named")].into(), ..options() };
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &options);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert_eq!(names(&snapshot.config_maps), ["named"]);

@@ -166,7 +166,7 @@ fn times_have_the_ceiling_and_what_the_administrator_says_stays() {
     // What the administrator says for all services stays.
     let say = |name: &str, argument| {
         let row = find(name, Block::StreamServer).unwrap();
-        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")));
         Directive { row, arguments: vec![argument], origin }
     };
     options.streams.policy.directives =

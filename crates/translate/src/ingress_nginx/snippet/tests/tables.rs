@@ -29,7 +29,7 @@ fn shown(tables: &[LookupTable]) -> Vec<String> {
 }
 
 fn tables(text: &str) -> Result<Vec<LookupTable>, String> {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")));
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")));
     super::super::tables(text, &origin).map_err(|refused| refused.to_string())
 }
 

@@ -1,0 +1,57 @@
+//! The other backends of a path: those for requests that pass a test, and those that take a share
+//! of the rest.
+
+use std::sync::Arc;
+
+use super::server::{Servers, UNAVAILABLE};
+use crate::claim::site::Claim;
+use crate::read::rule::{Backend, When};
+use ingressd_model::{Action, Branch, Choice, Share, Split};
+
+impl<'a> Servers<'a> {
+    /// Adds the other backends of a path to its action. A backend that cannot be used answers 503
+    /// to its share of the requests, the main one too.
+    pub fn with_others(&mut self, action: Action, claim: &Claim<'_, 'a>) -> Action {
+        let (rule, path) = claim.place;
+        let rule = claim.subject.read.get(usize::from(rule));
+        let others = rule.and_then(|rule| rule.paths.get(usize::from(path))).map_or(&[][..], |path| &path.others);
+        let is_open = matches!(action, Action::Proxy { .. }) || action == UNAVAILABLE;
+        if others.is_empty() || !is_open {
+            return action;
+        }
+        let (mut branches, mut shares) = (Vec::new(), Vec::new());
+        for other in others {
+            let choice = self.choice(claim, (&other.backend).into());
+            match &other.when {
+                When::Test(test) => branches.push(Branch { test: test.clone(), choice }),
+                When::Share(share) => shares.push((choice, *share)),
+            }
+        }
+        let main = match action {
+            Action::Proxy { upstream, .. } => upstream,
+            // Another one gets the requests that none of the shares takes, and the main one's
+            // answer the share that is its own.
+            _ => {
+                let taken: u64 = shares.iter().map(|(_, share)| u64::from(share.ten_thousandths())).sum();
+                let all = u64::from(Share::ALL.ten_thousandths());
+                let usable = shares.iter().position(|(choice, _)| matches!(choice, Choice::Forward(_)));
+                let Some((Choice::Forward(upstream), _)) = usable.map(|usable| shares.swap_remove(usable)) else {
+                    return action;
+                };
+                shares.push((Choice::Respond(503), Share::of(all.saturating_sub(taken), all)));
+                upstream
+            }
+        };
+        shares.retain(|(_, share)| share.ten_thousandths() > 0);
+        let split = Split { origin: claim.origin.clone(), branches, session: None, shares };
+        Action::Proxy { upstream: main, split: Some(Arc::new(split)) }
+    }
+
+    fn choice(&mut self, claim: &Claim<'_, 'a>, backend: Backend<'a>) -> Choice {
+        let reference = self.reference(claim.subject, Some(backend), &claim.origin);
+        match reference.map(|reference| self.proxy(&reference, &claim.origin)) {
+            Ok(Action::Proxy { upstream, .. }) => Choice::Forward(upstream),
+            _ => Choice::Respond(503),
+        }
+    }
+}
