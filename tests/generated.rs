@@ -44,7 +44,7 @@ fn bounds_on_the_page_for_reviewers_of_security() {
 
 #[test]
 fn template_of_what_trusted_proxies_tell() {
-    check("crates/nginx/templates/told.hbs", headers::told().as_bytes());
+    check("crates/nginx/templates/trusted.hbs", headers::trusted().as_bytes());
 }
 
 #[test]

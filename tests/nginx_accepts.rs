@@ -329,7 +329,7 @@ fn model() -> Model {
 }
 
 /// The model whose hosts are told of clients by the PROXY protocol, or not.
-fn told(model: Model, proxy_protocol: bool) -> Model {
+fn reported(model: Model, proxy_protocol: bool) -> Model {
     let listeners = model.listeners.iter().map(|listener| Listener { proxy_protocol, ..listener.clone() }).collect();
     Model { listeners, ..model }
 }
@@ -451,7 +451,7 @@ fn nginx_accepts_a_model_that_uses_everything() {
 fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     let root = tempfile::tempdir().expect("a folder");
     let (plan, findings) =
-        gate(&told(model(), true).into(), &tables(), &installed(), &OtherSites::default(), &options(root.path()));
+        gate(&reported(model(), true).into(), &tables(), &installed(), &OtherSites::default(), &options(root.path()));
     assert_eq!(surprising(findings), []);
     let files = Renderer::default().render(&plan).together();
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
@@ -490,7 +490,7 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
         };
         model.passthroughs.hosts = names.map(passed).collect();
         model.listeners = model.listeners.into_iter().map(Listener::passing).collect();
-        let model = told(model, proxy_protocol);
+        let model = reported(model, proxy_protocol);
         let (plan, findings) = gate(&model.into(), &tables(), &installed(), &other_sites, &options(root.path()));
         assert_eq!(surprising(findings), []);
         let files = Renderer::default().render(&plan).together();

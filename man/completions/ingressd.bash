@@ -2008,7 +2008,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__templates)
-            opts="-h --help backend backends fastcgi_params listens location server server_name statements status stream stream_upstream strict_paths tables told upstream"
+            opts="-h --help backend backends fastcgi_params listens location server server_name statements status stream stream_upstream strict_paths tables trusted upstream"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -14,7 +14,7 @@ use super::offline::{Manifests, Processed};
 use super::output::{self, FormatArguments};
 use super::page;
 use crate::cli::explain::option;
-use crate::daemon::explain::Told;
+use crate::daemon::explain::Reported;
 #[cfg(feature = "demo")]
 use crate::demo;
 use ingressd_model::finding::{Finding, Reason, Severity, count, count_of};
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         return Err(Exit::Usage);
     }
     let mut processed = arguments.manifests.process(true, arguments.named())?;
-    tell_of_demo(&mut processed);
+    report_of_demo(&mut processed);
     #[cfg(feature = "demo")]
     if arguments.demo {
         // The demo makes the certificates that its manifests lack.
@@ -122,7 +122,7 @@ impl Arguments {
 
 /// Manifests of a demonstration have their backends on this host: what is refused of them names
 /// the flag that allows it.
-fn tell_of_demo(processed: &mut Processed) {
+fn report_of_demo(processed: &mut Processed) {
     let is_local = |finding: &Finding| {
         finding.reason == Reason::ForbiddenTarget && finding.note.contains("it is a loopback address")
     };
@@ -148,16 +148,16 @@ fn judge(processed: &mut Processed, chosen: &Chosen, classes: &[String]) {
 fn origins(processed: &Processed) -> String {
     let (in_force, files) = (processed.in_force(), Files::of(processed));
     let mut text = String::new();
-    let mut tell = |title: &str, told: Vec<Told>| {
-        if !told.is_empty() {
+    let mut report = |title: &str, reported: Vec<Reported>| {
+        if !reported.is_empty() {
             text += &format!("{title}\n");
-            let written = told.iter().map(|told| told.json(&|origin| files.place_of(origin)));
-            written.for_each(|told| text += &option(&told, page::width()));
+            let written = reported.iter().map(|reported| reported.json(&|origin| files.place_of(origin)));
+            written.for_each(|reported| text += &option(&reported, page::width()));
         }
     };
-    tell("Settings", in_force.written_settings());
+    report("Settings", in_force.written_settings());
     for stored in &processed.snapshot.ingresses {
-        tell(&stored.id.to_string(), in_force.written_for(&stored.id, &processed.findings));
+        report(&stored.id.to_string(), in_force.written_for(&stored.id, &processed.findings));
     }
     text
 }

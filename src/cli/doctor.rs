@@ -68,10 +68,10 @@ pub fn run(arguments: &Arguments) -> Ended {
 }
 
 /// Runs the checks of kubeconfig, permissions and nginx, for commands that prepared them.
-pub fn tell_first_checks(settings: &Settings) {
+pub fn report_first_checks(settings: &Settings) {
     if let Ok(report) = examine_now(settings, &FIRST.iter().copied().collect()) {
-        let told = text::text(&report, true, page::width());
-        let _ = output::tell(&format!("\nThe first checks of `ingressd doctor`:\n{told}"));
+        let reported = text::text(&report, true, page::width());
+        let _ = output::report(&format!("\nThe first checks of `ingressd doctor`:\n{reported}"));
     }
 }
 

@@ -126,7 +126,7 @@ fn wait(settings: &Settings, limit: Duration, progress: &mut impl Progress) -> R
 /// Waits until the cluster has no address of this node.
 #[derive(Default)]
 struct Withdrawing {
-    teller: Teller,
+    reporter: Reporter,
     warned: bool,
 }
 
@@ -147,7 +147,7 @@ impl Progress for Withdrawing {
         };
         let done = withdrawal["done"] == true;
         if !done {
-            self.teller.tell(words);
+            self.reporter.report(words);
         }
         done
     }
@@ -156,7 +156,7 @@ impl Progress for Withdrawing {
 /// Waits until no client is connected.
 #[derive(Default)]
 struct Emptying {
-    teller: Teller,
+    reporter: Reporter,
 }
 
 impl Progress for Emptying {
@@ -164,11 +164,11 @@ impl Progress for Emptying {
         match withdrawal["connections"].as_u64() {
             Some(0) => true,
             Some(open) => {
-                self.teller.tell(count(open, "connection is open", "connections are open"));
+                self.reporter.report(count(open, "connection is open", "connections are open"));
                 false
             }
             None => {
-                self.teller.tell("how many connections are open is not known".to_owned());
+                self.reporter.report("how many connections are open is not known".to_owned());
                 false
             }
         }
@@ -177,16 +177,16 @@ impl Progress for Emptying {
 
 /// Prints changes, at once and then now and then: connections come and go by the hundred.
 #[derive(Default)]
-struct Teller {
-    told: Option<(String, Instant)>,
+struct Reporter {
+    reported: Option<(String, Instant)>,
 }
 
-impl Teller {
-    fn tell(&mut self, words: String) {
-        let is_due = |(told, at): &(String, Instant)| *told != words && at.elapsed() >= SPACING;
-        if self.told.as_ref().is_none_or(is_due) {
+impl Reporter {
+    fn report(&mut self, words: String) {
+        let is_due = |(reported, at): &(String, Instant)| *reported != words && at.elapsed() >= SPACING;
+        if self.reported.as_ref().is_none_or(is_due) {
             complain!("{words}");
-            self.told = Some((words, Instant::now()));
+            self.reported = Some((words, Instant::now()));
         }
     }
 }

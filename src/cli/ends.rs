@@ -326,14 +326,14 @@ pub fn words(matches: &ArgMatches) -> String {
 }
 
 /// Adds the exit statuses of each command to its help.
-pub fn told_in_help(command: Command) -> Command {
-    told(command, "")
+pub fn shown_in_help(command: Command) -> Command {
+    reported(command, "")
 }
 
-fn told(command: Command, words: &str) -> Command {
+fn reported(command: Command, words: &str) -> Command {
     let command = command.mut_subcommands(|step| {
         let words = format!("{words} {}", step.get_name());
-        told(step, words.trim())
+        reported(step, words.trim())
     });
     let Some(ends) = of(words) else { return command };
     let before = command.get_after_long_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn help_ends_with_them() {
-        let mut command = told_in_help(Cli::command());
+        let mut command = shown_in_help(Cli::command());
         command.build();
         let migrate = command.find_subcommand_mut("migrate").unwrap();
         let help = migrate.find_subcommand_mut("report").unwrap().render_long_help().to_string();

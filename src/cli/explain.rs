@@ -153,7 +153,7 @@ pub(super) fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
     if !options.is_empty() {
         text += "\n";
     }
-    shown.into_iter().for_each(|told| text += &option(told, width));
+    shown.into_iter().for_each(|reported| text += &option(reported, width));
     if !rest.is_empty() {
         let are = count(rest.len(), "option is as it is", "options are as they are");
         text += &styled(FAINT, &wrapped(&format!("{are} built in; --all shows them"), width, 0, 0));
@@ -165,28 +165,28 @@ pub(super) fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
 /// What takes the request, and what happens to it, in sentences.
 fn takers(answer: &Value) -> Vec<String> {
     let (route, passed) = (&answer["route"], &answer["passthrough"]);
-    let mut told: Vec<_> = answer["other_sites"].as_array().into_iter().flatten().map(other_site).collect();
+    let mut reported: Vec<_> = answer["other_sites"].as_array().into_iter().flatten().map(other_site).collect();
     if !passed.is_null() {
         let (on, does, from) = (sockets(passed), text_of(&passed["does"]), text_of(&passed["from"]));
-        told.push(format!(
+        reported.push(format!(
             "on {on} {does}, by {from}{}: nginx does not decrypt TLS of the host, so that no path and no option counts there",
             file_of(passed)
         ));
     }
     if !route.is_null() {
         // What was told before is about single sockets.
-        let otherwise = if told.is_empty() { "" } else { "otherwise " };
+        let otherwise = if reported.is_empty() { "" } else { "otherwise " };
         let (is_of_object, has_path) = (route["is_of_object"] == true, !route["path"].is_null());
         let is_unmatched = answer["host_is"] == "served" && !has_path && !route["from"].is_null();
-        told.extend(is_unmatched.then(|| "no path of this host matches".to_owned()));
-        told.extend(match is_of_object {
+        reported.extend(is_unmatched.then(|| "no path of this host matches".to_owned()));
+        reported.extend(match is_of_object {
             true => Some(format!("{otherwise}is taken by {}{}", text_of(&route["from"]), file_of(route))),
             false if is_unmatched => None,
             false => Some(format!("{otherwise}is taken by no path of an Ingress")),
         });
-        told.extend(has_path.then(|| path(&route["path"])));
+        reported.extend(has_path.then(|| path(&route["path"])));
         let before = &route["before"];
-        told.extend((!before.is_null()).then(|| {
+        reported.extend((!before.is_null()).then(|| {
             let path = text_of(&before["path"]["text"]);
             format!(
                 "comes before {}{}, whose path {path} matches too: of expressions nginx tries the longest text first",
@@ -196,19 +196,20 @@ fn takers(answer: &Value) -> Vec<String> {
         }));
         let over_plain_http = route["over_plain_http"].as_str();
         // Where TLS goes elsewhere, no request is left that does not go to https.
-        told.extend((passed.is_null() || over_plain_http.is_none()).then(|| text_of(&route["does"])));
-        told.extend(route["because"].as_array().into_iter().flatten().map(|why| {
+        reported.extend((passed.is_null() || over_plain_http.is_none()).then(|| text_of(&route["does"])));
+        reported.extend(route["because"].as_array().into_iter().flatten().map(|why| {
             let field =
                 why["field"].as_str().filter(|field| !field.is_empty()).map(|field| format!("{}: ", printable(field)));
             format!("because {}{} ({})", field.unwrap_or_default(), text_of(&why["note"]), text_of(&why["reason"]))
         }));
-        told.extend(over_plain_http.map(|redirect| format!("over plain http {}", printable(redirect))));
+        reported.extend(over_plain_http.map(|redirect| format!("over plain http {}", printable(redirect))));
     }
     if let Some(expression) = route["unless"].as_str() {
-        told.push(format!("unless nginx matches the expression {}, which is not judged here", printable(expression)));
+        reported
+            .push(format!("unless nginx matches the expression {}, which is not judged here", printable(expression)));
     }
     let host = printable(answer["host"].as_str().unwrap_or("HOST"));
-    told.extend(match answer["host_is"].as_str() {
+    reported.extend(match answer["host_is"].as_str() {
         Some("unknown") => Some(format!(
             "No Ingress that is served has the host, and none takes hosts that nobody has. `ingressd check` of manifests and \
              `ingressd status --host {host}` say why an Ingress that names it is not served."
@@ -222,7 +223,7 @@ fn takers(answer: &Value) -> Vec<String> {
         )),
         _ => None,
     });
-    told
+    reported
 }
 
 /// The path that takes the request, as it is written.
@@ -263,13 +264,14 @@ fn sockets(value: &Value) -> String {
 
 /// An option with its value, where that was written, and what it took the place of, on lines of
 /// this width.
-pub fn option(told: &Value, width: Option<usize>) -> String {
-    let name = text_of(&told["option"]);
+pub fn option(reported: &Value, width: Option<usize>) -> String {
+    let name = text_of(&reported["option"]);
     let line = |words: &str| wrapped(words, width, 4, 6);
-    let value = wrapped(&value_of(&told["counts"]), width, 4 + name.len(), 4);
+    let value = wrapped(&value_of(&reported["counts"]), width, 4 + name.len(), 4);
     let mut text = format!("  {}: {value}\n", styled(STRONG, &name));
-    text += &format!("    {}\n", line(&format!("{}, about {}", from(&told["counts"]), text_of(&told["about"]))));
-    for before in told["instead_of"].as_array().into_iter().flatten() {
+    text +=
+        &format!("    {}\n", line(&format!("{}, about {}", from(&reported["counts"]), text_of(&reported["about"]))));
+    for before in reported["instead_of"].as_array().into_iter().flatten() {
         let before = line(&format!("instead of {}, {}", value_of(before), from(before)));
         text += &format!("    {}\n", styled(FAINT, &before));
     }

@@ -128,7 +128,7 @@ pub fn run(arguments: &Arguments) -> Ended {
             io::ErrorKind::AlreadyExists => there_already(&path),
             _ => unwritten(error),
         })?;
-        tell(&path, &grant, arguments.duration, &token);
+        report(&path, &grant, arguments.duration, &token);
         let _waiting = waiting("the API server to know the new credentials");
         cluster::try_out(&path).await.map_err(|error| complain(&error))?;
         Ok(Exit::Success)
@@ -223,7 +223,7 @@ impl Begun {
     }
 }
 
-fn tell(path: &Path, grant: &Grant, asked: Option<Duration>, token: &Token) {
+fn report(path: &Path, grant: &Grant, asked: Option<Duration>, token: &Token) {
     say!("{} is written, for ServiceAccount {}/{}", path.display(), grant.namespace, grant.account);
     let Some(ends) = token.ends else {
         say!("its token lasts until Secret {}/{} is deleted", grant.namespace, grant.secret_name());

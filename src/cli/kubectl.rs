@@ -116,7 +116,7 @@ fn explain(arguments: &ExplainArguments) -> Ended {
     let end = if explain::is_taken(&answer) { Exit::Success } else { Exit::Findings };
     match arguments.form.format {
         Format::Text => {
-            cluster.tell_what_is_unknown();
+            cluster.report_what_is_unknown();
             output::show_styled(&explain::text(&answer, arguments.all, page::width()), end)
         }
         Format::Json => output::show(output::json(&cluster.noted(answer)), end),
@@ -133,7 +133,7 @@ fn check(FileArguments { files, more, form, reaching }: &FileArguments) -> Ended
     let end = if is_found { Exit::Findings } else { Exit::Success };
     match form.format {
         Format::Text => {
-            cluster.tell_what_is_unknown();
+            cluster.report_what_is_unknown();
             output::show(check::lines(&processed), end)
         }
         Format::Json => output::show(output::json(&cluster.noted(check::document(&processed))), end),
@@ -153,7 +153,7 @@ fn diff(FileArguments { files, more, form, reaching }: &FileArguments) -> Ended 
     let end = if difference.is_empty() { Exit::Success } else { Exit::Findings };
     match form.format {
         Format::Text => {
-            cluster.tell_what_is_unknown();
+            cluster.report_what_is_unknown();
             output::show_styled(&difference.text(), end)
         }
         Format::Json => output::show(output::json(&cluster.noted(difference.json())), end),
@@ -167,7 +167,7 @@ fn status(StatusArguments { form, reaching }: &StatusArguments) -> Ended {
     let end = if is_well { Exit::Success } else { Exit::Findings };
     match form.format {
         Format::Text => {
-            cluster.tell_what_is_unknown();
+            cluster.report_what_is_unknown();
             output::show_styled(&members::text(&status, page::width()), end)
         }
         Format::Json => output::show(output::json(&cluster.noted(status)), end),

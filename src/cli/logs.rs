@@ -16,7 +16,7 @@ use super::output::{self, Format, FormatArguments, Reader};
 use super::settings::SettingsArguments;
 use choice::Choice;
 use entry::Entry;
-use file::Told;
+use file::Reported;
 use ingressd_config::duration;
 use ingressd_model::finding::{count, printable_json};
 
@@ -57,12 +57,12 @@ pub fn run(arguments: &Arguments) -> Ended {
     }
     let places = places::find(&settings, arguments.file.as_deref())?;
     let mut shown = Shown::new(arguments);
-    let mut tell = |told: Told<&[u8]>| match told {
-        Told::Line(line) => shown.tell(Entry::read(line, &places.formats)),
-        Told::Pause => shown.flush(),
+    let mut report = |reported: Reported<&[u8]>| match reported {
+        Reported::Line(line) => shown.report(Entry::read(line, &places.formats)),
+        Reported::Pause => shown.flush(),
     };
     let earliest = arguments.choice.earliest();
-    let read = file::read(&places.files, earliest, arguments.follow, &mut tell)?;
+    let read = file::read(&places.files, earliest, arguments.follow, &mut report)?;
     shown.end(read)
 }
 
@@ -86,7 +86,7 @@ impl<'a> Shown<'a> {
     }
 
     /// Takes a line.
-    fn tell(&mut self, entry: Option<Entry>) -> ControlFlow<Result<(), Exit>> {
+    fn report(&mut self, entry: Option<Entry>) -> ControlFlow<Result<(), Exit>> {
         match entry {
             None => self.unread += 1,
             Some(entry) => match self.arguments.choice.lacks(&entry) {
@@ -113,7 +113,7 @@ impl<'a> Shown<'a> {
     }
 
     fn flush(&mut self) -> ControlFlow<Result<(), Exit>> {
-        match output::tell(&std::mem::take(&mut self.waiting)) {
+        match output::report(&std::mem::take(&mut self.waiting)) {
             Ok(Reader::There) => ControlFlow::Continue(()),
             Ok(Reader::Gone) => ControlFlow::Break(Ok(())),
             Err(exit) => ControlFlow::Break(Err(exit)),

@@ -123,9 +123,9 @@ f_6         -       serving (stopped)  7           3 s   0.1.0    192.0.2.1
 g\\u{1b}[2J  -       not serving        7           3 s   0.1.0    192.0.2.1
 ";
         assert_eq!(anstream::adapter::strip_str(&table(&status(), None)).to_string(), expected);
-        let told = json(&status());
+        let reported = json(&status());
         assert_eq!(
-            (&told["members"][0]["leader"], &told["members"][3]["health"]),
+            (&reported["members"][0]["leader"], &reported["members"][3]["health"]),
             (&json!(true), &json!("nginx-down"))
         );
     }

@@ -113,7 +113,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
 
 /// Parses the command line and runs the command.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let parsed = ends::told_in_help(Cli::command()).try_get_matches_from(arguments);
+    let parsed = ends::shown_in_help(Cli::command()).try_get_matches_from(arguments);
     let parsed = parsed.and_then(|matches| Ok((ends::words(&matches), Cli::from_arg_matches(&matches)?)));
     let (words, cli) = match parsed {
         Ok(parsed) => parsed,

@@ -259,7 +259,7 @@ pub(super) fn process(
         snapshot.findings.contains(finding) || !known.contains(&(finding.reason, finding.origin.clone()))
     });
     findings.extend(gated);
-    layered.settings.tell_places(&mut findings);
+    layered.settings.report_places(&mut findings);
     findings.sort();
     findings.dedup();
     limit(&mut findings, most_findings);
@@ -364,7 +364,7 @@ mod tests {
         let processed = judging.process_by(std::slice::from_ref(&file), Settings::default(), tiny(), true).unwrap();
         let text = crate::cli::check::text(&processed);
         let line = format!("{}:7: warning: Ingress default/a: ", file.display());
-        let told = text.lines().find(|told| told.contains("tiny.example/patience")).unwrap_or_default();
-        assert!(told.starts_with(&line) && told.contains("InvalidValue"), "{text}");
+        let reported = text.lines().find(|reported| reported.contains("tiny.example/patience")).unwrap_or_default();
+        assert!(reported.starts_with(&line) && reported.contains("InvalidValue"), "{text}");
     }
 }

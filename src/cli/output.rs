@@ -95,7 +95,7 @@ pub fn json(value: &Value) -> String {
 ///
 /// As [`show`].
 pub fn show_styled(text: &str, end: Exit) -> Ended {
-    tell(text).map(|_| end)
+    report(text).map(|_| end)
 }
 
 /// Prints text with styles, which are omitted when the output is no terminal with colours, or when
@@ -104,7 +104,7 @@ pub fn show_styled(text: &str, end: Exit) -> Ended {
 /// # Errors
 ///
 /// When it cannot be written.
-pub fn tell(text: &str) -> Result<Reader, Exit> {
+pub fn report(text: &str) -> Result<Reader, Exit> {
     let output = io::stdout();
     match output.is_terminal() && AutoStream::choice(&output) != ColorChoice::Never {
         true => write(text.as_bytes()),

@@ -1,7 +1,7 @@
 //! The command `reload`: has the daemon reload its settings, and reports the result.
 
 use super::exit::{Ended, Exit};
-use super::rollback::told;
+use super::rollback::reported;
 use super::settings::{SettingsArguments, complain};
 use super::status::{unanswered, understood};
 use super::waiting::waiting;
@@ -25,7 +25,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     let (settings, wrong) = arguments.settings.sources([]).load_what_can_be();
     let _waiting = waiting("the daemon to finish its change and to read the settings");
     match control::ask(&settings.control_socket, "reload", None) {
-        Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Configuration)),
+        Ok(answer) => Ok(reported(&understood(&settings, answer)?.1, Exit::Configuration)),
         Err(error) => {
             if let Some(wrong) = wrong {
                 complain(&wrong);

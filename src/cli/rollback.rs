@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 pub fn execute(settings: &Settings, command: ControlCommand, request: &str) -> Ended {
     let _waiting = waiting("the proof that nginx runs it");
     match control::ask(&settings.control_socket, request, None) {
-        Ok(answer) => Ok(told(&understood(settings, answer)?.1, Exit::Findings)),
+        Ok(answer) => Ok(reported(&understood(settings, answer)?.1, Exit::Findings)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             Ok(alone(settings, command))
         }
@@ -55,7 +55,7 @@ pub fn execute(settings: &Settings, command: ControlCommand, request: &str) -> E
 }
 
 /// Prints the result of a command; `failed` is the exit status when it could not be executed.
-pub fn told(answer: &Value, failed: Exit) -> Exit {
+pub fn reported(answer: &Value, failed: Exit) -> Exit {
     match (answer["done"].as_str(), answer["error"].as_str()) {
         (Some(done), _) => {
             say!("{}", done.escape_debug());

@@ -137,13 +137,13 @@ fn is_meant(documented: &str, path: &str) -> bool {
     }
 }
 
-fn walk(value: &Value, path: &str, tell: &mut impl FnMut(&str, &Value)) {
+fn walk(value: &Value, path: &str, report: &mut impl FnMut(&str, &Value)) {
     if !path.is_empty() {
-        tell(path, value);
+        report(path, value);
     }
     match value {
-        Value::Object(members) => members.iter().for_each(|(name, value)| walk(value, &join(path, name), tell)),
-        Value::Array(entries) => entries.iter().for_each(|value| walk(value, &format!("{path}[]"), tell)),
+        Value::Object(members) => members.iter().for_each(|(name, value)| walk(value, &join(path, name), report)),
+        Value::Array(entries) => entries.iter().for_each(|value| walk(value, &format!("{path}[]"), report)),
         _ => {}
     }
 }

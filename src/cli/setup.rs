@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::doctor::tell_first_checks;
+use super::doctor::report_first_checks;
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Ended {
                     let undone = undo(&mut setup, arguments.step, arguments.keep_edited);
                     undone.inspect(|_| {
                         if arguments.step.is_none() {
-                            tell_of_daemon(&settings);
+                            report_of_daemon(&settings);
                         }
                     })
                 }
@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     match done {
         Ok(exit) if arguments.undo || arguments.undo_script => Ok(exit),
         Ok(exit) => {
-            tell_first_checks(&settings);
+            report_first_checks(&settings);
             Ok(exit)
         }
         Err(error) => {
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 }
 
 /// A daemon that runs puts what it makes in force again.
-fn tell_of_daemon(settings: &Settings) {
+fn report_of_daemon(settings: &Settings) {
     if control::ask(&settings.control_socket, "status", control::PATIENCE).is_ok() {
         say!(
             "The daemon runs, and puts what it makes in force again: `systemctl disable --now ingressd`, and then undo once \

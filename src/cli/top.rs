@@ -168,8 +168,8 @@ mod tests {
             looks.push_back(now);
             earlier
         };
-        let told = [100.0, 102.0, 108.0, 110.9, 113.0, 3.0, 5.0].map(|seconds| compared(seconds, 2.0));
-        assert_eq!(told, [None, Some(100.0), Some(100.0), Some(100.0), Some(102.0), None, Some(3.0)]);
+        let reported = [100.0, 102.0, 108.0, 110.9, 113.0, 3.0, 5.0].map(|seconds| compared(seconds, 2.0));
+        assert_eq!(reported, [None, Some(100.0), Some(100.0), Some(100.0), Some(102.0), None, Some(3.0)]);
         assert_eq!([65.0, 125.0].map(|seconds| compared(seconds, 60.0)), [Some(3.0), Some(65.0)]);
     }
 }

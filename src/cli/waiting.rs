@@ -17,21 +17,21 @@ pub struct Waiting(Option<(Sender<()>, JoinHandle<()>)>);
 pub fn waiting(what: &'static str) -> Waiting {
     Waiting(stderr().is_terminal().then(|| {
         let (done, is_done) = channel();
-        let teller = std::thread::spawn(move || {
+        let reporter = std::thread::spawn(move || {
             if is_done.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
                 complain!("waiting for {what}");
             }
         });
-        (done, teller)
+        (done, reporter)
     }))
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        if let Some((done, teller)) = self.0.take() {
+        if let Some((done, reporter)) = self.0.take() {
             drop(done);
             // It says one line and cannot fail otherwise.
-            let _ = teller.join();
+            let _ = reporter.join();
         }
     }
 }

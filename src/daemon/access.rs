@@ -15,7 +15,7 @@ pub use manifests::manifests;
 pub use ingressd_cluster::publish::LEASES;
 
 /// Rights for all namespaces that are served.
-pub fn everywhere() -> Vec<Permission> {
+pub fn global() -> Vec<Permission> {
     let read = ROWS.iter().flat_map(|row| [(!row.is_named).then_some(row.read), row.read_anywhere]).flatten();
     let publish = ROWS.iter().filter_map(|row| row.status);
     read.chain(publish).chain([EVENTS]).collect()
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn nothing_can_be_read_or_changed_by_a_wildcard() {
-        let all: Vec<_> = everywhere().into_iter().chain(of_named()).chain([LEASES]).collect();
+        let all: Vec<_> = global().into_iter().chain(of_named()).chain([LEASES]).collect();
         let dangerous = ["*", "delete", "deletecollection", "escalate", "bind", "impersonate"];
         for permission in all {
             assert!(!permission.resource.contains('*') && permission.group != "*");
@@ -118,7 +118,7 @@ mod tests {
             let resources = cells[1].split(", ").take_while(|word| !word.starts_with("in "));
             resources.map(|resource| (group, resource, cells[3].to_owned())).collect::<Vec<_>>()
         });
-        let all = everywhere().into_iter().chain(of_named()).chain([LEASES]);
+        let all = global().into_iter().chain(of_named()).chain([LEASES]);
         let all = all.map(|right| (right.group, right.resource, right.verbs.join(", ")));
         assert_eq!(rows.collect::<BTreeSet<_>>(), all.collect());
     }
@@ -211,12 +211,8 @@ mod tests {
             (&[("namespace-selector", "ingress=edge")], true, true),
         ] {
             let grant = Grant::of(&settings(lines), "ingressd");
-            let everywhere = &outline(&grant)[2];
-            assert_eq!(
-                (everywhere.contains("nodes"), everywhere.contains("namespaces")),
-                (nodes, namespaces),
-                "{lines:?}"
-            );
+            let global = &outline(&grant)[2];
+            assert_eq!((global.contains("nodes"), global.contains("namespaces")), (nodes, namespaces), "{lines:?}");
         }
     }
 }

@@ -89,7 +89,7 @@ impl Changes {
 }
 
 /// Reports each object that differs between two lists.
-fn compare<K>(before: &List<K>, now: &List<K>, mut tell: impl FnMut(&Stored<K>, Change)) {
+fn compare<K>(before: &List<K>, now: &List<K>, mut report: impl FnMut(&Stored<K>, Change)) {
     // A list that did not change is shared between snapshots.
     if std::ptr::eq(before.as_ptr(), now.as_ptr()) && before.len() == now.len() {
         return;
@@ -97,7 +97,7 @@ fn compare<K>(before: &List<K>, now: &List<K>, mut tell: impl FnMut(&Stored<K>, 
     merge(versions(before), versions(now), |id, change| {
         let list = if change == Change::Removed { before } else { now };
         if let Some(stored) = list.find(&id.namespace, &id.name) {
-            tell(stored, change);
+            report(stored, change);
         }
     });
 }
@@ -114,13 +114,13 @@ fn versions<K>(list: &List<K>) -> impl Iterator<Item = (&Arc<ObjectId>, &str)> {
 fn merge<'a>(
     before: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,
     now: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,
-    mut tell: impl FnMut(&'a Arc<ObjectId>, Change),
+    mut report: impl FnMut(&'a Arc<ObjectId>, Change),
 ) {
     for either in before.merge_join_by(now, |(before, _), (now, _)| before.cmp(now)) {
         match either {
-            EitherOrBoth::Left((id, _)) => tell(id, Change::Removed),
-            EitherOrBoth::Right((id, _)) => tell(id, Change::Added),
-            EitherOrBoth::Both((_, old), (id, new)) if old != new => tell(id, Change::Changed),
+            EitherOrBoth::Left((id, _)) => report(id, Change::Removed),
+            EitherOrBoth::Right((id, _)) => report(id, Change::Added),
+            EitherOrBoth::Both((_, old), (id, new)) if old != new => report(id, Change::Changed),
             EitherOrBoth::Both(..) => {}
         }
     }
@@ -157,7 +157,7 @@ mod tests {
         objects.iter().map(|(name, version)| stored(Kind::ENDPOINT_SLICE, name, version, slice("web"))).collect()
     }
 
-    fn told(changes: &Changes) -> Vec<String> {
+    fn reported(changes: &Changes) -> Vec<String> {
         changes.all().iter().map(|(id, change)| format!("{id} {change}")).collect()
     }
 
@@ -170,9 +170,12 @@ mod tests {
             ..Snapshot::default()
         };
         changes.made(&first);
-        assert_eq!(told(&changes), ["Ingress shop/cart added", "Ingress shop/gone added", "Ingress shop/same added"]);
+        assert_eq!(
+            reported(&changes),
+            ["Ingress shop/cart added", "Ingress shop/gone added", "Ingress shop/same added"]
+        );
         changes.settle();
-        assert_eq!(told(&changes), [""; 0]);
+        assert_eq!(reported(&changes), [""; 0]);
         changes.made(&Snapshot {
             ingresses: ingresses(&[("cart", "2"), ("new", "1"), ("same", "1")]),
             endpoint_slices: slices(&[("web-a", "2"), ("web-c", "1")]),
@@ -184,8 +187,8 @@ mod tests {
             "Ingress shop/new added",
             "Service shop/web changed",
         ];
-        assert_eq!(told(&changes), expected);
-        assert_eq!(told(&changes), expected, "until it is in place");
+        assert_eq!(reported(&changes), expected);
+        assert_eq!(reported(&changes), expected, "until it is in place");
     }
 
     #[test]
@@ -196,7 +199,7 @@ mod tests {
         let mut changes = Changes::since(Some(earlier));
         for (version, expected) in [("1", &[][..]), ("2", &["Ingress shop/cart changed"])] {
             changes.made(&Snapshot { ingresses: ingresses(&[("cart", version)]), ..Snapshot::default() });
-            assert_eq!(told(&changes), expected);
+            assert_eq!(reported(&changes), expected);
         }
     }
 }

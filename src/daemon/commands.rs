@@ -114,10 +114,10 @@ impl CommandQueue {
     /// Records that a cycle has ended.
     pub fn concluded(&mut self, outcome: &Outcome) {
         if let Some((done, reply)) = self.following.take() {
-            let told = format!("{done}; {}", describe(outcome));
+            let reported = format!("{done}; {}", describe(outcome));
             // A pinned node takes nothing yet, as it was told.
             let outcome = if let Outcome::Pinned { outcome, .. } = outcome { outcome } else { outcome };
-            answer(reply, if outcome.is_in_place() { Ok(told) } else { Err(told) });
+            answer(reply, if outcome.is_in_place() { Ok(reported) } else { Err(reported) });
         }
     }
 
@@ -132,8 +132,8 @@ impl CommandQueue {
     /// Prepares for new settings. Commands that have arrived are executed under them.
     pub fn settings_change(&mut self) {
         if let Some((done, reply)) = self.following.take() {
-            let told = format!("{done}; what is wanted now is applied under the settings that are read again");
-            answer(reply, Ok(told));
+            let reported = format!("{done}; what is wanted now is applied under the settings that are read again");
+            answer(reply, Ok(reported));
         }
     }
 }

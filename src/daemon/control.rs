@@ -125,7 +125,7 @@ async fn exchange(
             let answer = move || {
                 let mut answer = status.answer(&inquiry, Instant::now());
                 if matches!(inquiry, Inquiry::Request(_)) {
-                    traffic.errors().tell_of(&mut answer["subject"]);
+                    traffic.errors().report_of(&mut answer["subject"]);
                 }
                 answer.to_string()
             };

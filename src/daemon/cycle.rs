@@ -508,7 +508,7 @@ fn blame_templates(outcome: &mut Outcome) {
 /// The finding about this host that follows from an outcome.
 fn findings_of(outcome: &Outcome) -> Vec<Finding> {
     let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
-    let tell = |reason, note: String| vec![Finding::new(reason, Origin::object(&nginx), note)];
+    let report = |reason, note: String| vec![Finding::new(reason, Origin::object(&nginx), note)];
     match outcome {
         Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => Vec::new(),
         Outcome::Pinned { generation, outcome, .. } => {
@@ -516,17 +516,17 @@ fn findings_of(outcome: &Outcome) -> Vec<Finding> {
                 "the administrator went back to generation {generation}: no change of the cluster is applied, and requests \
                  go to the endpoints of then, which may be gone; `ingressd resume` ends it"
             );
-            [tell(Reason::Pinned, note), findings_of(outcome)].concat()
+            [report(Reason::Pinned, note), findings_of(outcome)].concat()
         }
         Outcome::Refused { complaints, .. } => {
             let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
-            tell(
+            report(
                 Reason::ReloadFailed,
                 format!("nginx refuses the configuration and no object can be blamed: {}", words.join("; ")),
             )
         }
-        Outcome::RolledBack { why, .. } => tell(Reason::ReloadFailed, why.clone()),
-        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => tell(Reason::NginxDown, start_nginx(why)),
-        Outcome::Failed { why } => tell(Reason::WriteFailed, why.clone()),
+        Outcome::RolledBack { why, .. } => report(Reason::ReloadFailed, why.clone()),
+        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => report(Reason::NginxDown, start_nginx(why)),
+        Outcome::Failed { why } => report(Reason::WriteFailed, why.clone()),
     }
 }

@@ -61,7 +61,7 @@ pub struct InForce {
 
 /// An option with the value that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct Reported {
     /// Its key: that of an annotation with the prefix, that of a setting, or the name of a
     /// directive.
     name: String,
@@ -71,7 +71,7 @@ pub struct Told {
     effective: Effective,
 }
 
-impl Told {
+impl Reported {
     /// Its key.
     pub fn name(&self) -> &str {
         &self.name
@@ -149,7 +149,7 @@ impl InForce {
                 "does": passes(passed),
             })),
             "route": route,
-            "options": options.iter().map(|told| told.json(file)).collect::<Vec<_>>(),
+            "options": options.iter().map(|reported| reported.json(file)).collect::<Vec<_>>(),
         })
     }
 
@@ -160,18 +160,18 @@ impl InForce {
         (server, taken): (&Server, Option<Taker<'_>>),
         findings: &[Finding],
         file: &dyn Fn(&Origin) -> Option<String>,
-    ) -> (Value, Vec<Told>) {
+    ) -> (Value, Vec<Reported>) {
         let Location { route, adds_slash, unless, next } = location(server, path);
         let is_strict = match server.strict_paths() {
             StrictPaths::Nowhere => false,
-            StrictPaths::Everywhere => true,
+            StrictPaths::Global => true,
             strict @ StrictPaths::Of(_) => strict.concern(route),
         };
-        let everywhere = &self.settings.gate.everywhere;
-        let is_told = route.tells_decoded_path() || everywhere.tells_decoded_path();
+        let global = &self.settings.gate.global;
+        let is_reported = route.writes_decoded_path() || global.writes_decoded_path();
         let refused = match is_strict && address.is_ambiguous() {
             true => Some(STRICT),
-            false => (is_told && path.contains(|character: char| character.is_ascii_control())).then_some(LINES),
+            false => (is_reported && path.contains(|character: char| character.is_ascii_control())).then_some(LINES),
         };
         let (does, answer) = match (refused, adds_slash) {
             (Some(refused), _) => (refused.to_owned(), Answer::of_status(400)),
@@ -181,8 +181,8 @@ impl InForce {
             (None, false) => (self.does(route), self.answer(server, route)),
         };
         let own_tls = has_own_tls(server, self.sites_beside.sockets());
-        let redirect = to_https(route, own_tls, &everywhere.plain_paths).filter(|_| refused.is_none() && !adds_slash);
-        let told = json!({
+        let redirect = to_https(route, own_tls, &global.plain_paths).filter(|_| refused.is_none() && !adds_slash);
+        let reported = json!({
             "is_of_object": is_of_object(server, route),
             "from": route.origin.to_string(),
             "file": file(&route.origin),
@@ -199,88 +199,88 @@ impl InForce {
             "unless": taken.and_then(|taken| taken.unless).or(unless),
         });
         let options = taken.map(|taken| self.options_of(taken.server, route, findings)).unwrap_or_default();
-        (told, options)
+        (reported, options)
     }
 
     /// A route that would take the request if the one that does were not there; nothing where it
     /// takes all that nothing else takes.
     fn passed_over(&self, server: &Server, next: &Route, file: &dyn Fn(&Origin) -> Option<String>) -> Option<Value> {
         let path = self.path_of(server, next);
-        let told = json!({ "from": next.origin.to_string(), "file": file(&next.origin), "path": path });
-        path["text"].as_str().is_some_and(|text| text != "/").then_some(told)
+        let reported = json!({ "from": next.origin.to_string(), "file": file(&next.origin), "path": path });
+        path["text"].as_str().is_some_and(|text| text != "/").then_some(reported)
     }
 
     /// The options of an Ingress that are written, whether anything is served of it or not.
-    pub fn written_for(&self, id: &ObjectId, findings: &[Finding]) -> Vec<Told> {
+    pub fn written_for(&self, id: &ObjectId, findings: &[Finding]) -> Vec<Reported> {
         let says = |Effective { counts, overridden }: &Effective| {
             // Above it may be a ceiling.
             [counts].into_iter().chain(overridden.last()).any(|written| written.is_of(id))
         };
-        let told = self.annotations(id).into_iter().filter(|told| says(&told.effective));
-        told.filter(|told| is_counting(&told.effective, findings)).collect()
+        let reported = self.annotations(id).into_iter().filter(|reported| says(&reported.effective));
+        reported.filter(|reported| is_counting(&reported.effective, findings)).collect()
     }
 
     /// Every setting that is written, with the value that counts under the ConfigMap.
-    pub fn written_settings(&self) -> Vec<Told> {
+    pub fn written_settings(&self) -> Vec<Reported> {
         let settings = rows().filter_map(|row| self.setting(row.key, row.scope));
-        settings.chain(self.defaults()).filter(Told::is_written).collect()
+        settings.chain(self.defaults()).filter(Reported::is_written).collect()
     }
 
-    fn options_of(&self, server: &Server, route: &Route, findings: &[Finding]) -> Vec<Told> {
+    fn options_of(&self, server: &Server, route: &Route, findings: &[Finding]) -> Vec<Reported> {
         let object = &route.origin.object;
-        let mut told = self.annotations(object);
-        for of_host in told.iter_mut().filter(|told| told.scope == Scope::Server) {
+        let mut reported = self.annotations(object);
+        for of_host in reported.iter_mut().filter(|reported| reported.scope == Scope::Server) {
             self.decide(of_host, server, findings);
         }
-        told.retain(|told| is_counting(&told.effective, findings));
+        reported.retain(|reported| is_counting(&reported.effective, findings));
         let has_annotations = object.kind == Kind::INGRESS;
         let is_layer = |key: &str| has_annotations && ANNOTATIONS.rows().any(|row| row.setting == key);
         let settings = rows().filter(|row| row.scope != Scope::Node && !is_layer(row.key));
-        told.extend(settings.filter_map(|row| self.setting(row.key, row.scope)));
+        reported.extend(settings.filter_map(|row| self.setting(row.key, row.scope)));
         let is_decided = |of_all: &&Directive| server.directives.iter().any(|own| own.row == of_all.row);
-        let everywhere = self.options.server_directives.iter().filter(|of_all| !is_decided(of_all));
-        told.extend(everywhere.map(|directive| Told {
+        let global = self.options.server_directives.iter().filter(|of_all| !is_decided(of_all));
+        reported.extend(global.map(|directive| Reported {
             name: directive.row.name.to_owned(),
             scope: Scope::Server,
             effective: Effective::only(&argument_words(directive), WrittenAt::Object(directive.origin.clone())),
         }));
         // Without a backend nothing counts of the way to one.
         let has_backend = route.action.upstream().is_some() || route.errors.is_some();
-        told.retain(|told| has_backend || told.scope != Scope::Upstream);
-        told
+        reported.retain(|reported| has_backend || reported.scope != Scope::Upstream);
+        reported
     }
 
     /// What counts of the annotations of an Ingress; nothing where it is none of ours.
-    fn annotations(&self, id: &ObjectId) -> Vec<Told> {
+    fn annotations(&self, id: &ObjectId) -> Vec<Reported> {
         let settings = |key: &str| self.settings.effective(key);
         let found = effective_annotations(id, &self.snapshot, &self.options, &settings);
-        let told =
+        let reported =
             |(table, row, effective): (&ingressd_translate::Table, &ingressd_translate::annotation::Row, Effective)| {
-                Told { name: format!("{}{}", table.prefix, row.key), scope: row.scope, effective }
+                Reported { name: format!("{}{}", table.prefix, row.key), scope: row.scope, effective }
             };
-        found.into_iter().map(told).collect()
+        found.into_iter().map(reported).collect()
     }
 
     /// One object decides about an option of a whole host; the others have a finding.
-    fn decide(&self, told: &mut Told, server: &Server, findings: &[Finding]) {
-        let is_said_by = |told: &Told, id: &ObjectId| told.effective.counts.is_of(id);
+    fn decide(&self, reported: &mut Reported, server: &Server, findings: &[Finding]) {
+        let is_said_by = |reported: &Reported, id: &ObjectId| reported.effective.counts.is_of(id);
         let mut objects: Vec<_> = server.routes.iter().map(|route| &*route.origin.object).collect();
         objects.dedup();
         let said = objects.into_iter().flat_map(|id| {
-            let own = self.annotations(id).into_iter().find(|own| own.name == told.name);
+            let own = self.annotations(id).into_iter().find(|own| own.name == reported.name);
             own.filter(|own| is_said_by(own, id) && is_counting(&own.effective, findings))
         });
         if let Some(decided) = { said }.next() {
-            told.effective = decided.effective;
+            reported.effective = decided.effective;
         }
     }
 
-    fn setting(&self, key: &str, scope: Scope) -> Option<Told> {
+    fn setting(&self, key: &str, scope: Scope) -> Option<Reported> {
         let effective = self.settings.effective(key).filter(|effective| {
             // What says nothing is not worth a line.
             effective.counts.at != WrittenAt::BuiltIn || !effective.counts.value.is_empty()
         });
-        effective.map(|effective| Told { name: key.to_owned(), scope, effective })
+        effective.map(|effective| Reported { name: key.to_owned(), scope, effective })
     }
 
     /// Whether a path of the server that stays text would take a request as an expression.
@@ -313,7 +313,7 @@ impl InForce {
         if found.len() > 1 {
             found.retain(|finding| finding.origin.field != Field::Object || finding.reason != Reason::ClosedRoute);
         }
-        let told = |finding: &Finding| {
+        let reported = |finding: &Finding| {
             json!({
                 "field": match finding.origin.object == *object {
                     true => finding.origin.field.to_string(),
@@ -323,7 +323,7 @@ impl InForce {
                 "note": &*finding.note,
             })
         };
-        found.into_iter().map(told).collect()
+        found.into_iter().map(reported).collect()
     }
 
     /// The endpoints of an upstream; `None` where they are not known.
@@ -366,8 +366,8 @@ impl InForce {
     }
 
     /// What the ConfigMap says for annotations.
-    fn defaults(&self) -> impl Iterator<Item = Told> {
-        self.options.defaults.iter().map(|default| Told {
+    fn defaults(&self) -> impl Iterator<Item = Reported> {
+        self.options.defaults.iter().map(|default| Reported {
             name: format!("{}{}", ANNOTATIONS.prefix, default.row.key),
             scope: default.row.scope,
             effective: Effective::only(&default.value, WrittenAt::Object(default.at.clone())),

@@ -111,19 +111,19 @@ impl Feed {
         let (sender, observed) = watch::channel(Observed::default());
         let task = tokio::spawn(async move {
             loop {
-                let told = source.next().await;
+                let reported = source.next().await;
                 sender.send_modify(|observed| {
                     *observed = Observed {
-                        read: told.confirmed(),
+                        read: reported.confirmed(),
                         current: false,
-                        failure: told.failure(),
+                        failure: reported.failure(),
                         // The revision belongs to the snapshot: an earlier snapshot must not get a
                         // later number.
-                        revision: if told.snapshot.is_some() { told.revision } else { observed.revision },
+                        revision: if reported.snapshot.is_some() { reported.revision } else { observed.revision },
                         // A change that was not taken yet was noticed earlier than this one.
-                        noticed: told.noticed.or(observed.noticed),
-                        snapshot: told.snapshot.or_else(|| observed.snapshot.take()),
-                        watches: told.watches,
+                        noticed: reported.noticed.or(observed.noticed),
+                        snapshot: reported.snapshot.or_else(|| observed.snapshot.take()),
+                        watches: reported.watches,
                     };
                 });
             }
@@ -167,7 +167,7 @@ fn scope(settings: &Settings) -> Scope {
     match (&cluster.namespace_selector, cluster.namespaces.is_empty()) {
         (Some(labels), _) => Scope::Selected(labels.clone()),
         (None, false) => Scope::Namespaces(cluster.namespaces.clone()),
-        (None, true) => Scope::Everywhere,
+        (None, true) => Scope::Global,
     }
 }
 

@@ -165,7 +165,7 @@ async fn answer(request: &Request<Incoming>, caller: &Caller, facts: &Facts) -> 
             age => text(StatusCode::SERVICE_UNAVAILABLE, format!("the loop last turned {} s ago\n", age.as_secs())),
         },
         // Load balancers must send requests elsewhere, although those that still come are served.
-        "/readyz" if status.told.drained => text(StatusCode::SERVICE_UNAVAILABLE, "drained\n".to_owned()),
+        "/readyz" if status.reported.drained => text(StatusCode::SERVICE_UNAVAILABLE, "drained\n".to_owned()),
         "/readyz" => match status.ready() {
             Ok(()) => text(StatusCode::OK, readiness(&status)),
             Err(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
@@ -215,7 +215,7 @@ static PAGES: Semaphore = Semaphore::const_new(2);
 /// Whether a page of another site in a browser on this host sends the request, and nobody has
 /// followed a link there (Fetch Metadata Request Headers).
 fn is_of_another_site(request: &Request<Incoming>) -> bool {
-    let says = |name: &str, value: &str| request.headers().get(name).is_some_and(|told| told == value);
+    let says = |name: &str, value: &str| request.headers().get(name).is_some_and(|reported| reported == value);
     says("sec-fetch-site", "cross-site") && !says("sec-fetch-dest", "document")
 }
 

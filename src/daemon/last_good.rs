@@ -28,7 +28,7 @@ pub struct LastGood {
     /// The digest of the version, by the digest of the name.
     kept: HashMap<ShortDigest, ShortDigest>,
     /// Whether this run has told of all objects.
-    is_told: bool,
+    is_reported: bool,
     /// What could not be written and has to be tried again.
     failed: Touched,
     /// The kinds of which objects are kept.
@@ -125,7 +125,7 @@ impl LastGood {
                 HashMap::new()
             }
         };
-        let mut store = LastGood { folder, kept, kinds: Kinds::default(), is_told: false, failed: Touched::new() };
+        let mut store = LastGood { folder, kept, kinds: Kinds::default(), is_reported: false, failed: Touched::new() };
         for line in candidates::of(state, in_place)? {
             store.adopt(&line);
         }
@@ -179,7 +179,7 @@ impl LastGood {
             names.insert(name);
         }
         let failure = keeping.failure.take();
-        if !std::mem::replace(&mut self.is_told, true) {
+        if !std::mem::replace(&mut self.is_reported, true) {
             let gone: Vec<_> = self.kept.keys().filter(|name| !names.contains(name)).copied().collect();
             gone.into_iter().for_each(|name| self.forget(name));
         }

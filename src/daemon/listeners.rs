@@ -142,11 +142,11 @@ impl Http {
         ) -> Facts,
     ) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(address).await?;
-        let (nginx, told) = watch::channel(nginx);
+        let (nginx, reported) = watch::channel(nginx);
         let (hosts, known) = watch::channel(Vec::new());
         let (remote, admitted) = watch::channel(None);
         let mut task = JoinSet::new();
-        task.spawn(http::serve(listener, facts(told, known, admitted)));
+        task.spawn(http::serve(listener, facts(reported, known, admitted)));
         Ok(Arc::new(Http { address, nginx, hosts, remote, task }))
     }
 
@@ -274,11 +274,11 @@ mod tests {
         let mut listeners = world.open(None).await;
         assert!(!world.is_served("127.0.0.2"));
         let port = world.settings.http.address.port();
-        for (address, is_everywhere) in [("0.0.0.0", true), ("127.0.0.1", false), ("127.0.0.2", true)] {
+        for (address, is_global) in [("0.0.0.0", true), ("127.0.0.1", false), ("127.0.0.2", true)] {
             world.settings.http.address = SocketAddr::new(address.parse().unwrap(), port);
             let next = world.open(Some(&mut listeners)).await;
             std::mem::replace(&mut listeners, next).close().await;
-            assert_eq!(world.is_served("127.0.0.2"), is_everywhere, "{address}");
+            assert_eq!(world.is_served("127.0.0.2"), is_global, "{address}");
         }
     }
 }

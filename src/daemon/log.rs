@@ -96,8 +96,8 @@ where
 /// `JOURNAL_STREAM` has the device and inode of the stream that systemd connected; stderr may have
 /// been redirected since.
 fn stderr_is_the_journal() -> bool {
-    let Some(told) = std::env::var("JOURNAL_STREAM").ok() else { return false };
-    let Some((device, inode)) = told.split_once(':') else { return false };
+    let Some(reported) = std::env::var("JOURNAL_STREAM").ok() else { return false };
+    let Some((device, inode)) = reported.split_once(':') else { return false };
     let Ok(stderr) = std::io::stderr().as_fd().try_clone_to_owned() else { return false };
     let Ok(metadata) = std::fs::File::from(stderr).metadata() else { return false };
     device.parse() == Ok(metadata.st_dev()) && inode.parse() == Ok(metadata.st_ino())
@@ -134,7 +134,7 @@ impl FindingLog {
         for (finding, prefix) in prefixed {
             let namespace = &finding.origin.object.namespace;
             match self.line(namespace, most, now) {
-                Line::Written => tell(finding, generation, prefix),
+                Line::Written => report(finding, generation, prefix),
                 Line::FirstLeftOut => tracing::warn!(
                     "the namespace {namespace:?} caused more than {} within a minute, and the rest is left out; \
                      `ingressd status` shows what is wrong (limits.findings-of-namespace)",
@@ -166,7 +166,7 @@ impl FindingLog {
     }
 }
 
-fn tell(finding: &Finding, generation: Option<u64>, prefix: &str) {
+fn report(finding: &Finding, generation: Option<u64>, prefix: &str) {
     let (object, field) = (finding.origin.object.to_string(), finding.origin.field.to_string());
     let (reason, page) = (finding.reason.row().name, finding.reason.page());
     let severity = if prefix.is_empty() { finding.severity } else { Severity::Info };

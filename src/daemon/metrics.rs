@@ -250,7 +250,7 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
         "Files that differ from the pinned generation and are not applied",
         waiting,
     );
-    gauge(registry, "drained", "Whether this node is drained", i64::from(status.told.drained));
+    gauge(registry, "drained", "Whether this node is drained", i64::from(status.reported.drained));
     let open = whole(status.connections.unwrap_or(0));
     gauge(
         registry,

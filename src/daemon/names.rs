@@ -50,7 +50,7 @@ struct Keeper {
     pacing: AnswerPacing,
     questions: JoinSet<(HostName, LookupResult)>,
     /// The answers that were reported last.
-    told: Arc<Names>,
+    reported: Arc<Names>,
     kept: StoredAnswers,
     /// When to write the reported answers, unless they are written already; and when they were
     /// last written.
@@ -68,7 +68,7 @@ impl NameWatch {
     /// When there may be answers that cannot be read now.
     pub fn start(dns: Dns, least: Duration, limits: &Limits, state: &Path) -> io::Result<Self> {
         let keeper = Keeper::new(dns, least, limits.clone(), state)?;
-        let (publish, answers) = watch::channel(Arc::clone(&keeper.told));
+        let (publish, answers) = watch::channel(Arc::clone(&keeper.reported));
         let (wanted, changes) = watch::channel(Wanted::default());
         let task = tokio::spawn(keeper.run(changes, publish));
         Ok(NameWatch { state: WantedNames::default(), wanted, answers, task })
@@ -139,7 +139,7 @@ impl Keeper {
         let file = state.join("names.json");
         // Without servers an answer could never be updated.
         let known = if dns.is_set() { read(&file)? } else { BTreeMap::new() };
-        let told = Arc::new(Names(known.clone()));
+        let reported = Arc::new(Names(known.clone()));
         Ok(Keeper {
             dns,
             limits,
@@ -149,8 +149,8 @@ impl Keeper {
             schedule: Schedule::new(least),
             pacing: AnswerPacing::new(least),
             questions: JoinSet::new(),
-            kept: kept(&told),
-            told,
+            kept: kept(&reported),
+            reported,
             keeping: None,
             kept_at: None,
         })
@@ -161,7 +161,7 @@ impl Keeper {
             let now = Instant::now();
             self.ask(now);
             if self.pacing.due().is_some_and(|due| due <= now) {
-                publish.send_replace(self.tell(now));
+                publish.send_replace(self.report(now));
             }
             if self.keeping.is_some_and(|due| due <= now) {
                 self.keep(now).await;
@@ -174,7 +174,7 @@ impl Keeper {
                     }
                     let wanted = changes.borrow_and_update().clone();
                     if self.want(&wanted, Instant::now()) {
-                        publish.send_replace(self.tell(Instant::now()));
+                        publish.send_replace(self.report(Instant::now()));
                     }
                 }
                 Some(answered) = self.questions.join_next() => match answered {
@@ -223,13 +223,13 @@ impl Keeper {
             return;
         }
         let answer = judged(self.known.get(&name), looked, self.limits.addresses_of_name);
-        let told = self.told.0.get(&name);
+        let reported = self.reported.0.get(&name);
         match self.schedule.namespaces(&name) {
-            Some(namespaces) if told != Some(&answer) => {
+            Some(namespaces) if reported != Some(&answer) => {
                 if let Some(why) = &answer.failure {
                     tracing::debug!("{name} is not resolved: {why}");
                 }
-                self.pacing.differs(&name, namespaces, told.is_none(), now);
+                self.pacing.differs(&name, namespaces, reported.is_none(), now);
             }
             _ => self.pacing.drop(&name),
         }
@@ -237,19 +237,19 @@ impl Keeper {
     }
 
     /// All known answers; they are written as soon as the time for it has come.
-    fn tell(&mut self, now: Instant) -> Arc<Names> {
-        self.pacing.told(now);
+    fn report(&mut self, now: Instant) -> Arc<Names> {
+        self.pacing.reported(now);
         let refused = refused_answers(&self.refused, &self.limits);
-        self.told = Arc::new(Names(refused.chain(self.known.clone()).collect()));
+        self.reported = Arc::new(Names(refused.chain(self.known.clone()).collect()));
         let earliest = self.kept_at.map_or(now, |kept_at| now.max(kept_at + SAVING));
         self.keeping.get_or_insert(earliest);
-        Arc::clone(&self.told)
+        Arc::clone(&self.reported)
     }
 
     /// Writes the reported answers, unless they are written already.
     async fn keep(&mut self, now: Instant) {
         self.keeping = None;
-        let addresses = kept(&self.told);
+        let addresses = kept(&self.reported);
         if addresses == self.kept {
             return;
         }
@@ -420,12 +420,12 @@ mod tests {
         Wanted { referred: names.iter().map(of_shop).collect(), ..Wanted::default() }
     }
 
-    fn is_told(keeper: &mut Keeper, now: Instant) -> bool {
-        let is_told = keeper.pacing.due().is_some_and(|due| due <= now);
-        if is_told {
-            keeper.tell(now);
+    fn is_reported(keeper: &mut Keeper, now: Instant) -> bool {
+        let is_reported = keeper.pacing.due().is_some_and(|due| due <= now);
+        if is_reported {
+            keeper.report(now);
         }
-        is_told
+        is_reported
     }
 
     #[tokio::test]
@@ -436,19 +436,19 @@ mod tests {
         let mut first = keeper(state.path());
         assert!(!first.want(&wanted(&["a.example"]), now));
         first.learn(a.clone(), found(&["192.0.2.2"]), now);
-        assert!(is_told(&mut first, now));
+        assert!(is_reported(&mut first, now));
         assert_eq!(first.keeping, Some(now));
         first.keep(now).await;
         assert_eq!(keeper(state.path()).known, [(a.clone(), answer(&["192.0.2.2"], None))].into());
         first.learn(a.clone(), found(&["192.0.2.2"]), now);
-        assert!(!is_told(&mut first, now + LEAST), "the same answer is no change");
+        assert!(!is_reported(&mut first, now + LEAST), "the same answer is no change");
         // Changes are written once a second at most, and an unchanged answer is not written.
         first.learn(a.clone(), found(&["192.0.2.3"]), now);
-        assert!(is_told(&mut first, now));
+        assert!(is_reported(&mut first, now));
         assert_eq!(first.keeping, Some(now + SAVING));
         first.learn(a, found(&["192.0.2.2"]), now);
         let later = now + LEAST * 2;
-        assert!(is_told(&mut first, later));
+        assert!(is_reported(&mut first, later));
         std::fs::remove_file(&file).unwrap();
         first.keep(later).await;
         assert!(!file.exists());
@@ -464,9 +464,9 @@ mod tests {
         assert!(keeper.want(&wanted(&["a.x", "b.x", "c.x", "d.x"]), now));
         keeper.learn(name("a.x"), found(&["192.0.2.2"]), now);
         keeper.learn(name("d.x"), found(&["192.0.2.2"]), now);
-        let told = keeper.tell(now);
-        assert_eq!(told.0.keys().map(HostName::as_str).collect::<Vec<_>>(), ["a.x", "d.x"]);
-        let failure = told.0[&name("d.x")].failure.clone().unwrap();
+        let reported = keeper.report(now);
+        assert_eq!(reported.0.keys().map(HostName::as_str).collect::<Vec<_>>(), ["a.x", "d.x"]);
+        let failure = reported.0[&name("d.x")].failure.clone().unwrap();
         assert!(failure.contains("limits.names-of-namespace"), "{failure}");
         // A Service that nothing refers to any more keeps its answer: an earlier version of an
         // Ingress may use it.
@@ -477,7 +477,7 @@ mod tests {
             keeper.schedule.namespaces(&name("a.x")).is_some() && keeper.schedule.namespaces(&name("b.x")).is_none()
         );
         keeper.want(&Wanted::default(), now);
-        assert!(keeper.known.is_empty() && keeper.tell(now).0.is_empty());
+        assert!(keeper.known.is_empty() && keeper.report(now).0.is_empty());
     }
 
     #[tokio::test]

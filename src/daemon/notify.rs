@@ -29,7 +29,7 @@ impl Notifier {
     /// Reports that nginx serves a confirmed generation. Only the first call sends it.
     pub fn ready(&mut self) {
         if !std::mem::replace(&mut self.ready, true) {
-            self.tell(&[NotifyState::Ready]);
+            self.report(&[NotifyState::Ready]);
         }
     }
 
@@ -55,7 +55,7 @@ impl Notifier {
     /// Reports that the settings are being reloaded.
     pub fn reloading(&mut self) {
         match NotifyState::monotonic_usec_now() {
-            Ok(now) => self.tell(&[NotifyState::Reloading, now]),
+            Ok(now) => self.report(&[NotifyState::Reloading, now]),
             Err(error) => tracing::debug!("no monotonic clock for systemd: {error}"),
         }
     }
@@ -63,16 +63,16 @@ impl Notifier {
     /// Reports that the reload has ended, with new settings or the earlier ones.
     pub fn reloaded(&mut self) {
         if self.ready {
-            self.tell(&[NotifyState::Ready]);
+            self.report(&[NotifyState::Ready]);
         }
     }
 
     /// Reports that the daemon ends, while nginx goes on.
     pub fn stopping(&mut self) {
-        self.tell(&[NotifyState::Stopping]);
+        self.report(&[NotifyState::Stopping]);
     }
 
-    fn tell(&mut self, states: &[NotifyState<'_>]) {
+    fn report(&mut self, states: &[NotifyState<'_>]) {
         self.unsent.push_back(text(states));
         self.flush();
     }

@@ -59,8 +59,8 @@ mod tests {
             (ControlCommand::RollBack(Some(3)), "no generation is kept"),
             (ControlCommand::Resume, NOT_PINNED),
         ] {
-            let told = without_daemon(&settings, command).unwrap().unwrap_err();
-            assert!(told.starts_with(why), "{told}");
+            let reported = without_daemon(&settings, command).unwrap().unwrap_err();
+            assert!(reported.starts_with(why), "{reported}");
             assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{command:?}");
         }
     }

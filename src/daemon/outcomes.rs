@@ -73,18 +73,21 @@ mod tests {
     #[test]
     fn the_latest_changes_are_kept_and_one_that_is_tried_again_once() {
         let mut steps: Arc<[Step]> = Arc::default();
-        let mut tell = |outcome: &Outcome| {
+        let mut report = |outcome: &Outcome| {
             steps = with(&steps, outcome, None, None, SystemTime::UNIX_EPOCH).unwrap_or_else(|| Arc::clone(&steps));
             steps.len()
         };
         let failed = |why: &str| Outcome::Failed { why: why.to_owned() };
-        assert_eq!(tell(&Outcome::Unchanged { generation: 1 }), 0);
-        assert_eq!([tell(&failed("a")), tell(&failed("a")), tell(&failed("b")), tell(&failed("a"))], [1, 1, 2, 3]);
+        assert_eq!(report(&Outcome::Unchanged { generation: 1 }), 0);
+        assert_eq!(
+            [report(&failed("a")), report(&failed("a")), report(&failed("b")), report(&failed("a"))],
+            [1, 1, 2, 3]
+        );
         let waits = || Outcome::Ready { generation: 9, why: "nginx does not run".to_owned() };
-        assert_eq!([tell(&waits()), tell(&waits())], [4, 4]);
+        assert_eq!([report(&waits()), report(&waits())], [4, 4]);
         for generation in 0..60 {
             let (test, reload) = (Duration::ZERO, Duration::from_millis(7));
-            tell(&Outcome::Confirmed { generation, test, reload, written: 3 });
+            report(&Outcome::Confirmed { generation, test, reload, written: 3 });
         }
         assert_eq!((steps.len(), steps[0].generation, steps[49].generation), (50, Some(10), Some(59)));
         assert_eq!((steps[49].files, steps[49].reload), (Some(3), Some(Duration::from_millis(7))));

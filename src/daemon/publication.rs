@@ -55,7 +55,7 @@ pub struct Publication {
     /// The API server that is published to, and what its revisions belong to.
     history: Option<History>,
     publisher: Option<Publisher>,
-    told: watch::Sender<Option<Served>>,
+    reported: watch::Sender<Option<Served>>,
     served: Served,
     states: Arc<[Arc<ObjectState>]>,
     /// From those of cycles; empty where the last one was not confirmed.
@@ -104,7 +104,7 @@ impl Publication {
             statuses,
             counts: counts.clone(),
             publisher: None,
-            told: watch::Sender::new(None),
+            reported: watch::Sender::new(None),
             served: Served { settings: settings.decisive.clone(), ..Served::default() },
             states: Arc::default(),
             step: Step::default(),
@@ -123,7 +123,7 @@ impl Publication {
     fn publish(&mut self) {
         self.publisher = self.link.as_ref().map(|link| {
             let identity = identity(self.options.node.as_deref());
-            let (served, options) = (self.told.subscribe(), (self.options.clone(), self.statuses));
+            let (served, options) = (self.reported.subscribe(), (self.options.clone(), self.statuses));
             Publisher::start(link.clients(), identity, &RUN, options, &self.counts, served)
         });
     }
@@ -174,7 +174,7 @@ impl Publication {
         (self.cycled, self.confirmed, self.read, self.claims) = (None, None, None, None);
         (self.knows, self.step) = (false, Step::default());
         self.asked_anew = Some(since);
-        self.told.send_replace(None);
+        self.reported.send_replace(None);
     }
 
     /// The connection to the cluster.
@@ -324,7 +324,7 @@ impl Publication {
     }
 
     /// Publishes the current state, if it differs.
-    pub fn tell(&mut self, status: &Status, drained: bool, now: Instant) {
+    pub fn report(&mut self, status: &Status, drained: bool, now: Instant) {
         let serving = self.is_serving(status, now);
         self.served.generation = status.generation;
         self.served.findings = Arc::clone(&status.findings);
@@ -342,10 +342,10 @@ impl Publication {
             let order = outlook.own_claim_order();
             self.served.claim_order = order;
         }
-        self.told.send_if_modified(|told| {
-            let differs = told.as_ref().is_none_or(|told| !told.is_same(&self.served));
+        self.reported.send_if_modified(|reported| {
+            let differs = reported.as_ref().is_none_or(|reported| !reported.is_same(&self.served));
             if differs {
-                *told = Some(self.served.clone());
+                *reported = Some(self.served.clone());
             }
             differs
         });
@@ -370,8 +370,8 @@ impl Publication {
     /// once.
     pub async fn leave(mut self) {
         self.served.serving = false;
-        if self.told.borrow().is_some() {
-            self.told.send_replace(Some(self.served.clone()));
+        if self.reported.borrow().is_some() {
+            self.reported.send_replace(Some(self.served.clone()));
         }
         self.stop().await;
     }

@@ -212,7 +212,7 @@ impl Reporter {
                 status.outcomes = steps;
             }
             status.findings = findings.into();
-            status.tells_down = matches!(outcome.of_nginx(), Outcome::Ready { .. } | Outcome::Killed { .. });
+            status.reports_down = matches!(outcome.of_nginx(), Outcome::Ready { .. } | Outcome::Killed { .. });
             status.states = Arc::clone(states);
             status.quarantined = quarantined.into();
             // After a failure nginx goes on with the earlier generation.
@@ -252,11 +252,11 @@ impl Reporter {
 
     /// Reports what is served of each object.
     pub fn published(&self, publication: &Publication) {
-        let told = publication.served();
+        let reported = publication.served();
         self.status.send_if_modified(|status| {
-            let differs = !status.told.is_same(told);
+            let differs = !status.reported.is_same(reported);
             if differs {
-                Arc::make_mut(status).told = told.clone();
+                Arc::make_mut(status).reported = reported.clone();
             }
             differs
         });

@@ -253,7 +253,7 @@ impl Daemon {
                 reporter.publishes_anew(self.publication.outlook());
             }
             self.follow_peers(now);
-            self.publication.tell(&reporter.status().borrow(), *self.drained.borrow(), now);
+            self.publication.report(&reporter.status().borrow(), *self.drained.borrow(), now);
             reporter.published(&self.publication);
             reporter.turned(now);
         }
@@ -425,9 +425,9 @@ impl Daemon {
     /// Reports that new settings are in force, or why the earlier ones still are.
     pub fn reloaded(&mut self, result: Result<(), String>, reporter: &mut Reporter) {
         reporter.reloaded(&result);
-        let told = result.map(|()| "the settings were read again and are in force".to_owned());
+        let reported = result.map(|()| "the settings were read again and are in force".to_owned());
         // The sender waits until nginx runs what follows from them.
-        self.queue.executed(ControlCommand::Reload, told, true);
+        self.queue.executed(ControlCommand::Reload, reported, true);
     }
 
     /// Takes the tools of a cycle, unless other work uses them.

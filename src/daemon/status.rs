@@ -112,7 +112,7 @@ pub struct Status {
     /// The findings of the last cycle.
     pub findings: Arc<[Finding]>,
     /// Whether one of them tells that nginx does not run.
-    pub tells_down: bool,
+    pub reports_down: bool,
     /// What is wrong with the settings that were read last; then the earlier ones are in force.
     pub refused_settings: Option<Arc<str>>,
     /// How many findings are reported.
@@ -136,7 +136,7 @@ pub struct Status {
     /// The state of publishing; `None` when the source is a folder.
     pub outlook: Option<Outlook>,
     /// The published state of this host.
-    pub told: Served,
+    pub reported: Served,
     /// Open connections to the ports of Ingresses; only counted on a drained node.
     pub connections: Option<usize>,
     /// nginx's complaint, where it could not be started with the host's configuration.
@@ -187,8 +187,8 @@ impl Status {
         let is_current =
             of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
         // Before the first cycle it is not known which objects belong to our class.
-        let is_current = is_current && self.told.informed;
-        Withdrawal::of(&self.told, self.outlook.as_ref().map(Outlook::view), is_current)
+        let is_current = is_current && self.reported.informed;
+        Withdrawal::of(&self.reported, self.outlook.as_ref().map(Outlook::view), is_current)
     }
 
     /// A sentence that nginx could not be started again.
@@ -235,7 +235,7 @@ impl Status {
 
     /// The finding that nginx does not run, where no cycle has told it yet.
     fn down_finding(&self) -> Option<Finding> {
-        let why = self.why.as_ref().filter(|_| self.phase == Phase::NginxDown && !self.tells_down)?;
+        let why = self.why.as_ref().filter(|_| self.phase == Phase::NginxDown && !self.reports_down)?;
         let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
         Some(Finding::new(Reason::NginxDown, Origin::object(&nginx), start_nginx(why)))
     }
@@ -243,7 +243,7 @@ impl Status {
     /// The finding that old workers come close to their limit.
     fn old_workers_finding(&self) -> Option<Finding> {
         let OldWorkers { draining, most, .. } = self.old_workers;
-        let tell = || {
+        let report = || {
             let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
             let note = format!(
                 "{draining} of at most {most} old workers finish their connections, so reloads wait until \
@@ -253,7 +253,7 @@ impl Status {
             );
             Finding::new(Reason::DrainingWorkers, Origin::object(&nginx), note)
         };
-        self.old_workers.are_many().then(tell)
+        self.old_workers.are_many().then(report)
     }
 
     /// What is served, counted.
@@ -306,7 +306,7 @@ impl Status {
             Some(why) => format!("NEW SETTINGS REFUSED ({why}); {state}"),
             None => state,
         };
-        let drained = match (self.told.drained, self.connections) {
+        let drained = match (self.reported.drained, self.connections) {
             (false, _) => String::new(),
             (true, None) => ", DRAINED".to_owned(),
             (true, Some(open)) => format!(", DRAINED with {}", count(open, "open connection", "open connections")),
@@ -374,7 +374,7 @@ impl Status {
 
     /// The addresses in the status of an Ingress.
     fn published(&self, id: &ObjectId) -> Vec<String> {
-        let stored = self.told.snapshot.ingresses.find(&id.namespace, &id.name);
+        let stored = self.reported.snapshot.ingresses.find(&id.namespace, &id.name);
         let published = stored.and_then(|stored| stored.published.as_deref());
         let addresses = published_addresses(published).0;
         addresses.iter().map(ToString::to_string).collect()
@@ -474,8 +474,8 @@ mod tests {
             assert_eq!(pinned(waiting).json(later)["pinned"]["waiting_files"], json!(waiting));
         }
         for (connections, words) in [(None, ", DRAINED"), (Some(3), ", DRAINED with 3 open connections")] {
-            let told = Served { drained: true, ..Served::default() };
-            let drained = Status { told, connections, ..status.clone() };
+            let reported = Served { drained: true, ..Served::default() };
+            let drained = Status { reported, connections, ..status.clone() };
             assert!(line(&drained).ends_with(words), "{}", line(&drained));
         }
         let states = |status: &Status| status.standings().collect::<Vec<_>>();

@@ -49,7 +49,7 @@ pub struct Traffic(Mutex<Figures>, AtomicU64, Errors);
 impl Traffic {
     /// Counts one line about a request for an unknown host.
     #[cfg(test)]
-    pub fn tell(&self, line: &str) {
+    pub fn count(&self, line: &str) {
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         figures.count(&Line::read(line.as_bytes()).unwrap(), None);
         self.1.fetch_add(1, Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Traffic {
         figures.minute = minute();
         table.begin();
         let (mut count, mut skipped) = (0, Vec::new());
-        let mut tell = |figures: &mut Figures, line: &[u8], stands_for| match Line::read(line) {
+        let mut report = |figures: &mut Figures, line: &[u8], stands_for| match Line::read(line) {
             Some(line) => {
                 count += stands_for;
                 figures.count(&Line { stands_for, ..line }, table.destination(line.host, line.route));
@@ -97,14 +97,14 @@ impl Traffic {
         };
         figures.sampling.begin(spool.waiting().unwrap_or_default(), MOST_READ);
         let read = spool.take(|line| match figures.sampling.pass() {
-            Some(stands_for) => tell(&mut figures, line, stands_for),
+            Some(stands_for) => report(&mut figures, line, stands_for),
             None => {
                 skipped.clear();
                 skipped.extend_from_slice(line);
             }
         });
         if let Some(stands_for) = figures.sampling.end() {
-            tell(&mut figures, &skipped, stands_for);
+            report(&mut figures, &skipped, stands_for);
         }
         self.1.fetch_add(count, Ordering::Relaxed);
         let read = read.and_then(|read| match read {

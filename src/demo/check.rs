@@ -58,14 +58,14 @@ impl<W: Write> Check<'_, W> {
         let trials: Vec<_> = examples.trials()?.into_iter().flat_map(|(_, trials)| trials).collect();
         for trial in &trials {
             let (right, seen) = self.judge(trial).await;
-            self.tell(right, &format!("{trial}: {seen}"))?;
+            self.report(right, &format!("{trial}: {seen}"))?;
         }
         for host in examples.hosts() {
             for tls in [false, true] {
                 let reaches = |trial: &Trial| trial.is_tls() == tls && is_of(&host, trial.host());
                 if !trials.iter().any(reaches) {
                     let scheme = if tls { "HTTPS" } else { "HTTP" };
-                    self.tell(false, &format!("no request to {host} over {scheme} is in the examples"))?;
+                    self.report(false, &format!("no request to {host} over {scheme} is in the examples"))?;
                 }
             }
         }
@@ -121,7 +121,7 @@ impl<W: Write> Check<'_, W> {
         });
         let edited = lines.collect::<Vec<_>>().join("\n") + "\n";
         std::fs::write(&path, &edited).map_err(failed)?;
-        self.tell(edited != text, &format!("edit {file}: `{old}` becomes `{new}`"))
+        self.report(edited != text, &format!("edit {file}: `{old}` becomes `{new}`"))
     }
 
     async fn see_backend(&mut self, url: &str, backend: &str) -> Result<(), DemoError> {
@@ -151,14 +151,14 @@ impl<W: Write> Check<'_, W> {
             sleep(Duration::from_millis(20)).await;
             seen = ask(&mut self.session).await?;
         }
-        self.tell(seen, what)?;
+        self.report(seen, what)?;
         if !seen && let Some(status) = self.session.status().await? {
-            self.tell(false, &format!("the daemon says: {status:?}"))?;
+            self.report(false, &format!("the daemon says: {status:?}"))?;
         }
         Ok(seen)
     }
 
-    fn tell(&mut self, right: bool, what: &str) -> Result<(), DemoError> {
+    fn report(&mut self, right: bool, what: &str) -> Result<(), DemoError> {
         self.failures += usize::from(!right);
         writeln!(self.output, "{} {what}", if right { "ok  " } else { "FAIL" }).map_err(DemoError::Output)
     }

@@ -153,7 +153,7 @@ impl<'s> Setup<'s> {
     ///
     /// When nginx refuses its configuration before or after a step, and when the file system
     /// fails. Earlier steps stay; the failed step is undone.
-    pub fn carry_out(&mut self, tell: &mut dyn FnMut(&'static Step, &Planned)) -> Result<(), Error> {
+    pub fn carry_out(&mut self, report: &mut dyn FnMut(&'static Step, &Planned)) -> Result<(), Error> {
         self.must_pass()?;
         let mut journal = None;
         for step in STEPS {
@@ -171,7 +171,7 @@ impl<'s> Setup<'s> {
                 };
                 self.take(step, &changes, journal, noted)?;
             }
-            tell(step, &planned);
+            report(step, &planned);
         }
         Ok(())
     }

@@ -38,7 +38,12 @@ impl Setup<'_> {
     ///
     /// When nginx accepted its configuration before and would refuse it afterwards: then all is as
     /// before. And when the file system fails.
-    pub fn undo(&mut self, step: Option<&Step>, keep_edited: bool, tell: &mut dyn FnMut(&Undone)) -> Result<(), Error> {
+    pub fn undo(
+        &mut self,
+        step: Option<&Step>,
+        keep_edited: bool,
+        report: &mut dyn FnMut(&Undone),
+    ) -> Result<(), Error> {
         let state = self.state_folder();
         remove_unfinished(state).map_err(Error::files("remove what was left beside", state))?;
         if !state.exists() {
@@ -61,7 +66,7 @@ impl Setup<'_> {
             return Err(Error::kept(step, &contents, tested.words));
         }
         for place in taken.iter().filter(|place| place.in_force) {
-            tell(&Undone::OutOfForce(place.path.clone()));
+            report(&Undone::OutOfForce(place.path.clone()));
         }
         let journal_path = journal.path();
         let failed = |error| Error::files("write", &journal_path)(error);
@@ -71,13 +76,13 @@ impl Setup<'_> {
                 journal.forget(&group.changes).map_err(failed)?;
             }
             reached();
-            tell(&match is_edited {
+            report(&match is_edited {
                 false => Undone::Restored(group.path.clone()),
                 true => Undone::Edited { path: group.path.clone(), step: group.step.clone(), forgotten: keep_edited },
             });
         }
         for group in &folders {
-            tell(&take_folder_back(group, &mut journal)?);
+            report(&take_folder_back(group, &mut journal)?);
         }
         Ok(())
     }

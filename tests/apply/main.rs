@@ -260,16 +260,16 @@ fn nothing_is_confirmed_while_a_master_from_before_an_upgrade_takes_connections(
     kill(old, Signal::SIGUSR2).unwrap();
     let new = eventually("another master", || nginx.pid().filter(|pid| *pid != old));
     eventually("its workers run", || (nginx.children().len() == 2).then_some(()));
-    let told = |outcome: &Outcome| match outcome {
+    let reported = |outcome: &Outcome| match outcome {
         Outcome::RolledBack { generation: Some(1), why, too_much: None } => why.contains(&format!("kill -QUIT {old}")),
         _ => false,
     };
     let outcome = applier.recheck().unwrap();
-    assert!(told(&outcome), "{outcome:?}");
+    assert!(reported(&outcome), "{outcome:?}");
     assert_eq!(applier.recheck(), None, "it is said once");
     for mut applier in [nginx.applier(), applier] {
         let outcome = applier.apply(&files("return 200 two;"));
-        assert!(told(&outcome), "{outcome:?}");
+        assert!(reported(&outcome), "{outcome:?}");
         assert!(matches!(applier.roll_back_to(Some(1), 0), Outcome::Failed { .. }));
         let status = applier.status();
         assert_eq!((nginx.on_disk(), status.served, status.confirmed), (Some(1), Some(1), Some(1)));
@@ -277,7 +277,7 @@ fn nothing_is_confirmed_while_a_master_from_before_an_upgrade_takes_connections(
     }
     kill(old, Signal::SIGQUIT).unwrap();
     let mut applier = nginx.applier();
-    let next = || Some(applier.apply(&files("return 200 two;"))).filter(|outcome| !told(outcome));
+    let next = || Some(applier.apply(&files("return 200 two;"))).filter(|outcome| !reported(outcome));
     assert_confirmed(&eventually("the old master ended", next), 2);
 }
 
@@ -303,8 +303,8 @@ fn an_address_of_another_program_is_noticed_though_a_test_passes() {
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let files = || Files::with_status(nginx.status).server("a", other.local_addr().unwrap(), "return 204;").set();
     let outcome = applier.apply(&files());
-    let told = |why: &str| why.contains("another program listens on one of the addresses");
-    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(1), why, .. } if told(why)), "{outcome:?}");
+    let reported = |why: &str| why.contains("another program listens on one of the addresses");
+    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(1), why, .. } if reported(why)), "{outcome:?}");
     assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
     let files = files();
     drop(other);

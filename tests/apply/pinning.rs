@@ -115,8 +115,8 @@ fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
     let reloads = || fs::read_to_string(nginx.path("error.log")).unwrap().matches("reconfiguring").count();
     let before = reloads();
     let outcome = applier.roll_back_to(Some(1), NOW);
-    let told = |why: &str| why.contains("duplicate default server");
-    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(3), why, .. } if told(why)), "{outcome:?}");
+    let reported = |why: &str| why.contains("duplicate default server");
+    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(3), why, .. } if reported(why)), "{outcome:?}");
     assert_eq!((before > 0, reloads()), (true, before), "what a test refuses is not given to the running nginx");
     // A file of the second generation was changed after it was written.
     let file = nginx.path("ingressd/generations/2/http/a.conf");
@@ -157,14 +157,14 @@ fn of_secret_files_a_difference_holds_nothing_but_that_there_is_one() {
     assert_confirmed(&applier.apply(&set("two")), 2);
     let history = History::read(&folder.path().join("ingressd"), &folder.path().join("state")).unwrap();
     let differences = history.compare(1, 2).unwrap();
-    let told = differences.iter().map(|difference| {
+    let reported = differences.iter().map(|difference| {
         let text = |side: &Option<Side>| side.as_ref().unwrap().text.clone();
         (&*difference.path, difference.secret, text(&difference.before), text(&difference.after))
     });
     let (shown, hidden) = (("one".to_owned(), "two".to_owned()), (String::new(), String::new()));
     let expected = [("auth/a", true, &hidden), ("certs/a.pem", true, &hidden), ("http/a.conf", false, &shown)];
     let expected = expected.map(|(path, secret, (before, after))| (path, secret, before.clone(), after.clone()));
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(reported.collect::<Vec<_>>(), expected);
 }
 
 fn options(folder: &Path) -> Options {

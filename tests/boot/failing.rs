@@ -74,12 +74,12 @@ pub async fn follows_nginx(node: &Node) {
 /// The host reboots while the API server is down: nginx and the daemon start with the files on
 /// disk.
 pub async fn starts_from_disk_when_the_cluster_is_away(node: &mut Node) {
-    node.around.plane.tell(&format!("stop {API_SERVER}")).await;
+    node.around.plane.report(&format!("stop {API_SERVER}")).await;
     node.machine.reboot();
     node.serves().await;
     assert_eq!(node.property("ActiveState"), "active", "it is ready when nginx serves");
     node.until_line("the line to tell of it", |line| line.contains("no data"));
-    node.around.plane.tell(&format!("start {API_SERVER}")).await;
+    node.around.plane.report(&format!("start {API_SERVER}")).await;
     node.around.objects.apply(ingress("cart").host("cart.example", "web")).await;
     let cart = get("http://cart.example/").to(node.around.address);
     cart.send_until("what came after it", |reply| reply.status == 200).await;

@@ -46,8 +46,8 @@ fn two_instances(release: &str) {
     assert!(!machine.get("blue.example", 80).starts_with("backend"), "each serves its own");
 
     // docs/install.md describes these commands.
-    let told = machine.run("ingressd status --instance blue");
-    assert!(told.contains("1 host,"), "{told}");
+    let reported = machine.run("ingressd status --instance blue");
+    assert!(reported.contains("1 host,"), "{reported}");
 
     // An instance that ends takes nothing from the other.
     machine.run("systemctl stop ingressd@blue.service");

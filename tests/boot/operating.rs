@@ -25,7 +25,7 @@ fn from_installation_to_purge(release: &'static str) {
         let kubeconfig = is_given_credentials(&node);
         setting_up::the_doctor_finds_no_error(&node);
         starts(&node).await;
-        tells_the_journal(&node);
+        reports_the_journal(&node);
         lives_with_sites_that_keep_files_elsewhere(&node).await;
         takes_new_settings(&node).await;
         is_restarted_unnoticed(&node).await;
@@ -67,13 +67,13 @@ async fn starts(node: &Node) {
     node.until_published().await;
 }
 
-fn tells_the_journal(node: &Node) {
+fn reports_the_journal(node: &Node) {
     // The journal may be behind the daemon.
     let journal = "journalctl --unit ingressd --output json --no-pager";
     let journal = node.machine.until("the journal", journal, |text| text.contains("UnknownAnnotation"));
     let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let told = entries.filter(|entry| entry["OBJECT"] == "Ingress default/shop").collect::<Vec<_>>();
-    let [entry] = &told[..] else { panic!("{told:#?}") };
+    let reported = entries.filter(|entry| entry["OBJECT"] == "Ingress default/shop").collect::<Vec<_>>();
+    let [entry] = &reported[..] else { panic!("{reported:#?}") };
     assert_eq!(entry["REASON"], "UnknownAnnotation");
     assert!(entry["FIELD"].as_str().unwrap().contains("proxy-body-sizes"), "{entry:#}");
     assert!(entry["GENERATION"].as_str().unwrap().parse::<u64>().unwrap() > 0, "{entry:#}");

@@ -38,6 +38,6 @@ pub fn nginx_is_set_up_and_can_be_put_back(node: &Node) {
 /// With a kubeconfig, and before anything runs, the doctor finds no more than warnings.
 pub fn the_doctor_finds_no_error(node: &Node) {
     let output = node.machine.try_run("ingressd doctor");
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.code().is_some_and(|code| code < 2), "{}\n{told}", output.status);
+    let reported = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}\n{reported}", output.status);
 }

@@ -30,9 +30,9 @@ fn what_served_is_put_back_to_the_byte(release: &str) {
     serves(&machine);
 
     machine.run("systemctl disable --now ingressd.service");
-    let told = machine.run("ingressd setup --undo");
-    assert!(told.contains("nothing of the cluster is served any more"), "{told}");
-    assert_eq!(setting_up::files_of_host(&machine), setting_up::of_host(&before), "every byte is back: {told}");
+    let reported = machine.run("ingressd setup --undo");
+    assert!(reported.contains("nothing of the cluster is served any more"), "{reported}");
+    assert_eq!(setting_up::files_of_host(&machine), setting_up::of_host(&before), "every byte is back: {reported}");
     machine.run("nginx -t && systemctl reload nginx");
     machine.until("the default site", "curl --silent --header 'Host: shop.example' http://127.0.0.1/", |answer| {
         answer.contains("nginx") && !answer.contains("backend")

@@ -44,10 +44,10 @@ pub async fn is_upgraded_and_downgraded_unnoticed(node: &Node) {
 /// The administrator drains the node before, so that the test need not wait for the grace period.
 pub async fn leaves_nginx_as_it_is_when_it_is_removed(node: &Node) {
     let machine = &node.machine;
-    let told = machine.run("ingressd drain 2>&1");
+    let reported = machine.run("ingressd drain 2>&1");
     assert!(
-        told.contains("no status of the cluster has an address") && told.contains("no client is connected"),
-        "{told}"
+        reported.contains("no status of the cluster has an address") && reported.contains("no client is connected"),
+        "{reported}"
     );
     node.until_withdrawn().await;
     let before = node.nginx();

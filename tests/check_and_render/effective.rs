@@ -101,10 +101,10 @@ fn explain_says_where_each_value_was_written_that_counts() {
         assert!(!text.contains(absent), "{absent}:\n{text}");
     }
     let (code, text) = explain(&["shop.example/other", "--format", "json"]);
-    let told: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((code, &told["route"]["from"]), (Some(0), &"Ingress default/a: spec.rules[0].http.paths[0]".into()));
+    let reported: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &reported["route"]["from"]), (Some(0), &"Ingress default/a: spec.rules[0].http.paths[0]".into()));
     let connect = "nginx.ingress.kubernetes.io/proxy-connect-timeout";
-    let option = told["options"].as_array().unwrap().iter().find(|option| option["option"] == connect).unwrap();
+    let option = reported["options"].as_array().unwrap().iter().find(|option| option["option"] == connect).unwrap();
     assert_eq!((&option["counts"]["value"], &option["instead_of"][0]["from"]), (&"7".into(), &"built in".into()));
     let (code, text) = explain(&["nobody.example/", "--all"]);
     assert!(code == Some(1) && text.contains("is answered 404"), "{text}");

@@ -141,13 +141,13 @@ spec:
 ";
     let folder = folder(&[("a.yaml", text)]);
     let output = ingressd("check", &[folder.path().to_str().unwrap()]);
-    let told = output.text.lines().filter_map(|line| {
+    let reported = output.text.lines().filter_map(|line| {
         let (line, rest) = line.split_once("a.yaml:")?.1.split_once(": ")?;
         let reasons = ["UnknownField", "InvalidValue", "InvalidPath", "MissingService", "InvalidHost", "ForeignClass"]
             .into_iter();
         Some((line.parse().unwrap(), reasons.filter(|reason| rest.contains(reason)).collect::<String>()))
     });
-    let told: Vec<(u32, String)> = told.collect();
+    let reported: Vec<(u32, String)> = reported.collect();
     let expected = [
         (5, "UnknownField"),
         (7, "InvalidValue"),
@@ -159,7 +159,7 @@ spec:
         (17, "InvalidHost"),
         (23, "ForeignClass"),
     ];
-    assert_eq!(told, expected.map(|(line, reason)| (line, reason.to_owned())), "{}", output.text);
+    assert_eq!(reported, expected.map(|(line, reason)| (line, reason.to_owned())), "{}", output.text);
     for (field, meant) in [
         ("spec.ingressClass: ", "did you mean ingressClassName?"),
         ("spec.rules[0].http.paths[1].pathTyp: ", "did you mean pathType?"),
@@ -427,14 +427,14 @@ fn check_writes_junit() {
     let cases = |report: &quick_junit::Report| {
         let [suite] = &*report.test_suites else { panic!("{report:?}") };
         let case = |case: &quick_junit::TestCase| {
-            let (kind, told) = match &case.status {
+            let (kind, reported) = match &case.status {
                 quick_junit::TestCaseStatus::NonSuccess { ty, description, .. } => {
                     (ty.as_ref().unwrap().as_str().to_owned(), description.as_ref().unwrap().as_str().to_owned())
                 }
                 _ => (String::new(), case.system_out.as_ref().map(|text| text.as_str().to_owned()).unwrap_or_default()),
             };
             assert!(case.classname.as_ref().unwrap().as_str().ends_with("a.yaml"), "{case:?}");
-            (case.name.as_str().to_owned(), kind, told.lines().count())
+            (case.name.as_str().to_owned(), kind, reported.lines().count())
         };
         suite.test_cases.iter().map(case).collect::<Vec<_>>()
     };

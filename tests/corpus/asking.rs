@@ -42,7 +42,7 @@ pub async fn check(row: &Row, project: &Project, cluster: &Cluster, client: &Sig
         let found = reply.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
         compare(name, found.into_iter().find(|value| value.contains(words)).map(|_| &**words), Some(words));
     }
-    wrong.extend(reply.try_echo().iter().flat_map(|told| backend(row, told)));
+    wrong.extend(reply.try_echo().iter().flat_map(|reported| backend(row, reported)));
     wrong.extend(certificate(row, project, &reply));
     if let Some(cookie) = &row.sticks {
         wrong.extend(stays(&request, cookie, &reply).await);
@@ -84,28 +84,28 @@ fn service<'c>(reply: &Reply, project: &Project, cluster: &'c Cluster) -> Option
 }
 
 /// Headers of the request to the backend that are not as they should be.
-fn backend(row: &Row, told: &Answer) -> Vec<String> {
+fn backend(row: &Row, reported: &Answer) -> Vec<String> {
     let url = url::Url::parse(&row.ask).unwrap();
     let asked = row.ask.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[at..])).unwrap_or("/");
     let asked = asked.split('#').next().unwrap_or_default();
     let expected = row.path.as_deref().unwrap_or(asked);
     let mut wrong = Vec::new();
-    if told.path != expected {
-        wrong.push(format!("the backend is asked for {} instead of {expected}", told.path));
+    if reported.path != expected {
+        wrong.push(format!("the backend is asked for {} instead of {expected}", reported.path));
     }
-    if told.body_length != row.body as u64 {
-        wrong.push(format!("the backend gets {} bytes", told.body_length));
+    if reported.body_length != row.body as u64 {
+        wrong.push(format!("the backend gets {} bytes", reported.body_length));
     }
     let default = url.host_str().map(str::to_owned);
     let host = (!row.seen.contains_key("host")).then_some(("host", default));
     let seen = row.seen.iter().map(|(name, value)| (name.as_str(), value.clone())).chain(host);
     for (name, expected) in seen {
-        let found = told.header(name);
+        let found = reported.header(name);
         if found != expected.as_deref() {
             wrong.push(format!("the backend gets {name}: {found:?} instead of {expected:?}"));
         }
     }
-    let name = told.tls.as_ref().and_then(|tls| tls.sni.as_ref());
+    let name = reported.tls.as_ref().and_then(|tls| tls.sni.as_ref());
     if row.sni.is_some() && name != row.sni.as_ref() {
         wrong.push(format!("the backend is asked for {name:?} in the handshake"));
     }

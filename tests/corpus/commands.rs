@@ -19,7 +19,7 @@ pub fn check(rig: &Rig, projects: &[Project]) -> Vec<String> {
     let mut command = rig.daemon.command("check");
     command.args(["--format", "json", "--resolve"]).arg(rig.manifests.folder());
     let found: Vec<Value> = serde_json::from_str(&output(command)).unwrap();
-    let told = |finding: &Value| {
+    let reported = |finding: &Value| {
         let [file, name, field, reason] =
             ["file", "name", "field", "reason"].map(|member| finding[member].as_str().unwrap_or_default());
         let file = file.rsplit('/').next().unwrap_or_default().trim_end_matches(".yaml").to_owned();
@@ -29,7 +29,7 @@ pub fn check(rig: &Rig, projects: &[Project]) -> Vec<String> {
     };
     // It depends on the age of the nginx that is installed.
     let of_age = |note: &str| note.contains("passes on only the first of several headers");
-    let found: Vec<_> = found.iter().map(told).filter(|(_, _, note)| !of_age(note)).collect();
+    let found: Vec<_> = found.iter().map(reported).filter(|(_, _, note)| !of_age(note)).collect();
     let expected = |file: &str| {
         let project = projects.iter().find(|project| project.name == file);
         project.map_or(&[][..], |project| &project.expected.findings)

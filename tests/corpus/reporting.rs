@@ -71,8 +71,8 @@ pub fn report(rig: &Rig, projects: &[Project]) -> Vec<String> {
             let field = if field.is_empty() { "the object" } else { field };
             let verdicts = own.iter().filter(|one| one.name == name).flat_map(|one| &one.items);
             let mut verdicts = verdicts.filter(|(item, _)| item == field).map(|(_, verdict)| verdict.as_str());
-            let is_told = own.iter().all(|one| one.name != name) || verdicts.any(|verdict| verdict != "equal");
-            if !is_told && !SAME_THERE.iter().any(is_same) {
+            let is_reported = own.iter().all(|one| one.name != name) || verdicts.any(|verdict| verdict != "equal");
+            if !is_reported && !SAME_THERE.iter().any(is_same) {
                 complaints.push(format!("{}: {finding}: the report has nothing, or equal", project.name));
             }
         }

@@ -107,26 +107,29 @@ fn a_line_tells_of_the_route_and_values_never_end_it() {
         }
         let hostile = "\"}\\ {\"x\":\"y\"";
         assert_eq!(get("http://plain.test/a?b=%22").header("User-Agent", hostile).send().await.status, 200);
-        let told = json(rig, "/a?b").await;
-        assert_eq!((&told["agent"], &told["object"]), (&hostile.into(), &"default/plain".into()));
-        assert_eq!((&told["service"], &told["upstream"]), (&"web:80".into(), &"default-web-80".into()));
-        assert_eq!((&told["canary"], told["id"].as_str().map(str::len)), (&"".into(), Some(32)));
+        let reported = json(rig, "/a?b").await;
+        assert_eq!((&reported["agent"], &reported["object"]), (&hostile.into(), &"default/plain".into()));
+        assert_eq!((&reported["service"], &reported["upstream"]), (&"web:80".into(), &"default-web-80".into()));
+        assert_eq!((&reported["canary"], reported["id"].as_str().map(str::len)), (&"".into(), Some(32)));
         assert!(lines(rig).iter().all(|line| !line.contains("/healthz") && !line.contains("/quiet")));
         for (path, part, expected) in [
             ("main", "never", ["web:80", "default-web-80", ""]),
             ("other", "always", ["canary:80", "default-web-80", "default-canary-80"]),
         ] {
             get(&format!("http://split.test/{path}")).header("X-Part", part).send().await;
-            let told = json(rig, path).await;
-            assert_eq!(["service", "upstream", "canary"].map(|key| told[key].as_str().unwrap().to_owned()), expected);
+            let reported = json(rig, path).await;
+            assert_eq!(
+                ["service", "upstream", "canary"].map(|key| reported[key].as_str().unwrap().to_owned()),
+                expected
+            );
         }
         assert_eq!(get("http://asks.test/asked").send().await.status, 200);
         // The question is logged as well.
         let both = async || (lines(rig).iter().filter(|line| line.contains("/asked")).count() == 2).then_some(());
         wait::until("a line of the request and one of the question", both).await;
         grpc_check("https://grpc.test").send().await;
-        let told = json(rig, "grpc.health").await;
-        assert_eq!((&told["service"], &told["upstream"]), (&"web:80".into(), &"default-web-80".into()));
+        let reported = json(rig, "grpc.health").await;
+        assert_eq!((&reported["service"], &reported["upstream"]), (&"web:80".into(), &"default-web-80".into()));
     });
 }
 

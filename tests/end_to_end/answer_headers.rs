@@ -6,7 +6,7 @@ use crate::config_map::says;
 use rig::Rig;
 use rig::client::{Reply, get, grpc_check};
 use rig::manifests::{Ingress, in_namespace, ingress, tls_secret};
-use rig::status::tells;
+use rig::status::reports;
 
 /// The headers that the administrator allows objects to set.
 const ALLOWED: &str = "x-frame-options, Cache-Control, Strict-Transport-Security, Set-Cookie, Content-Type";
@@ -92,7 +92,7 @@ fn headers_of_an_object_take_the_place_of_all_others() {
         for (name, reason) in bad.iter().map(|(name, _, reason)| (*name, *reason)).chain(others) {
             let reply = get(&format!("http://{name}.test/")).send().await;
             assert_eq!((reply.status, reply.header("x-evil")), (503, None), "{name}");
-            rig.daemon.status_when(name, |status| tells(status, &format!("Ingress {name}"), reason)).await;
+            rig.daemon.status_when(name, |status| reports(status, &format!("Ingress {name}"), reason)).await;
         }
 
         // The object does not change.
@@ -106,18 +106,18 @@ fn headers_of_an_object_take_the_place_of_all_others() {
         assert_eq!(get("http://plain.test/").send().await.status, 200);
         // Once it is told, no worker of the generation before answers, whose answer would pass for
         // that of the list below.
-        let is_closed = |status: &Value| tells(status, "Ingress own", "InvalidSecurityValue");
+        let is_closed = |status: &Value| reports(status, "Ingress own", "InvalidSecurityValue");
         rig.daemon.status_when("what is not allowed to be told", is_closed).await;
         // The list has a mistake, so the last good one counts.
         allows(rig, ALLOWED);
         until("http://own.test/", "what is allowed again", |reply| reply.status == 200).await;
         // It is the last good version once the generation is confirmed, which is after nginx
         // answers.
-        let is_open = |status: &Value| !tells(status, "Ingress own", "InvalidSecurityValue");
+        let is_open = |status: &Value| !reports(status, "Ingress own", "InvalidSecurityValue");
         rig.daemon.status_when("what is allowed to be on record", is_open).await;
         allows(rig, "X Y");
-        let told = |status: &Value| tells(status, "ConfigMap controller", "InvalidValue");
-        rig.daemon.status_when("the mistake to be told", told).await;
+        let reported = |status: &Value| reports(status, "ConfigMap controller", "InvalidValue");
+        rig.daemon.status_when("the mistake to be told", reported).await;
         assert_eq!(get("http://own.test/").send().await.status, 200);
         rig.manifests.remove("own.yaml");
         until("http://own.test/", "that it is missing", |reply| reply.status == 503).await;

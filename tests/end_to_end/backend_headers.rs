@@ -45,7 +45,7 @@ fn the_backend_is_told_what_the_object_says() {
             ],
         );
         rig.start().await;
-        for (url, header, told) in [
+        for (url, header, reported) in [
             ("http://fixed.test/", "host", Some("internal.example.com:81")),
             ("http://fixed.test/", "x-forwarded-host", Some("fixed.test")),
             ("http://mesh.test/", "host", Some("web.default.svc.80")),
@@ -60,7 +60,7 @@ fn the_backend_is_told_what_the_object_says() {
         ] {
             let asked = get(url).header("X-Forwarded-Prefix", "/forged").header("Origin", "https://other.test");
             let echo = asked.send().await.echo();
-            assert_eq!(echo.header(header), told, "{url} {header}");
+            assert_eq!(echo.header(header), reported, "{url} {header}");
             // All other headers are sent as before.
             assert!(echo.header("x-real-ip").is_some(), "{url}");
         }

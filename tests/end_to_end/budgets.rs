@@ -4,7 +4,7 @@ use std::fs;
 
 use rig::client::get;
 use rig::manifests::{Ingress, in_namespace, ingress, secret, service_at};
-use rig::status::tells;
+use rig::status::reports;
 use rig::{ECHO, Rig};
 
 /// The configuration that nginx runs, all of it.
@@ -98,7 +98,7 @@ fn a_list_that_is_too_long_closes_what_it_protects() {
         assert_eq!(get("http://long.test/p0").send().await.status, 503);
         assert_eq!(get("http://short.test/p0").send().await.status, 200);
         let status = rig.daemon.status().await.unwrap();
-        assert!(tells(&status, "Ingress long", "InvalidSecurityValue"), "{status}");
+        assert!(reports(&status, "Ingress long", "InvalidSecurityValue"), "{status}");
         // A closed route is not counted as served.
         let ingresses = status["ingresses"].as_array().unwrap().iter();
         let counts: Vec<_> =
@@ -137,19 +137,19 @@ fn a_namespace_that_asks_for_too_much_goes_without_its_newest_and_nobody_else_do
         assert_eq!(status("http://first.test/private").await, 503);
         assert_eq!(status("http://first.test/other").await, 200);
         assert_eq!(status("http://victim.test/").await, 200);
-        let told = rig.daemon.status().await.unwrap();
+        let reported = rig.daemon.status().await.unwrap();
         for name in ["second", "fourth"] {
-            assert!(tells(&told, &format!("Ingress {name}"), "OverBudget"), "{told}");
+            assert!(reports(&reported, &format!("Ingress {name}"), "OverBudget"), "{reported}");
         }
-        assert!(!tells(&told, "Ingress victim", "OverBudget"), "{told}");
-        assert!(tells(&told, "Settings limits.namespace-routes", "NearBudget"), "{told}");
+        assert!(!reports(&reported, "Ingress victim", "OverBudget"), "{reported}");
+        assert!(reports(&reported, "Settings limits.namespace-routes", "NearBudget"), "{reported}");
         // The cost of served objects is estimated, by namespace.
-        let namespaces = told["estimate"]["namespaces"].as_array().unwrap();
+        let namespaces = reported["estimate"]["namespaces"].as_array().unwrap();
         let routes = |name: &str| {
             let of = namespaces.iter().find(|namespace| namespace["namespace"] == name).unwrap();
             of["memory_bytes"].as_u64().unwrap()
         };
-        assert!(routes("default") > routes("victim") && routes("victim") > 0, "{told}");
+        assert!(routes("default") > routes("victim") && routes("victim") > 0, "{reported}");
         assert!(rig.daemon.metric("ingressd_estimated_memory_bytes{namespace=\"victim\"}").await > 0.0);
         let output = rig.daemon.command("status").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();

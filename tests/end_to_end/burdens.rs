@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use rig::client::get;
 use rig::manifests::{self, in_namespace, ingress, secret};
-use rig::status::{notes, quarantined, serving, tells};
+use rig::status::{notes, quarantined, reports, serving};
 use rig::{ECHO, Rig};
 
 /// The script that runs at `{heavy}` when a configuration with `heavy.example` is tested.
@@ -86,11 +86,11 @@ async fn serves(urls: &[&str]) {
 /// after a restart.
 async fn blames_the_heavy_one(rig: &mut Rig, words: &str) {
     rig.manifests.write("objects.yaml", &objects(2, true));
-    let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
-    let status = rig.daemon.status_when("the heavy one in quarantine", told).await;
+    let reported = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
+    let status = rig.daemon.status_when("the heavy one in quarantine", reported).await;
     let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
     assert!(note.contains(words) && note.contains("last good version is served"), "{note}");
-    assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+    assert!(!reports(&status, "Host nginx", "ReloadFailed"), "{status}");
     serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
     // The journal says when a search begins, among whose changes, and how it ended.
     let log = rig.daemon.log();
@@ -108,7 +108,7 @@ async fn blames_the_heavy_one(rig: &mut Rig, words: &str) {
     rig.daemon.start();
     rig.daemon.ready().await;
     serves(&["later.example/", "victim.example/v2", "light.example/v1"]).await;
-    rig.daemon.status_when("the verdict of before", told).await;
+    rig.daemon.status_when("the verdict of before", reported).await;
     // Another version is tried.
     rig.manifests.write("objects.yaml", &objects(3, false));
     serves(&["light.example/v3", "victim.example/v3", "beside.example/v3"]).await;
@@ -213,7 +213,7 @@ fn a_master_that_is_killed_while_it_reads() {
         let status = rig.daemon.status_when("the end of nginx", killed).await;
         let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
         assert!(note.contains("its master was killed while it read the configuration"), "{note}");
-        assert!(tells(&status, "Host nginx", "NginxDown"), "{status}");
+        assert!(reports(&status, "Host nginx", "NginxDown"), "{status}");
         // When nginx is started, it finds what it ran before, and then what everybody else has
         // changed.
         assert!(!has_heavy(rig));
@@ -254,11 +254,11 @@ fn hosts_that_nginx_reads_for_too_long() {
         let secret = secret("chain", "kubernetes.io/tls", &[("tls.crt", &chain), ("tls.key", &key)]);
         let [victim, _, beside] = objects(2, false).try_into().unwrap();
         rig.manifests.write("objects.yaml", &[victim, heavy.build(), beside, in_namespace("evil", secret)]);
-        let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
-        let status = rig.daemon.status_when("the heavy one in quarantine", told).await;
+        let reported = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
+        let status = rig.daemon.status_when("the heavy one in quarantine", reported).await;
         let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
         assert!(note.contains("it needed more than 2 s to load the configuration with this version"), "{note}");
-        assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+        assert!(!reports(&status, "Host nginx", "ReloadFailed"), "{status}");
         serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
     });
 }
@@ -276,13 +276,13 @@ fn limits_for_which_there_is_too_little_memory() {
         };
         // One file, because a namespace with an object in quarantine waits with its next changes.
         rig.manifests.write("objects.yaml", &[objects(2, false), (0..200).map(limited).collect()].concat());
-        let told = |status: &Value| serving(status).is_some() && !quarantined(status).is_empty();
-        let status = rig.daemon.status_when("those with limits in quarantine", told).await;
+        let reported = |status: &Value| serving(status).is_some() && !quarantined(status).is_empty();
+        let status = rig.daemon.status_when("those with limits in quarantine", reported).await;
         let guilty = quarantined(&status);
         assert!(guilty.iter().all(|name| name.starts_with("Ingress limited-")), "{guilty:?}");
         let note = &notes(&status, &guilty[0], "Quarantined")[0];
         assert!(note.contains("failed (12: Cannot allocate memory)"), "{note}");
-        assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+        assert!(!reports(&status, "Host nginx", "ReloadFailed"), "{status}");
         serves(&["victim.example/v2", "beside.example/v2", "light.example/v2"]).await;
     });
 }
@@ -307,7 +307,7 @@ fn a_namespace_that_grows_step_by_step_leaves_room_for_the_changes_of_others() {
             let last = format!("Ingress grown-{}", step * STEP - 1);
             rig.manifests.write("grown.yaml", &objects);
             let judged = |status: &Value| {
-                serving(status).is_some() && (tells(status, &last, "OverBudget") || names(status, &last))
+                serving(status).is_some() && (reports(status, &last, "OverBudget") || names(status, &last))
             };
             let status = rig.daemon.status_when("the next step", judged).await;
             has_all = names(&status, &last);
@@ -337,7 +337,7 @@ fn a_host_that_is_short_of_memory_itself_blames_nobody() {
         rig.manifests.write("objects.yaml", &objects(2, true));
         let failed = |status: &Value| status["phase"] == "failed" && status["ready"] == true;
         let status = rig.daemon.status_when("the failure", failed).await;
-        assert!(quarantined(&status).is_empty() && tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+        assert!(quarantined(&status).is_empty() && reports(&status, "Host nginx", "ReloadFailed"), "{status}");
         serves(&["victim.example/v1", "light.example/v1"]).await;
         std::fs::remove_file(rig.nginx.prefix().join("limit")).unwrap();
         serves(&["victim.example/v2", "heavy.example/v2", "beside.example/v2"]).await;
@@ -386,7 +386,7 @@ fn objects_take_no_descriptors() {
         serves(&["victim.example/v2", "heavy.example/v2", "h0.many.example", "h59.many.example"]).await;
         let all = |status: &Value| serving(status).is_some() && names(status, "Ingress many-59");
         let status = rig.daemon.status_when("everything served", all).await;
-        assert!(quarantined(&status).is_empty() && !tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+        assert!(quarantined(&status).is_empty() && !reports(&status, "Host nginx", "ReloadFailed"), "{status}");
         assert!(!rig.nginx.error_log().contains("Too many open files"), "{}", rig.nginx.error_log());
     });
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use rig::Rig;
 use rig::client::get;
 use rig::manifests::{ingress, service_at};
-use rig::status::{notes, quarantined, serving, tells};
+use rig::status::{notes, quarantined, reports, serving};
 
 use super::config_map::config_map;
 
@@ -32,7 +32,7 @@ fn a_line_of_the_host() {
         let before = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, before.replacen("http {", "http {\nproxy_buffer_size 1m;", 1)).unwrap();
         rig.manifests.write("objects.yaml", &objects("/two"));
-        let failed = |status: &Value| tells(status, "Host nginx", "ReloadFailed");
+        let failed = |status: &Value| reports(status, "Host nginx", "ReloadFailed");
         let status = rig.daemon.status_when("the fault of the host", failed).await;
         assert!(quarantined(&status).is_empty(), "{status}");
         let note = &notes(&status, "Host nginx", "ReloadFailed")[0];
@@ -56,8 +56,8 @@ fn a_key_of_the_config_map() {
         rig.manifests.write("objects.yaml", &all("/one", "8k"));
         rig.start().await;
         rig.manifests.write("objects.yaml", &all("/two", "1m"));
-        let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["ConfigMap controller"];
-        rig.daemon.status_when("the ConfigMap in quarantine", told).await;
+        let reported = |status: &Value| serving(status).is_some() && quarantined(status) == ["ConfigMap controller"];
+        rig.daemon.status_when("the ConfigMap in quarantine", reported).await;
         serves(&["innocent.test/two", "other.test/two"]).await;
         rig.manifests.write("objects.yaml", &all("/three", "4k"));
         serves(&["innocent.test/three", "other.test/three"]).await;

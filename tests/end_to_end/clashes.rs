@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use rig::client::get;
 use rig::manifests::{in_namespace, ingress, service_at};
-use rig::status::{notes, quarantined, serving, tells};
+use rig::status::{notes, quarantined, reports, serving};
 use rig::{ECHO, Rig};
 
 /// A test of a configuration that has both marks fails with this message.
@@ -68,10 +68,10 @@ fn objects(hosts: [&str; 2]) -> Vec<Value> {
 }
 
 async fn only_the_younger_waits(rig: &mut Rig, hosts: [&str; 2]) {
-    let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress two"];
-    let status = rig.daemon.status_when("the younger in quarantine", told).await;
+    let reported = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress two"];
+    let status = rig.daemon.status_when("the younger in quarantine", reported).await;
     assert!(notes(&status, "Ingress two", "Quarantined")[0].contains("unknown \"clash\" variable"), "{status}");
-    assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+    assert!(!reports(&status, "Host nginx", "ReloadFailed"), "{status}");
     let urls: Vec<_> = (0..12).map(|number| format!("other-{number}.test/")).collect();
     for url in urls.iter().map(String::as_str).chain([&*format!("{}/mark-one", hosts[0])]) {
         get(&format!("http://{url}")).send_until(url, |reply| reply.status == 200).await;

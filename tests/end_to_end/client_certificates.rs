@@ -15,7 +15,7 @@ fn of(authority: &Authority) -> Value {
     secret("authority", "Opaque", &[("ca.crt", &authority.pem())])
 }
 
-fn told(reply: &Reply, header: &str) -> String {
+fn reported(reply: &Reply, header: &str) -> String {
     let echo = reply.echo();
     let values = echo.headers.iter().filter(|(name, _)| name.as_str() == header).map(|(_, value)| value.clone());
     values.collect::<Vec<_>>().join("|")
@@ -70,13 +70,13 @@ fn only_certificates_of_the_authority_are_let_in() {
             assert_eq!(get(&format!("http://{host}.test/")).send().await.status, plain, "{host} plain");
         }
         let verify = async |host: &str, signed: &rig::authority::Signed| {
-            told(&get(&format!("https://{host}.test/")).showing(signed).send().await, "ssl-client-verify")
+            reported(&get(&format!("https://{host}.test/")).showing(signed).send().await, "ssl-client-verify")
         };
         assert_eq!(verify("required", &good).await, "SUCCESS");
         assert_eq!(verify("open", &good).await, "");
         assert!(verify("any", &strange).await.starts_with("FAILED"));
         let none = get("https://optional.test/").send().await;
-        assert_eq!(told(&none, "ssl-client-verify"), "NONE");
+        assert_eq!(reported(&none, "ssl-client-verify"), "NONE");
     });
 }
 
@@ -213,7 +213,7 @@ fn backends_are_told_by_nobody_else() {
                 }
                 let reply = request.header("authorization", "Basic YWRhOnBhc3N3b3Jk").send().await;
                 assert_eq!(reply.status, 200, "{host}");
-                let values = headers.map(|header| match told(&reply, header) {
+                let values = headers.map(|header| match reported(&reply, header) {
                     pem if pem.starts_with("-----BEGIN%20CERTIFICATE-----%0A") => "PEM".to_owned(),
                     other => other,
                 });
@@ -224,7 +224,11 @@ fn backends_are_told_by_nobody_else() {
                 request = request.header(header, "forged");
             }
             let reply = request.send().await;
-            assert_eq!(headers.map(|header| told(&reply, header)), ["NONE", "", "", ""].map(str::to_owned), "{from}");
+            assert_eq!(
+                headers.map(|header| reported(&reply, header)),
+                ["NONE", "", "", ""].map(str::to_owned),
+                "{from}"
+            );
         }
         let call = grpc_check("https://grpc.test");
         assert_eq!(call.clone().showing(&good).send().await.trailers.get("grpc-status").unwrap(), "0");

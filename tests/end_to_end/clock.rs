@@ -4,7 +4,7 @@
 use rig::client::get;
 use rig::clock::Clock;
 use rig::manifests::{ingress, secret};
-use rig::status::{serving, tells};
+use rig::status::{reports, serving};
 use std::time::{Duration, SystemTime};
 
 const YEAR: i64 = 365 * 24 * 3600;
@@ -33,7 +33,7 @@ fn changes_go_on_when_the_wall_clock_is_moved() {
         rig.manifests.write("a.yaml", &[host.annotation("ssl-redirect", "false").build(), certificate()]);
         rig.start().await;
         let mut generation = serving(&rig.daemon.status().await.unwrap()).unwrap();
-        assert!(!tells(&rig.daemon.status().await.unwrap(), "Ingress a", "CertificateExpired"));
+        assert!(!reports(&rig.daemon.status().await.unwrap(), "Ingress a", "CertificateExpired"));
         for (round, (offset, reason)) in
             [(30 * YEAR, "CertificateExpired"), (-20 * YEAR, "CertificateNotYetValid"), (0, "")].into_iter().enumerate()
         {
@@ -48,7 +48,7 @@ fn changes_go_on_when_the_wall_clock_is_moved() {
                 let status =
                     rig.daemon.status_when("the generation", |status| serving(status) == Some(generation)).await;
                 for possible in ["CertificateExpired", "CertificateNotYetValid"] {
-                    assert_eq!(tells(&status, "Ingress a", possible), possible == reason, "{offset}: {status}");
+                    assert_eq!(reports(&status, "Ingress a", possible), possible == reason, "{offset}: {status}");
                 }
             }
             assert_eq!(rig.daemon.get("/healthz").await.unwrap().status, 200);
@@ -73,10 +73,11 @@ fn a_certificate_that_ends_is_told_although_nothing_changes() {
         rig.start().await;
         let before = rig
             .daemon
-            .status_when("what it says before", |status| tells(status, "Ingress a", "CertificateEnding"))
+            .status_when("what it says before", |status| reports(status, "Ingress a", "CertificateEnding"))
             .await;
-        let after = rig.daemon.status_when("the end", |status| tells(status, "Ingress a", "CertificateExpired")).await;
-        assert!(!tells(&after, "Ingress a", "CertificateEnding"), "{after}");
+        let after =
+            rig.daemon.status_when("the end", |status| reports(status, "Ingress a", "CertificateExpired")).await;
+        assert!(!reports(&after, "Ingress a", "CertificateEnding"), "{after}");
         assert_eq!(serving(&before), serving(&after), "nothing is reloaded for it");
     });
 }

@@ -309,8 +309,8 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         let silent = compare(rig.folder(), &[objects.folder().to_owned()], &ports);
         assert_eq!((silent.code, &silent.json["unanswered"]), (1, &1.into()), "{:#}", silent.json);
         objects.write("controller.yaml", &behind_proxy());
-        let told = compare(rig.folder(), &[objects.folder().to_owned()], &ports);
-        assert_eq!((told.code, &told.json["unanswered"]), (0, &0.into()), "{:#}", told.json);
+        let reported = compare(rig.folder(), &[objects.folder().to_owned()], &ports);
+        assert_eq!((reported.code, &reported.json["unanswered"]), (0, &0.into()), "{:#}", reported.json);
 
         // No process listens there.
         let gone = run(rig.folder(), &alike, &["--ingressd-ports", "81,8543"]);

@@ -19,7 +19,7 @@ pub fn says(rig: &Rig, data: &[(&str, &str)]) {
 }
 
 /// Waits until the ConfigMap has findings with these reasons and no others.
-pub async fn told(rig: &mut Rig, expected: &[&str]) {
+pub async fn reported(rig: &mut Rig, expected: &[&str]) {
     let right = |status: &Value| {
         let findings = status["findings"].as_array().into_iter().flatten();
         let own = findings.filter(|finding| finding["kind"] == "ConfigMap" && finding["name"] == NAME);
@@ -84,7 +84,7 @@ fn annotations_go_before_the_config_map_and_that_before_settings() {
         rig.daemon.status_when("the confirmed generation", |status| serving(status) == Some(2)).await;
         assert_eq!(rig.daemon.reloads().await, reloads + 1, "a change of several keys is one reload");
         rig.manifests.remove("controller.yaml");
-        told(rig, &["MissingConfigMap"]).await;
+        reported(rig, &["MissingConfigMap"]).await;
         // Without the ConfigMap a protection would be missing, so its last good version goes on
         // counting.
         assert_eq!(status_of("http://plain.test/", 4096).await, 200);
@@ -126,14 +126,14 @@ fn what_cannot_be_used_harms_nobody_and_never_opens() {
         .await;
         assert_eq!(get("http://plain.test/").send().await.status, 403);
         assert_eq!(get("http://own.test/").send().await.status, 200, "its own list goes before");
-        told(rig, &["InvalidValue", "UnknownKey"]).await;
+        reported(rig, &["InvalidValue", "UnknownKey"]).await;
         // A value that protects has a mistake, so the last good version goes on counting.
         says(rig, &[("whitelist-source-range", "192.0.2.0/24, oops"), ("proxy-body-size", "3k")]);
-        told(rig, &["InvalidSecurityValue"]).await;
+        reported(rig, &["InvalidSecurityValue"]).await;
         assert_eq!(get("http://plain.test/").send().await.status, 403);
         says(rig, &[("whitelist-source-range", "192.0.2.0/24, 127.0.0.1")]);
         until("http://plain.test/", 200).await;
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
     });
 }
 
@@ -165,7 +165,7 @@ fn values_are_never_configuration() {
         assert_eq!(get("http://plain.test/x").send().await.status, 200);
         assert!(!get("http://plain.test/x").send().await.text().contains("pwned"));
         let all = ["InvalidValue", "InvalidValue", "InvalidValue", "InvalidValue", "InvalidValue", "UnsupportedKey"];
-        told(rig, &all).await;
+        reported(rig, &all).await;
     });
 }
 
@@ -182,7 +182,7 @@ fn tls_is_spoken_as_it_says_and_ciphers_that_do_not_exist_harm_nobody() {
         // Only OpenSSL knows ciphers: the last good version goes on counting, and everybody is
         // served.
         says(rig, &[("ssl-ciphers", "NO-SUCH-CIPHER"), ("proxy-body-size", "1k")]);
-        told(rig, &["Quarantined"]).await;
+        reported(rig, &["Quarantined"]).await;
         assert_eq!(version().await.as_deref(), Some("TLSv1_2"));
         assert_eq!(status_of("http://plain.test/", 2048).await, 200);
         rig.manifests.write("later.yaml", &[ingress("later").class("nginx").host("later.test", "web").build()]);
@@ -195,19 +195,19 @@ fn a_real_address_counts_and_nothing_else_unless_headers_are_trusted() {
     rig::run(async |rig| {
         let proxies = ("proxy-real-ip-cidr", "127.0.0.0/8");
         start(rig, &[("enable-real-ip", "true"), proxies]).await;
-        let told = |url: &str| {
+        let reported = |url: &str| {
             let request = get(url).header("X-Forwarded-For", "192.0.2.7").header("X-Forwarded-Proto", "https");
             request.header("X-Forwarded-Host", "other.test").header("X-Forwarded-Port", "8443")
         };
-        let reply = told("http://plain.test/").send().await;
+        let reply = reported("http://plain.test/").send().await;
         let headers = ["x-real-ip", "x-forwarded-for", "host", "x-forwarded-proto", "x-forwarded-port"];
         let seen = |reply: &Reply| headers.map(|name| reply.echo().header(name).unwrap_or_default().to_owned());
         assert_eq!(seen(&reply), ["192.0.2.7", "192.0.2.7", "plain.test", "http", "80"]);
-        assert_eq!(told("http://own.test/").send().await.status, 403, "its list of clients sees the real address");
-        assert_eq!(told("http://secure.test/").send().await.status, 308, "nobody says that it came by https");
+        assert_eq!(reported("http://own.test/").send().await.status, 403, "its list of clients sees the real address");
+        assert_eq!(reported("http://secure.test/").send().await.status, 308, "nobody says that it came by https");
         says(rig, &[("use-forwarded-headers", "true"), ("enable-real-ip", "true"), proxies]);
-        told("http://secure.test/").send_until("headers to be trusted", |reply| reply.status == 200).await;
-        let reply = told("http://plain.test/").send().await;
+        reported("http://secure.test/").send_until("headers to be trusted", |reply| reply.status == 200).await;
+        let reply = reported("http://plain.test/").send().await;
         assert_eq!(seen(&reply), ["192.0.2.7", "192.0.2.7", "other.test", "https", "8443"]);
     });
 }

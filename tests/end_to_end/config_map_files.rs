@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::config_map::{lines, says, told};
+use crate::config_map::{lines, reported, says};
 use rig::authority::Authority;
 use rig::client::get;
 use rig::manifests::{in_namespace, ingress, secret, tls_secret};
@@ -96,7 +96,7 @@ fn sessions_are_encrypted_with_the_key_that_all_nodes_have() {
         // A finding about a value that is no key quotes nothing of it, and nginx makes a key of
         // its own.
         says(rig, &with("c2VjcmV0LXdvcmQ="));
-        told(rig, &["InvalidValue"]).await;
+        reported(rig, &["InvalidValue"]).await;
         let status = rig.daemon.status().await.unwrap();
         let note = notes(&status, "ConfigMap controller", "InvalidValue").join("\n");
         assert!(note.contains("48 or 80") && !note.contains("c2Vj"), "{note}");
@@ -133,10 +133,10 @@ fn a_handshake_with_a_cipher_of_diffie_and_hellman_has_the_parameters_of_the_sec
         let ciphers = ("ssl-ciphers", "ECDHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES128-GCM-SHA256");
         says(rig, &[ciphers, ("ssl-dh-param", "default/exchange")]);
         rig.start().await;
-        let told = handshake("secure.test");
+        let reported = handshake("secure.test");
         assert!(
-            told.contains("Temp Key: DH, 2048 bits") && told.contains("Cipher is DHE-RSA-AES128-GCM-SHA256"),
-            "{told}"
+            reported.contains("Temp Key: DH, 2048 bits") && reported.contains("Cipher is DHE-RSA-AES128-GCM-SHA256"),
+            "{reported}"
         );
         says(rig, &[ciphers, ("ssl-dh-param", "default/larger")]);
         rig.daemon.status_when("the larger ones", |status| serving(status) == Some(2)).await;
@@ -144,8 +144,8 @@ fn a_handshake_with_a_cipher_of_diffie_and_hellman_has_the_parameters_of_the_sec
         // Without the key nginx has no parameters, and uses no such cipher.
         says(rig, &[ciphers]);
         rig.daemon.status_when("none", |status| serving(status) == Some(3)).await;
-        let told = handshake("secure.test");
-        assert!(told.contains("handshake failure") && !told.contains("Temp Key"), "{told}");
+        let reported = handshake("secure.test");
+        assert!(reported.contains("handshake failure") && !reported.contains("Temp Key"), "{reported}");
         assert_eq!(get("https://secure.test/").send().await.status, 200);
     });
 }
@@ -165,7 +165,7 @@ fn what_few_routes_have_is_said_for_them_alone_and_logs_go_where_they_should() {
         let all = LINES.iter().map(|(key, value, _)| (*key, *value)).chain(own);
         let all: std::collections::BTreeMap<_, _> = all.collect();
         start(rig, &all.into_iter().collect::<Vec<_>>()).await;
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
         let found = lines(rig);
         let missing: Vec<_> = LINES.iter().filter(|(_, _, line)| !found.iter().any(|found| found == line)).collect();
         assert!(missing.is_empty(), "{missing:#?}");
@@ -207,9 +207,9 @@ fn what_few_routes_have_is_said_for_them_alone_and_logs_go_where_they_should() {
             ("stream-access-log-path", "/etc/passwd", "InvalidValue", "access-log.stream-path"),
         ] {
             says(rig, &[(key, value), ("enable-access-log-for-default-backend", "true")]);
-            let is_told =
+            let is_reported =
                 |status: &Value| notes(status, "ConfigMap controller", reason).iter().any(|note| note.contains(words));
-            rig.daemon.status_when(&format!("{key} {value}"), is_told).await;
+            rig.daemon.status_when(&format!("{key} {value}"), is_reported).await;
         }
         get("http://plain.test/").send_until("200", |reply| reply.status == 200).await;
         assert!(!rig.daemon.root().join("current/certs/dhparam.pem").exists());

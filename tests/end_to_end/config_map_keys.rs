@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::config_map::{lines, says, told};
+use crate::config_map::{lines, reported, says};
 use rig::client::{Reply, get, put};
 use rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
-use rig::status::tells;
+use rig::status::reports;
 use rig::{Rig, wait};
 
 /// Keys, values, and lines of what nginx reads.
@@ -90,7 +90,7 @@ async fn start(rig: &mut Rig) {
 fn each_key_is_told_to_nginx_and_seen_by_clients_and_backends() {
     rig::run(async |rig| {
         start(rig).await;
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
         let found = lines(rig);
         let missing = LINES.iter().filter(|(_, _, line)| !found.iter().any(|found| found == line));
         let missing: Vec<_> = missing.map(|(key, _, line)| format!("{key}: {line}")).collect();
@@ -101,11 +101,15 @@ fn each_key_is_told_to_nginx_and_seen_by_clients_and_backends() {
         let secure = get("https://secure.test/").send().await;
         assert_eq!(secure.header("strict-transport-security"), Some("max-age=31536000; preload"));
         assert_eq!(get("http://foreign.test/").send().await.status, 401);
-        let told = get("http://plain.test/").header("X-Client-Address", "192.0.2.7").header("X_Odd", "1").send().await;
-        assert_eq!(told.echo().header("x-real-ip"), Some("192.0.2.7"));
-        assert!(told.echo().header("x-forwarded-for").is_some_and(|value| value.contains("192.0.2.7")), "{told:?}");
-        assert_eq!(told.echo().header("x_odd"), Some("1"));
-        assert_eq!(told.echo().protocol, "HTTP/1.0");
+        let reported =
+            get("http://plain.test/").header("X-Client-Address", "192.0.2.7").header("X_Odd", "1").send().await;
+        assert_eq!(reported.echo().header("x-real-ip"), Some("192.0.2.7"));
+        assert!(
+            reported.echo().header("x-forwarded-for").is_some_and(|value| value.contains("192.0.2.7")),
+            "{reported:?}"
+        );
+        assert_eq!(reported.echo().header("x_odd"), Some("1"));
+        assert_eq!(reported.echo().protocol, "HTTP/1.0");
         assert_eq!(put("http://plain.test/", vec![b'x'; 9000]).send().await.echo().body_length, 9000);
 
         says(
@@ -125,8 +129,8 @@ fn each_key_is_told_to_nginx_and_seen_by_clients_and_backends() {
         // routes.
         let closed = |reply: &Reply| reply.status == 503;
         get("http://foreign.test/").send_until("the risk to count", closed).await;
-        let is_told = |status: &Value| tells(status, "Ingress foreign", "InvalidSecurityValue");
-        rig.daemon.status_when("the risk to be told", is_told).await;
+        let is_reported = |status: &Value| reports(status, "Ingress foreign", "InvalidSecurityValue");
+        rig.daemon.status_when("the risk to be told", is_reported).await;
         let found = lines(rig);
         for line in ["keepalive 5;", "proxy_next_upstream off;"] {
             assert!(found.iter().any(|found| found == line), "{line}");

@@ -171,17 +171,17 @@ fn an_expression_that_costs_too_much_closes_its_path_alone() {
         });
         rig.manifests.write("refused.yaml", &objects.collect::<Vec<_>>());
         rig.start().await;
-        let told = rig.daemon.status().await.unwrap();
+        let reported = rig.daemon.status().await.unwrap();
         for (number, (path, own)) in refused.iter().enumerate() {
             let host = format!("r{number}.test");
             let own: String = own.bytes().map(|byte| format!("%{byte:02X}")).collect();
             let own = own.replace("%2F", "/");
             assert_eq!(status_of(&host, &own).await, 503, "{path} is closed and goes nowhere else");
             assert_eq!(status_of(&host, "/other").await, 200, "{path} takes nothing with it");
-            let notes = status::notes(&told, &format!("Ingress r{number}-test"), "InvalidPath");
+            let notes = status::notes(&reported, &format!("Ingress r{number}-test"), "InvalidPath");
             assert_eq!(notes.len(), 1, "{path}: {notes:?}");
         }
-        assert_eq!(status::quarantined(&told), [""; 0]);
+        assert_eq!(status::quarantined(&reported), [""; 0]);
     });
 }
 
@@ -207,9 +207,9 @@ fn what_asks_for_everything_gets_the_ceiling_and_is_served() {
         rig.daemon.set("limits.body-size", "2k");
         rig.manifests.write("greedy.yaml", &[greedy("greedy", buffers)]);
         rig.start().await;
-        let told = rig.daemon.status().await.unwrap();
-        assert_eq!(status::quarantined(&told), [""; 0]);
-        assert_eq!(status::notes(&told, "Ingress greedy", "AboveCeiling").len(), 9, "{told:#}");
+        let reported = rig.daemon.status().await.unwrap();
+        assert_eq!(status::quarantined(&reported), [""; 0]);
+        assert_eq!(status::notes(&reported, "Ingress greedy", "AboveCeiling").len(), 9, "{reported:#}");
         assert_eq!(status_of("greedy.test", "/").await, 200);
         let post = async |length| rig::client::post("http://greedy.test/", "x".repeat(length)).send().await.status;
         assert_eq!((post(2048).await, post(2049).await), (200, 413), "the ceiling for bodies is nginx's");

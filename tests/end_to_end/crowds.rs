@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use rig::client::{WebSocket, get, grpc_watch};
 use rig::manifests::ingress;
-use rig::status::{notes, serving, tells};
+use rig::status::{notes, reports, serving};
 use rig::wait;
 
 #[test]
@@ -36,7 +36,7 @@ fn connections_that_last_keep_few_old_workers_and_nobodys_change_waiting() {
         let ended = |status: &Value| status["nginx"]["ended"].as_u64().is_some_and(|ended| ended > 0);
         let status = rig.daemon.status_when("old workers to be ended", ended).await;
         assert_eq!(status["nginx"]["most_draining"], 2 * GENERATIONS);
-        assert!(tells(&status, "Host nginx", "DrainingWorkers"), "{}", status["findings"]);
+        assert!(reports(&status, "Host nginx", "DrainingWorkers"), "{}", status["findings"]);
         assert!(sockets[0].say("x").await.is_err(), "the oldest worker had it");
         assert_eq!(sockets[9].say("x").await.unwrap(), "x");
     });
@@ -135,8 +135,8 @@ fn mistakes_of_one_namespace_leave_those_of_others_visible() {
         rig.manifests.write("crowd.yaml", &(0..OBJECTS).map(wrong).collect::<Vec<_>>());
         rig.manifests.write("victim.yaml", &[ingress("victim").host("victim.example", "missing").build()]);
         rig.start().await;
-        let told = |status: &Value| tells(status, "Ingress victim", "MissingService");
-        let status = rig.daemon.status_when("the victim's mistake", told).await;
+        let reported = |status: &Value| reports(status, "Ingress victim", "MissingService");
+        let status = rig.daemon.status_when("the victim's mistake", reported).await;
         assert!(status.to_string().len() < 300_000, "{}", status.to_string().len());
         assert!((1..=21).contains(&notes(&status, "Ingress wrong-0", "UnknownAnnotation").len()));
         let left_out = status["findings_left_out"].as_array().unwrap();

@@ -70,9 +70,9 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         let hello = get("http://hello.localhost:8080/api").send_until("the demo", |reply| reply.status == 200).await;
         assert_eq!(hello.echo().name, "api");
         assert_eq!(get("https://secure.localhost:8443/").send().await.peer.unwrap().names, ["secure.localhost"]);
-        let told = async || fs::read_to_string(&output).unwrap();
-        wait::until_right("a line about what is served", told, |text| text.contains("serving: generation 1")).await;
-        let introduction = told().await;
+        let reported = async || fs::read_to_string(&output).unwrap();
+        wait::until_right("a line about what is served", reported, |text| text.contains("serving: generation 1")).await;
+        let introduction = reported().await;
         assert!(introduction.contains("curl http://hello.localhost:8080/"));
         let page = introduction.lines().find_map(|line| line.strip_prefix("The status page is ")).unwrap();
         let page = get(page).send().await;
@@ -81,8 +81,11 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         // A mistake is reported with the file that the user edits.
         let wrong = manifests.join("wrong.yaml");
         fs::write(&wrong, "kind: [\n").unwrap();
-        let told = wait::until_right("what is wrong", told, |text| text.contains("wrong.yaml")).await;
-        assert!(told.contains(wrong.to_str().unwrap()) && !told.contains(temporary.to_str().unwrap()), "{told}");
+        let reported = wait::until_right("what is wrong", reported, |text| text.contains("wrong.yaml")).await;
+        assert!(
+            reported.contains(wrong.to_str().unwrap()) && !reported.contains(temporary.to_str().unwrap()),
+            "{reported}"
+        );
 
         // The user's own Services need no EndpointSlices, with TLS and without, and their class
         // need not be there.

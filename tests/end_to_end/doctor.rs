@@ -14,17 +14,17 @@ use rig::status::notes;
 use rig::{Rig, wait};
 
 /// What doctor says: its exit code and its lines.
-pub struct Told {
+pub struct Reported {
     pub code: Option<i32>,
     pub json: Value,
 }
 
-impl Told {
-    pub fn by(mut command: Command) -> Told {
+impl Reported {
+    pub fn by(mut command: Command) -> Reported {
         let output = command.arg("--format").arg("json").output().unwrap();
         let json = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
-        Told { code: output.status.code(), json }
+        Reported { code: output.status.code(), json }
     }
 
     /// Fails unless a check says these words at this level.
@@ -44,16 +44,16 @@ impl Told {
 }
 
 /// What a check tells at this level.
-fn remedy(told: &Told, check: &str, level: &str) -> String {
-    let mut lines = told.json["lines"].as_array().unwrap().iter();
+fn remedy(reported: &Reported, check: &str, level: &str) -> String {
+    let mut lines = reported.json["lines"].as_array().unwrap().iter();
     let line = lines.find(|line| line["check"] == check && line["level"] == level);
-    line.unwrap_or_else(|| panic!("{check} at {level} in {:#}", told.json))["remedy"].as_str().unwrap().to_owned()
+    line.unwrap_or_else(|| panic!("{check} at {level} in {:#}", reported.json))["remedy"].as_str().unwrap().to_owned()
 }
 
-fn doctor(rig: &Rig, checks: &[&str]) -> Told {
+fn doctor(rig: &Rig, checks: &[&str]) -> Reported {
     let mut command = rig.daemon.command("doctor");
     command.args(checks);
-    Told::by(command)
+    Reported::by(command)
 }
 
 /// Sets no more connections than workers may have files on any host.
@@ -69,12 +69,12 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
         want_few_connections(rig);
         rig.manifests.write("shop.yaml", &[ingress("shop").host("shop.example", "web").build()]);
         rig.start().await;
-        let told = doctor(rig, &[]);
+        let reported = doctor(rig, &[]);
         assert_eq!(
-            (told.checks_at("error"), told.checks_at("warning"), told.code),
+            (reported.checks_at("error"), reported.checks_at("warning"), reported.code),
             (vec![], vec![], Some(0)),
             "{:#}",
-            told.json
+            reported.json
         );
         for (check, words) in [
             ("nginx-version", "is nginx 1."),
@@ -92,10 +92,10 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
             ("endpoints", "pod, which is chosen: 1 of 1 address answers"),
             ("certificates", "ingressd.invalid"),
         ] {
-            told.expect(check, "ok", words);
+            reported.expect(check, "ok", words);
         }
         for check in ["kubeconfig", "api-server", "clock", "permissions", "routes", "leases"] {
-            told.expect(check, "note", "not a cluster");
+            reported.expect(check, "note", "not a cluster");
         }
         // The command makes only the check that is named, and its output is for people.
         let output = rig.daemon.command("doctor").arg("daemon").output().unwrap();
@@ -103,37 +103,37 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
         assert!(text.starts_with("ok       daemon  it runs") && text.ends_with("\n1 check is fine\n"), "{text}");
         // No check needs the daemon.
         assert!(rig.daemon.stop().await.success());
-        let told = doctor(rig, &[]);
-        assert_eq!((told.checks_at("error"), told.code), (vec![], Some(1)), "{:#}", told.json);
-        told.expect("daemon", "warning", "nothing that changes is served");
-        told.expect("nginx-running", "ok", "with 2 workers");
+        let reported = doctor(rig, &[]);
+        assert_eq!((reported.checks_at("error"), reported.code), (vec![], Some(1)), "{:#}", reported.json);
+        reported.expect("daemon", "warning", "nothing that changes is served");
+        reported.expect("nginx-running", "ok", "with 2 workers");
     });
 }
 
 #[test]
 fn what_is_wrong_with_the_host_is_told() {
     rig::run(async |rig| {
-        let told = doctor(rig, &["nginx-running", "limits"]);
-        assert_eq!(told.code, Some(2));
-        told.expect("nginx-running", "error", "nginx.pid");
-        told.expect("limits", "note", "when nginx runs");
+        let reported = doctor(rig, &["nginx-running", "limits"]);
+        assert_eq!(reported.code, Some(2));
+        reported.expect("nginx-running", "error", "nginx.pid");
+        reported.expect("limits", "note", "when nginx runs");
 
         let other = TcpListener::bind("0.0.0.0:443").unwrap();
-        let told = doctor(rig, &["ports"]);
+        let reported = doctor(rig, &["ports"]);
         // A process that another test has just forked has the socket too, until it runs its own
         // program.
         for words in [&*format!("(process {})", std::process::id()), "listens on 0.0.0.0:443"] {
-            told.expect("ports", "error", words);
+            reported.expect("ports", "error", words);
         }
         drop(other);
         doctor(rig, &["ports"]).expect("ports", "ok", "nobody else");
 
         rig.nginx.write_site("default", "server { listen 80 default_server; server_name shop.example; }\n");
         rig.manifests.write("shop.yaml", &[ingress("shop").host("shop.example", "web").build()]);
-        let told = doctor(rig, &["default-server", "other-sites"]);
-        told.expect("default-server", "warning", "sites-enabled/default:1 is the default server of 0.0.0.0:80");
-        told.expect("other-sites", "warning", "has the name shop.example");
-        assert_eq!(told.code, Some(1));
+        let reported = doctor(rig, &["default-server", "other-sites"]);
+        reported.expect("default-server", "warning", "sites-enabled/default:1 is the default server of 0.0.0.0:80");
+        reported.expect("other-sites", "warning", "has the name shop.example");
+        assert_eq!(reported.code, Some(1));
 
         doctor(rig, &["expressions"]).expect("expressions", "ok", "no path is an expression");
         let shop = ingress("items").annotation("use-regex", "true");
@@ -172,14 +172,19 @@ fn workers_with_few_files_are_told_by_the_number_that_they_have() {
         let judge = || {
             let mut command = rig.daemon.command("doctor");
             command.args(["nginx-conf", "--set", "ingress-nginx.configmap=default/controller"]);
-            Told::by(command)
+            Reported::by(command)
         };
-        let (told, file) = (judge(), rig.nginx.configuration().display().to_string());
-        told.expect("nginx-conf", "warning", &format!("{file}:1 says `worker_rlimit_nofile 777;`"));
-        told.expect("nginx-conf", "warning", "write `worker_rlimit_nofile 4096;` there");
-        told.expect("nginx-conf", "warning", "write `worker_processes 7;` there");
-        told.expect("nginx-conf", "warning", "debug_connection 192.0.2.1; debug_connection 10.0.0.0/8;");
-        assert_eq!((told.json["lines"].as_array().unwrap().len(), told.code), (3, Some(1)), "{:#}", told.json);
+        let (reported, file) = (judge(), rig.nginx.configuration().display().to_string());
+        reported.expect("nginx-conf", "warning", &format!("{file}:1 says `worker_rlimit_nofile 777;`"));
+        reported.expect("nginx-conf", "warning", "write `worker_rlimit_nofile 4096;` there");
+        reported.expect("nginx-conf", "warning", "write `worker_processes 7;` there");
+        reported.expect("nginx-conf", "warning", "debug_connection 192.0.2.1; debug_connection 10.0.0.0/8;");
+        assert_eq!(
+            (reported.json["lines"].as_array().unwrap().len(), reported.code),
+            (3, Some(1)),
+            "{:#}",
+            reported.json
+        );
         let mended = text.replace("worker_processes 2", "worker_processes 7");
         let mended =
             mended.replace("events {", "events {\n debug_connection 10.0.0.0/8;\n debug_connection 192.0.2.1;\n");
@@ -198,7 +203,7 @@ fn addresses_are_those_of_the_config_map_for_every_selection_of_checks() {
         let judge = |check: &str, settings: &[&str]| {
             let mut command = rig.daemon.command("doctor");
             command.arg(check).args(settings.iter().flat_map(|setting| ["--set", setting]));
-            Told::by(command)
+            Reported::by(command)
         };
         let layer = "ingress-nginx.configmap=default/controller";
         judge("ports", &[]).expect("ports", "error", "listens on 127.0.0.8:443");
@@ -206,8 +211,8 @@ fn addresses_are_those_of_the_config_map_for_every_selection_of_checks() {
         judge("default-server", &[]).expect("default-server", "ok", "no other site");
         judge("default-server", &[layer]).expect("default-server", "warning", "default server of 127.0.0.9:80");
         for check in ["ports", "default-server"] {
-            let told = judge(check, &[layer, "manifests=/nonexistent"]);
-            told.expect(check, "note", "was not read: ConfigMap default/controller: /nonexistent cannot be read");
+            let reported = judge(check, &[layer, "manifests=/nonexistent"]);
+            reported.expect(check, "note", "was not read: ConfigMap default/controller: /nonexistent cannot be read");
         }
     });
 }
@@ -225,10 +230,10 @@ fn a_certificate_that_soon_ends_is_told_with_its_hosts() {
         let shop = ingress("shop").host("shop.example", "web").tls(&["shop.example"], "pair").build();
         rig.manifests.write("shop.yaml", &[secret("pair", "kubernetes.io/tls", &pair), shop]);
         rig.start().await;
-        let told = doctor(rig, &["certificates"]);
-        told.expect("certificates", "warning", "shop.example, used by shop.example ends on");
-        told.expect("certificates", "warning", "in 3 days");
-        assert_eq!(told.code, Some(1));
+        let reported = doctor(rig, &["certificates"]);
+        reported.expect("certificates", "warning", "shop.example, used by shop.example ends on");
+        reported.expect("certificates", "warning", "in 3 days");
+        assert_eq!(reported.code, Some(1));
     });
 }
 
@@ -239,18 +244,18 @@ fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
         // No process listens on the port of the pods, and no route leads to their network.
         rig::namespace::ip(&["route", "del", "local", "10.244.0.0/16", "dev", "lo"]);
         rig::namespace::ip(&["route", "add", "unreachable", "10.244.0.0/16"]);
-        let told = doctor(rig, &["endpoints"]);
-        told.expect("endpoints", "error", "pod, which is chosen: 0 of 1 address answers");
-        told.expect("endpoints", "error", "no mode works from here");
-        assert_eq!(told.code, Some(2));
+        let reported = doctor(rig, &["endpoints"]);
+        reported.expect("endpoints", "error", "pod, which is chosen: 0 of 1 address answers");
+        reported.expect("endpoints", "error", "no mode works from here");
+        assert_eq!(reported.code, Some(2));
 
         let mut command = rig.daemon.command("doctor");
         command.args(["--set", "listen.http-prot=80"]);
-        let told = Told::by(command);
-        told.expect("settings", "error", "listen.http-prot");
+        let reported = Reported::by(command);
+        reported.expect("settings", "error", "listen.http-prot");
         // All other checks use the settings that can be used.
-        told.expect("endpoints", "error", "0 of 1 address answers");
-        assert_eq!(told.code, Some(2));
+        reported.expect("endpoints", "error", "0 of 1 address answers");
+        assert_eq!(reported.code, Some(2));
     });
 }
 
@@ -266,14 +271,19 @@ fn a_syntax_error_of_nginx_conf_is_one_error_with_its_line_until_it_is_corrected
         std::fs::write(rig.nginx.configuration(), format!("{good}}}\n")).unwrap();
         let line = good.lines().count() + 1;
         let judge = |rig: &Rig| {
-            let told = doctor(rig, &[]);
-            assert_eq!((told.checks_at("error"), told.code), (vec!["nginx-configuration"], Some(2)), "{:#}", told.json);
-            told.expect("nginx-configuration", "error", &format!("nginx.conf:{line}"));
-            told.expect("nginx-configuration", "error", "unexpected");
-            told.expect("nginx-running", "ok", "with 2 workers");
-            told.expect("ports", "ok", "nobody else");
-            told.expect("includes", "note", "see nginx-configuration");
-            assert!(!told.json.to_string().contains("remove"), "{:#}", told.json);
+            let reported = doctor(rig, &[]);
+            assert_eq!(
+                (reported.checks_at("error"), reported.code),
+                (vec!["nginx-configuration"], Some(2)),
+                "{:#}",
+                reported.json
+            );
+            reported.expect("nginx-configuration", "error", &format!("nginx.conf:{line}"));
+            reported.expect("nginx-configuration", "error", "unexpected");
+            reported.expect("nginx-running", "ok", "with 2 workers");
+            reported.expect("ports", "ok", "nobody else");
+            reported.expect("includes", "note", "see nginx-configuration");
+            assert!(!reported.json.to_string().contains("remove"), "{:#}", reported.json);
         };
         judge(rig);
         let refused = |status: &Value| {
@@ -315,31 +325,31 @@ fn what_a_remedy_says_ends_what_it_is_for() {
         let servers: String = names.collect();
         let site = |size: &str| format!("{size}\n{servers}");
         rig.nginx.write_site("many", &site("server_names_hash_max_size 64;"));
-        let told = doctor(rig, &["nginx-running"]);
-        assert!(remedy(&told, "nginx-running", "error").starts_with("systemctl enable --now nginx"));
+        let reported = doctor(rig, &["nginx-running"]);
+        assert!(remedy(&reported, "nginx-running", "error").starts_with("systemctl enable --now nginx"));
         rig.start().await;
         doctor(rig, &["nginx-running", "daemon"]).expect("daemon", "ok", "serves generation 1");
 
         // Tables that are too small: the line that it names, as often as it names one.
         let mut rounds = 0;
         loop {
-            let told = doctor(rig, &["nginx-configuration"]);
-            if told.code == Some(0) {
+            let reported = doctor(rig, &["nginx-configuration"]);
+            if reported.code == Some(0) {
                 break;
             }
-            let remedy = remedy(&told, "nginx-configuration", "warning");
+            let remedy = remedy(&reported, "nginx-configuration", "warning");
             let line = remedy.split('`').nth(1).unwrap();
             assert!(line.starts_with("server_names_hash_max_size "), "{remedy}");
             rig.nginx.write_site("many", &site(line));
             rounds += 1;
-            assert!(rounds < 10, "{:#}", told.json);
+            assert!(rounds < 10, "{:#}", reported.json);
         }
         assert!(rounds > 0 && rig.nginx.test().0);
 
         // No include: what setup does brings it back.
         std::fs::remove_file(rig.daemon.included(&rig.nginx)).unwrap();
-        let told = doctor(rig, &["includes"]);
-        assert_eq!(remedy(&told, "includes", "error"), "ingressd setup --yes");
+        let reported = doctor(rig, &["includes"]);
+        assert_eq!(remedy(&reported, "includes", "error"), "ingressd setup --yes");
         assert!(rig.daemon.command("setup").arg("--yes").output().unwrap().status.success());
         doctor(rig, &["includes"]).expect("includes", "ok", "/current/http/*.conf");
 
@@ -349,8 +359,8 @@ fn what_a_remedy_says_ends_what_it_is_for() {
         with("worker_rlimit_nofile 200;");
         rig.nginx.restart().await;
         rig.nginx.settled_workers().await;
-        let told = doctor(rig, &["limits"]);
-        let advised = remedy(&told, "limits", "warning");
+        let reported = doctor(rig, &["limits"]);
+        let advised = remedy(&reported, "limits", "warning");
         with(advised.split('`').nth(1).unwrap());
         let workers = rig.nginx.workers();
         rig.nginx.signal(nix::sys::signal::Signal::SIGHUP);
@@ -362,15 +372,15 @@ fn what_a_remedy_says_ends_what_it_is_for() {
         disk.fill();
         rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
         rig.daemon.status_when("the failure", |status| status["phase"] == "failed").await;
-        let told = doctor(rig, &["room", "daemon"]);
-        assert!(remedy(&told, "room", "error").starts_with("free space"));
-        told.expect("daemon", "error", "but no change");
+        let reported = doctor(rig, &["room", "daemon"]);
+        assert!(remedy(&reported, "room", "error").starts_with("free space"));
+        reported.expect("daemon", "error", "but no change");
         disk.empty();
         get("http://b.example/").send_until("the change", |reply| reply.status == 200).await;
         rig.daemon.ready().await;
-        let told = doctor(rig, &["room", "daemon"]);
-        told.expect("daemon", "ok", "serves generation");
+        let reported = doctor(rig, &["room", "daemon"]);
+        reported.expect("daemon", "ok", "serves generation");
         // Four megabytes are little room.
-        assert_eq!(told.checks_at("error"), [""; 0], "{:#}", told.json);
+        assert_eq!(reported.checks_at("error"), [""; 0], "{:#}", reported.json);
     });
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rig::client::get;
 use rig::manifests::ingress;
-use rig::status::{quarantined, tells};
+use rig::status::{quarantined, reports};
 use serde_json::{Value, json};
 
 /// Every file below a folder.
@@ -52,7 +52,7 @@ fn a_daemon_starts_with_what_a_later_version_wrote() {
         rig.manifests.write("bad.yaml", &[bad("/works")]);
         rig.start().await;
         rig.manifests.write("bad.yaml", &[bad("/works/a(?<=a+)")]);
-        let refused = |status: &Value| tells(status, "Ingress bad", "Quarantined");
+        let refused = |status: &Value| reports(status, "Ingress bad", "Quarantined");
         let status = rig.daemon.status_when("the refusal", refused).await;
         assert_eq!(quarantined(&status), ["Ingress bad"]);
         assert!(rig.daemon.stop().await.success());

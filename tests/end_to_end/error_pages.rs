@@ -57,7 +57,7 @@ fn the_default_backend_answers_where_the_object_wants_it() {
                 assert_eq!(echo.path, path, "{url}");
             }
         }
-        for (url, header, told) in [
+        for (url, header, reported) in [
             ("http://shop.test/x?status=404", "x-code", "404"),
             ("http://down.test/x", "x-code", "502"),
             ("http://gone.test/x", "x-code", "503"),
@@ -71,7 +71,7 @@ fn the_default_backend_answers_where_the_object_wants_it() {
             ("http://shop.test/x?status=404", "host", "shop.test"),
         ] {
             let echo = get(url).header("Accept", "text/x-test").send().await.echo();
-            assert_eq!(echo.header(header), Some(told), "{url} {header}");
+            assert_eq!(echo.header(header), Some(reported), "{url} {header}");
         }
     });
 }

@@ -195,7 +195,7 @@ fn write(rig: &Rig, long: &str) {
 }
 
 /// What the command says of a request.
-fn told(rig: &Rig, url: &str) -> Value {
+fn reported(rig: &Rig, url: &str) -> Value {
     // The command asks in this way, but waits no longer than its time limit.
     let answer = control::ask(&rig.daemon.folder().join("control.sock"), &format!("explain {url}"), None).unwrap();
     serde_json::from_str::<Value>(&answer).unwrap()["subject"].take()
@@ -203,21 +203,21 @@ fn told(rig: &Rig, url: &str) -> Value {
 
 /// Which Service answers by what the command says, or the status.
 pub fn explained(rig: &Rig, url: &str) -> String {
-    let told = told(rig, url);
+    let reported = reported(rig, url);
     let is_https = url.starts_with("https:");
     let socket = if is_https { "0.0.0.0:443" } else { "0.0.0.0:80" };
     let is_there = |part: &&Value| part["on"].as_array().unwrap().iter().any(|on| on == socket);
-    if let Some(site) = told["other_sites"].as_array().unwrap().iter().find(is_there) {
-        assert_eq!(site["is_unclear"], false, "{told}");
+    if let Some(site) = reported["other_sites"].as_array().unwrap().iter().find(is_there) {
+        assert_eq!(site["is_unclear"], false, "{reported}");
         return place(site["from"].as_str().unwrap());
     }
-    let (route, passed) = (&told["route"], &told["passthrough"]);
+    let (route, passed) = (&reported["route"], &reported["passthrough"]);
     let does = match (route["over_plain_http"].as_str(), Some(passed).filter(|passed| passed.is_object())) {
         (_, Some(passed)) if is_there(&passed) => passed["does"].as_str(),
         (Some(redirect), _) if !is_https => Some(redirect),
         _ => route["does"].as_str(),
     };
-    assert_eq!(route["unless"], Value::Null, "{told}");
+    assert_eq!(route["unless"], Value::Null, "{reported}");
     match does.unwrap().split_once("goes to Service default/") {
         Some((_, service)) => service.split(',').next().unwrap().to_owned(),
         None => does.unwrap().strip_prefix("is answered ").unwrap()[..3].to_owned(),
@@ -232,11 +232,11 @@ fn place(from: &str) -> String {
 /// Compares what the command says with what nginx does; another site answers with its place.
 async fn compare(rig: &Rig, url: &str, expected: &str, wrong: &mut Vec<String>) {
     let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-    let told = explained(rig, &url);
+    let reported = explained(rig, &url);
     let reply = get(&url).send().await;
     let nginx = reply.header("x-place").map_or_else(|| rig.who(&reply), str::to_owned);
-    if told != expected || nginx != expected {
-        wrong.push(format!("{url}: explain says {told}, nginx {nginx}, expected {expected}"));
+    if reported != expected || nginx != expected {
+        wrong.push(format!("{url}: explain says {reported}, nginx {nginx}, expected {expected}"));
     }
 }
 
@@ -257,11 +257,11 @@ fn explain_says_of_every_request_what_nginx_does() {
         };
         rig.daemon.status_when("the daemon to know that", is_gone).await;
 
-        let path = told(rig, "http://mixed.test/doc/v2")["route"]["path"].take();
+        let path = reported(rig, "http://mixed.test/doc/v2")["route"]["path"].take();
         let asked_by = "Ingress default/mixed: metadata.annotations[nginx.ingress.kubernetes.io/use-regex]";
         let (text, compared, because) = (&path["text"], &path["compared"], &path["because"]);
         assert_eq!((text, compared, because), (&json!("/doc/v[0-9]+"), &json!("expression"), &json!(asked_by)));
-        let because = told(rig, "http://guarded.test/b1")["route"]["because"].take();
+        let because = reported(rig, "http://guarded.test/b1")["route"]["because"].take();
         assert_eq!((&because[0]["reason"], &because[1]), (&json!("LiteralPath"), &Value::Null), "{because}");
         assert!(because[0]["note"].as_str().unwrap().contains("of a protected path"), "{because}");
 

@@ -13,7 +13,7 @@ use rig::Rig;
 use rig::backends::read_head;
 use rig::client::{Reply, Request, get, post};
 use rig::manifests::{Ingress, ingress, secret, service_at};
-use rig::status::tells;
+use rig::status::reports;
 
 /// Where the service is.
 pub const SERVICE: &str = "10.244.3.1";
@@ -429,7 +429,7 @@ fn the_administrator_has_a_service_for_all_hosts() {
         controller(rig, &json!({"global-auth-url": "ftp://nowhere/"}));
         rig.daemon
             .status_when("the bad value to be told", |status| {
-                tells(status, "ConfigMap controller", "InvalidSecurityValue")
+                reports(status, "ConfigMap controller", "InvalidSecurityValue")
             })
             .await;
         assert_eq!(ask("http://covered.test/").await.0, 401);
@@ -479,7 +479,7 @@ fn a_service_of_the_cluster_and_a_path_of_the_same_host_are_asked() {
         assert_eq!(service.asked().len(), 0);
         for (name, reason) in [("loops", "ClosedRoute"), ("loopback", "ForbiddenTarget"), ("foreign", "CrossNamespace")]
         {
-            rig.daemon.status_when(name, |status| tells(status, &format!("Ingress {name}"), reason)).await;
+            rig.daemon.status_when(name, |status| reports(status, &format!("Ingress {name}"), reason)).await;
         }
     });
 }

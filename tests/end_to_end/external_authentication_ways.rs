@@ -13,7 +13,7 @@ use rig::client::{get, grpc_check};
 use rig::dns::Dns;
 use rig::manifests::{Ingress, ingress, service_at};
 use rig::mount::Mount;
-use rig::status::tells;
+use rig::status::reports;
 
 /// The address at which the service speaks TLS, with a certificate of an unknown authority.
 const TLS: u16 = 18443;
@@ -70,7 +70,7 @@ fn services_with_names_and_tls_are_asked_for_every_protocol() {
             request.send_until("a name that is known", |reply| reply.status == 403).await;
         }
         let (_, _) = (plain.asked(), secure.asked());
-        for (host, service, told, name) in [
+        for (host, service, reported, name) in [
             ("name", &plain, "auth.backend.test:18081", None),
             ("tls", &secure, "auth.backend.test:18443", Some("auth.backend.test")),
             ("address", &secure, "10.244.3.1:18443", None),
@@ -82,7 +82,7 @@ fn services_with_names_and_tls_are_asked_for_every_protocol() {
             let asked = service.asked();
             let lines: Vec<_> = asked.iter().map(|question| question.line.as_str()).collect();
             assert_eq!(lines, ["GET /check HTTP/1.1"; 2], "{host}");
-            assert_eq!((asked[0].header("Host"), asked[0].name.as_deref()), (Some(told), name), "{host}");
+            assert_eq!((asked[0].header("Host"), asked[0].name.as_deref()), (Some(reported), name), "{host}");
         }
         for (host, service) in [("grpc", &plain), ("grpc-tls", &secure)] {
             let origin = format!("https://{host}.test");
@@ -98,7 +98,7 @@ fn services_with_names_and_tls_are_asked_for_every_protocol() {
             assert_eq!((asked[0].line.as_str(), asked[0].rest), ("GET /check HTTP/1.1", 0), "{host}");
             assert_eq!((asked[0].header("X-Original-Method"), asked[0].header("TE")), (Some("POST"), None), "{host}");
         }
-        let missing = |status: &Value| tells(status, "Ingress missing", "UnresolvedName");
+        let missing = |status: &Value| reports(status, "Ingress missing", "UnresolvedName");
         rig.daemon.status_when("the name that is missing to be told", missing).await;
         assert_eq!(get("http://missing.test/").send().await.status, 503);
         // Another address is asked from then on, and what is no backend never is.
@@ -108,7 +108,7 @@ fn services_with_names_and_tls_are_asked_for_every_protocol() {
         assert!(!moved.asked().is_empty());
         dns.set("auth.backend.test", &["127.0.0.1"]);
         get("http://name.test/").send_until("the refusal", |reply| reply.status == 503).await;
-        let refused = |status: &Value| tells(status, "Ingress name", "ForbiddenTarget");
+        let refused = |status: &Value| reports(status, "Ingress name", "ForbiddenTarget");
         rig.daemon.status_when("the refusal to be told", refused).await;
     });
 }
@@ -170,8 +170,8 @@ fn connections_are_kept_after_answers_without_a_body() {
             }
         }
         for (name, reason) in [("same", "UnsupportedAnnotation"), ("alone", "NoEffectAlone")] {
-            let told = |status: &Value| tells(status, &format!("Ingress {name}"), reason);
-            rig.daemon.status_when(name, told).await;
+            let reported = |status: &Value| reports(status, &format!("Ingress {name}"), reason);
+            rig.daemon.status_when(name, reported).await;
         }
         let names: BTreeSet<_> = service.asked().into_iter().map(|question| question.line).collect();
         assert_eq!(names.len(), 0);

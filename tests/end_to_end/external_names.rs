@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use rig::client::get;
 use rig::dns::Dns;
 use rig::manifests::{in_namespace, ingress};
-use rig::status::{notes, tells};
+use rig::status::{notes, reports};
 use rig::{ECHO, Rig, wait};
 
 fn external(service: &str, name: &str) -> Value {
@@ -98,7 +98,7 @@ fn a_name_is_followed_and_is_no_way_to_this_host() {
         answers_from("a.example", "10.244.2.1").await;
         answers_from("six.example", "fd00:10:244::7").await;
         get("http://missing.example/").send_until("no address", |reply| reply.status == 503).await;
-        let missing = |status: &Value| tells(status, "Ingress missing", "UnresolvedName");
+        let missing = |status: &Value| reports(status, "Ingress missing", "UnresolvedName");
         rig.daemon.status_when("the name that is missing to be told", missing).await;
 
         dns.set("a.backend.test", &["10.244.2.2"]);
@@ -158,8 +158,8 @@ fn a_name_is_followed_wherever_its_service_is_named() {
         let resolved = |status: &Value| {
             ["Ingress asks", "Ingress copies", "ConfigMap tcp"]
                 .iter()
-                .all(|object| !tells(status, object, "UnresolvedName"))
-                && !tells(status, "Ingress copies", "MirrorLeftOut")
+                .all(|object| !reports(status, object, "UnresolvedName"))
+                && !reports(status, "Ingress copies", "MirrorLeftOut")
         };
         rig.daemon.status_when("all names to be resolved", resolved).await;
     });
@@ -181,7 +181,7 @@ fn what_is_served_does_not_depend_on_dns_that_answers() {
                 rig.daemon.start();
                 rig.daemon.ready().await;
             }
-            let fails = |status: &Value| tells(status, "Ingress a", "UnresolvedName");
+            let fails = |status: &Value| reports(status, "Ingress a", "UnresolvedName");
             rig.daemon.status_when("the failure of DNS to be told", fails).await;
             assert_eq!(get("http://a.example/").send().await.echo().address.ip().to_string(), "10.244.2.1");
             assert_eq!(rig.nginx.workers(), workers, "nothing was reloaded");
@@ -218,10 +218,10 @@ fn without_a_dns_server_the_routes_say_so() {
         rig.start().await;
         get("http://a.example/").send_until("no address", |reply| reply.status == 503).await;
         get("http://other.example/").send_until("its own address", |reply| reply.status == 200).await;
-        let told = |status: &Value| {
+        let reported = |status: &Value| {
             notes(status, "Ingress a", "UnresolvedName").iter().any(|note| note.contains("upstreams.resolvers"))
         };
-        rig.daemon.status_when("what is missing to be told", told).await;
+        rig.daemon.status_when("what is missing to be told", reported).await;
     });
 }
 
@@ -306,11 +306,11 @@ fn of_too_many_names_and_addresses_the_rest_is_told() {
         for served in ["a", "b"] {
             get(&format!("http://{served}.example/")).send_until("its address", |reply| reply.status == 200).await;
         }
-        let told = |status: &Value| {
+        let reported = |status: &Value| {
             notes(status, "Ingress c", "UnresolvedName").iter().any(|note| note.contains("limits.names-of-namespace"))
-                && tells(status, "Ingress a", "AddressesLeftOut")
+                && reports(status, "Ingress a", "AddressesLeftOut")
         };
-        rig.daemon.status_when("what is left out to be told", told).await;
+        rig.daemon.status_when("what is left out to be told", reported).await;
         assert_eq!(get("http://c.example/").send().await.status, 503);
         for _ in 0..6 {
             let from = get("http://a.example/").send().await.echo().address.ip().to_string();

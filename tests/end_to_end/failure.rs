@@ -8,7 +8,7 @@ use rig::client::get;
 use rig::load::Load;
 use rig::manifests::{endpoint_slice, ingress};
 use rig::nginx::is_alive;
-use rig::status::{serving, tells};
+use rig::status::{reports, serving};
 use rig::{ECHO, Rig, wait};
 
 fn write_host(rig: &Rig, host: &str) {
@@ -85,7 +85,7 @@ fn an_nginx_that_is_stopped_finds_everything_ready_when_it_starts() {
         assert!(status["nginx"]["master"].is_null() && status["ready"] == false, "{status}");
         assert!(not_ready(rig).await.contains("nginx-down"));
         assert_eq!(rig.daemon.metric("ingressd_ready").await, 0.0);
-        rig.daemon.status_when("a finding", |status| tells(status, "Host nginx", "NginxDown")).await;
+        rig.daemon.status_when("a finding", |status| reports(status, "Host nginx", "NginxDown")).await;
         let reloads = rig.daemon.reloads().await;
 
         // Changes meanwhile are tested and on disk before nginx starts; the daemon itself starts
@@ -101,7 +101,7 @@ fn an_nginx_that_is_stopped_finds_everything_ready_when_it_starts() {
         is_served("a.example").await;
         is_served("b.example").await;
         rig.daemon.ready().await;
-        let status = rig.daemon.status_when("no finding", |status| !tells(status, "Host nginx", "NginxDown")).await;
+        let status = rig.daemon.status_when("no finding", |status| !reports(status, "Host nginx", "NginxDown")).await;
         assert_eq!(status["nginx"]["master"], rig.nginx.master().unwrap().as_raw());
         assert_ne!(rig.nginx.master(), Some(master));
         assert_eq!(rig.nginx.workers(), workers, "nginx read it by itself, so it was not told to again");
@@ -161,8 +161,8 @@ fn a_restarted_nginx_is_recognised_without_a_reload() {
         rig.nginx.restart().await;
         let master = rig.nginx.master().unwrap();
         let workers = rig.nginx.settled_workers().await;
-        let told = |log: &String| log.contains("nginx changed by itself");
-        wait::until_right("the daemon to notice", async || rig.daemon.log(), told).await;
+        let reported = |log: &String| log.contains("nginx changed by itself");
+        wait::until_right("the daemon to notice", async || rig.daemon.log(), reported).await;
         let seen =
             |status: &serde_json::Value| status["nginx"]["master"] == master.as_raw() && serving(status).is_some();
         rig.daemon.status_when("the new master", seen).await;
@@ -196,7 +196,7 @@ fn a_hup_that_nginx_refuses_is_taken_back_until_the_host_is_mended() {
             let status = failed_but_ready(rig).await;
             let words = if matches!(broken, Broken::Site) { "no_such_directive" } else { "perhaps" };
             assert!(status["why"].as_str().unwrap().contains(words), "{status}");
-            assert!(tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+            assert!(reports(&status, "Host nginx", "ReloadFailed"), "{status}");
             assert!(still_ready(rig).await.contains(words));
             assert_eq!(status["generation"].as_u64(), generation, "nginx still serves it");
             is_served("a.example").await;
@@ -216,7 +216,7 @@ fn a_hup_that_nginx_refuses_is_taken_back_until_the_host_is_mended() {
             is_served("b.example").await;
             rig.daemon.ready().await;
             let status = rig.daemon.status().await.unwrap();
-            assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+            assert!(!reports(&status, "Host nginx", "ReloadFailed"), "{status}");
         });
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use rig::Rig;
 use rig::client::{Reply, get, post};
 use rig::manifests::{Ingress, ingress, service_at};
-use rig::status::tells;
+use rig::status::reports;
 
 const ADDRESS: &str = "10.244.3.1";
 const PORT: u16 = 19000;
@@ -98,7 +98,7 @@ fn decode(mut bytes: &[u8]) -> BTreeMap<String, String> {
     all
 }
 
-fn told(reply: &Reply) -> Value {
+fn reported(reply: &Reply) -> Value {
     serde_json::from_slice(&reply.body).unwrap_or_else(|_| panic!("{reply:?}"))
 }
 
@@ -142,8 +142,8 @@ fn applications_are_told_what_cgi_says_and_config_maps_add() {
         let request = post("http://full.test/shop/?x=1&y=%26", vec![b'x'; 500_000]);
         let forged = request.header("Proxy", "http://evil/").header("X-Forwarded-For", "1.2.3.4");
         let reply = forged.header("X-Original-URL", "/admin").header("X-Some", "thing").send().await;
-        assert_eq!((reply.status, told(&reply)["body"].as_u64()), (200, Some(500_000)));
-        let parameters = &told(&reply)["parameters"];
+        assert_eq!((reply.status, reported(&reply)["body"].as_u64()), (200, Some(500_000)));
+        let parameters = &reported(&reply)["parameters"];
         for (name, value) in [
             ("SCRIPT_FILENAME", "/app/shop/index.php"),
             ("SCRIPT_NAME", "/shop/index.php"),
@@ -171,7 +171,7 @@ fn applications_are_told_what_cgi_says_and_config_maps_add() {
         }
 
         let reply = get("https://plain.test/a/").send().await;
-        let parameters = &told(&reply)["parameters"];
+        let parameters = &reported(&reply)["parameters"];
         for (name, value) in
             [("HTTPS", "on"), ("SCRIPT_NAME", "/a/"), ("SERVER_NAME", "plain.test"), ("SERVER_PORT", "443")]
         {
@@ -188,14 +188,14 @@ fn applications_are_told_what_cgi_says_and_config_maps_add() {
 
         for (name, reason) in [("evil", "InvalidSecurityValue"), ("absent", "MissingConfigMap")] {
             assert_eq!(get(&format!("http://{name}.test/")).send().await.status, 503, "{name}");
-            rig.daemon.status_when(name, |status| tells(status, &format!("Ingress {name}"), reason)).await;
+            rig.daemon.status_when(name, |status| reports(status, &format!("Ingress {name}"), reason)).await;
         }
         assert_eq!(get("http://alone.test/").send().await.status, 200);
-        rig.daemon.status_when("alone", |status| tells(status, "Ingress alone", "NoEffectAlone")).await;
+        rig.daemon.status_when("alone", |status| reports(status, "Ingress alone", "NoEffectAlone")).await;
 
         // Changes of the ConfigMap are followed.
         write(rig, "/next$fastcgi_script_name");
-        let is_next = |reply: &Reply| told(reply)["parameters"]["SCRIPT_FILENAME"] == "/next/a.php";
+        let is_next = |reply: &Reply| reported(reply)["parameters"]["SCRIPT_FILENAME"] == "/next/a.php";
         get("http://full.test/a.php").send_until("the ConfigMap counts", is_next).await;
     });
 }

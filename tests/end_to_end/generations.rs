@@ -11,15 +11,15 @@ use serde_json::Value;
 
 use rig::client::get;
 use rig::manifests::{Ingress, endpoint_slice, ingress, tls_secret};
-use rig::status::{notes, tells};
+use rig::status::{notes, reports};
 use rig::{ECHO, Rig, wait};
 
 /// Runs a command of ingressd; gives exit status, output and complaints.
 async fn run(rig: &Rig, name: &str, arguments: &[&str]) -> (i32, String, String) {
-    told(&rig.daemon.command(name).args(arguments).output().unwrap())
+    reported(&rig.daemon.command(name).args(arguments).output().unwrap())
 }
 
-fn told(output: &Output) -> (i32, String, String) {
+fn reported(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
@@ -78,15 +78,18 @@ fn nobody_but_root_reads_what_nginx_is_told() {
 fn a_node_that_went_back_stays_there_says_so_and_serves_what_it_did() {
     rig::run(async |rig| {
         two_generations(rig).await;
-        let (code, told, _) = run(rig, "rollback", &[]).await;
-        assert_eq!(code, 0, "{told}");
-        assert!(told.contains("nginx runs generation 1") && told.contains("endpoints may be stale"), "{told}");
+        let (code, reported, _) = run(rig, "rollback", &[]).await;
+        assert_eq!(code, 0, "{reported}");
+        assert!(
+            reported.contains("nginx runs generation 1") && reported.contains("endpoints may be stale"),
+            "{reported}"
+        );
         assert_eq!((status_of("a.example").await, status_of("b.example").await), (200, 404));
 
         // Changes are translated and reported, but not applied.
         rig.manifests.write("c.yaml", &[shop("c").build(), ingress("bad").host("not a host", "web").build()]);
         let right = |status: &Value| {
-            status["pinned"]["waiting_files"].as_u64() > Some(0) && tells(status, "Ingress bad", "InvalidHost")
+            status["pinned"]["waiting_files"].as_u64() > Some(0) && reports(status, "Ingress bad", "InvalidHost")
         };
         let status = rig.daemon.status_when("the change to wait", right).await;
         assert_eq!((&status["phase"], &status["pinned"]["generation"]), (&"serving".into(), &1.into()));
@@ -121,13 +124,13 @@ fn a_node_that_went_back_stays_there_says_so_and_serves_what_it_did() {
         assert_eq!((names(&status), status["generation"].as_u64()), (vec!["a".to_owned()], Some(1)));
         assert_eq!((status_of("a.example").await, status_of("b.example").await), (200, 404));
 
-        let (code, told, _) = run(rig, "resume", &[]).await;
-        assert!(code == 0 && told.contains("nginx runs generation 3"), "{code} {told}");
+        let (code, reported, _) = run(rig, "resume", &[]).await;
+        assert!(code == 0 && reported.contains("nginx runs generation 3"), "{code} {reported}");
         for host in ["a.example", "b.example", "c.example"] {
             assert_eq!(status_of(host).await, 200, "{host}");
         }
         let status = rig.daemon.status_when("everything", |status| names(status).len() == 4).await;
-        assert!(status["pinned"].is_null() && !tells(&status, "Host nginx", "Pinned"));
+        assert!(status["pinned"].is_null() && !reports(&status, "Host nginx", "Pinned"));
         assert_eq!(run(rig, "resume", &[]).await.0, 1, "nothing is pinned");
     });
 }
@@ -173,11 +176,11 @@ fn the_difference_names_the_objects_and_shows_no_secret() {
             let of_number = |line: &&str| line.starts_with(&format!("{number} "));
             let line = listed.lines().find(of_number).unwrap_or_default();
             assert!(line.ends_with(&format!("  {cause}")), "{listed}");
-            let told = |line: &str| {
+            let reported = |line: &str| {
                 let words = [format!("nginx runs generation {number}: "), format!("; cause: {cause} GENERATION=")];
                 words.iter().all(|words| line.contains(words))
             };
-            assert!(journal.lines().any(told), "{number}: {journal}");
+            assert!(journal.lines().any(reported), "{number}: {journal}");
         }
         // Generations of an earlier version of the program have no cause.
         std::fs::remove_file(rig.daemon.root().join("generations/1/record/cause")).unwrap();
@@ -262,8 +265,8 @@ fn without_a_daemon_the_command_does_it_and_a_daemon_that_starts_stays_there() {
     rig::run(async |rig| {
         two_generations(rig).await;
         rig.daemon.stop().await;
-        let (code, told, why) = run(rig, "rollback", &["1"]).await;
-        assert!(code == 0 && told.contains("nginx runs generation 1"), "{code} {told} {why}");
+        let (code, reported, why) = run(rig, "rollback", &["1"]).await;
+        assert!(code == 0 && reported.contains("nginx runs generation 1"), "{code} {reported} {why}");
         assert_eq!((status_of("a.example").await, status_of("b.example").await), (200, 404));
         rig.daemon.start();
         rig.daemon.status_when("it to wait", |status| status["pinned"]["waiting_files"].as_u64() > Some(0)).await;
@@ -299,12 +302,15 @@ fn killed_at_any_step_of_going_back_the_next_start_gets_there() {
             wait::until_right("the settings to be read", async || rig.daemon.log(), |log| read(log) > before).await;
             let waits = |status: &Value| pinned(status) && status["pinned"]["waiting_files"].as_u64() > Some(0);
             rig.daemon.status_when("the pinned generation", waits).await;
-            let (code, told, why) = run(rig, "resume", &[]).await;
+            let (code, reported, why) = run(rig, "resume", &[]).await;
             assert_eq!(code, 0, "{step}: {why}");
             // The settings may be read again at that moment, and the manifests with them.
-            assert!(told.contains("nginx runs generation") || told.contains("as soon as it has been read"), "{told}");
+            assert!(
+                reported.contains("nginx runs generation") || reported.contains("as soon as it has been read"),
+                "{reported}"
+            );
             rig.daemon.confirmed("b").await;
-            assert_eq!(status_of("b.example").await, 200, "{step}: {told}");
+            assert_eq!(status_of("b.example").await, 200, "{step}: {reported}");
         }
     });
 }

@@ -43,7 +43,7 @@ const TRUSTED: &[&str] = &[
 ];
 
 /// Sends every header that a framework might trust.
-fn telling(request: Request) -> Request {
+fn claiming(request: Request) -> Request {
     TRUSTED.iter().fold(request, |request, name| request.header(name, "told"))
 }
 
@@ -83,10 +83,10 @@ fn what_frameworks_trust_reaches_no_backend_from_strangers() {
         for host in HOSTS {
             let request = TRUSTED
                 .iter()
-                .fold(telling(ask(host)), |request, name| request.header(&name.replace('-', "_"), "told"));
+                .fold(claiming(ask(host)), |request, name| request.header(&name.replace('-', "_"), "told"));
             let seen = request.send().await.echo();
-            let told: Vec<_> = seen.headers.iter().filter(|(_, value)| value == "told").collect();
-            assert!(told.is_empty(), "{host}: {told:?}");
+            let reported: Vec<_> = seen.headers.iter().filter(|(_, value)| value == "told").collect();
+            assert!(reported.is_empty(), "{host}: {reported:?}");
             assert_eq!(seen.header("x-ingress-hops"), Some("1"), "{host}");
         }
     });
@@ -100,8 +100,11 @@ fn a_default_server_that_lets_through_what_nginx_drops_is_told_of() {
         rig.manifests.write("headers.yaml", &hosts());
         rig.start().await;
         let status = rig.daemon.status().await.unwrap();
-        let told = notes(&status, "Host nginx", "HostConflict");
-        assert!(told.iter().any(|note| note.contains("site.conf:1") && note.contains("X_Forwarded_For")), "{status:#}");
+        let reported = notes(&status, "Host nginx", "HostConflict");
+        assert!(
+            reported.iter().any(|note| note.contains("site.conf:1") && note.contains("X_Forwarded_For")),
+            "{status:#}"
+        );
     });
 }
 
@@ -115,13 +118,13 @@ fn trusted_proxies_tell_what_frameworks_trust() {
         rig.daemon.set("access.trusted-proxies", r#"["10.244.9.0/24"]"#);
         rig.start().await;
         for host in HOSTS {
-            let seen = telling(ask(host).from("10.244.9.9")).send().await.echo();
+            let seen = claiming(ask(host).from("10.244.9.9")).send().await.echo();
             for name in TRUSTED {
                 assert_eq!(seen.header(&name.to_ascii_lowercase()), Some("told"), "{name} of {host}");
             }
-            let seen = telling(ask(host).from("10.244.8.8")).send().await.echo();
-            let told: Vec<_> = seen.headers.iter().filter(|(_, value)| value == "told").collect();
-            assert!(told.is_empty(), "{host}: {told:?}");
+            let seen = claiming(ask(host).from("10.244.8.8")).send().await.echo();
+            let reported: Vec<_> = seen.headers.iter().filter(|(_, value)| value == "told").collect();
+            assert!(reported.is_empty(), "{host}: {reported:?}");
             // A proxy that sends no such header causes no warning for each request.
             assert_eq!(ask(host).from("10.244.9.9").send().await.echo().header("forwarded"), None, "{host}");
         }
@@ -137,7 +140,7 @@ fn redirects_name_only_hosts_that_are_hosts() {
         rig.manifests.write("headers.yaml", &[object, ingress("p").host("p.test", "web").build()]);
         rig.daemon.set("access.trusted-proxies", r#"["10.244.9.0/24"]"#);
         rig.start().await;
-        for (told, expected) in [
+        for (reported, expected) in [
             ("outside.test", "outside.test"),
             ("outside.test:8443", "outside.test"),
             (" outside.test , other.test", "outside.test"),
@@ -152,13 +155,16 @@ fn redirects_name_only_hosts_that_are_hosts() {
             ("outside.test evil.test", "h.test"),
         ] {
             let request =
-                |host: &str| get(&format!("http://{host}/x")).from("10.244.9.9").header("X-Forwarded-Host", told);
+                |host: &str| get(&format!("http://{host}/x")).from("10.244.9.9").header("X-Forwarded-Host", reported);
             let redirect = request("h.test").send().await;
-            assert_eq!(redirect.header("location"), Some(format!("https://{expected}/x").as_str()), "{told:?}");
+            assert_eq!(redirect.header("location"), Some(format!("https://{expected}/x").as_str()), "{reported:?}");
             // Backends make links of the host, and get no other one.
             let seen = request("p.test").send().await.echo();
             let host = seen.header("x-forwarded-host").unwrap().split(':').next().unwrap().to_owned();
-            assert!(expected == "h.test" && host == "p.test" || told.trim().starts_with(&host), "{told:?}: {host}");
+            assert!(
+                expected == "h.test" && host == "p.test" || reported.trim().starts_with(&host),
+                "{reported:?}: {host}"
+            );
         }
     });
 }
@@ -268,8 +274,8 @@ fn headers_of_trusted_proxies_count() {
             let request = get("http://h.test/").from("10.244.9.9");
             let request = request.header("X-Forwarded-Proto", scheme).header("X-Forwarded-Port", port);
             let seen = request.send().await.echo();
-            let told = ["x-forwarded-proto", "x-forwarded-port"].map(|name| seen.header(name).unwrap_or_default());
-            assert_eq!(told, expected, "{scheme} {port}");
+            let reported = ["x-forwarded-proto", "x-forwarded-port"].map(|name| seen.header(name).unwrap_or_default());
+            assert_eq!(reported, expected, "{scheme} {port}");
         }
         let seen = forwarded("10.244.8.8").send().await.echo();
         assert_eq!(seen.header("x-real-ip"), Some("10.244.8.8"));

@@ -61,20 +61,20 @@ fn an_expression_takes_the_hosts_that_nobody_has() {
 
         // The command shows the owner of a host that only an expression matches, and of one
         // without a rule.
-        let told = |host: &str| {
+        let reported = |host: &str| {
             let mut command = rig.daemon.command("status");
             let output = command.args(["--host", host]).output().unwrap();
             (output.status.code(), String::from_utf8(output.stdout).unwrap())
         };
-        let (code, text) = told("my-shop.test");
+        let (code, text) = reported("my-shop.test");
         let takes = "expression  ~^[a-z]{2}[.a-z]*-shop\\.test$ takes it, because nobody has this name\n\
                      expression  ~. would take it next\n";
         assert!(code == Some(0) && text.contains(takes), "{text}");
         assert!(text.contains("default/shops  ok") && !text.contains("team/rest"), "{text}");
-        let (_, text) = told("1-shop.test");
+        let (_, text) = reported("1-shop.test");
         assert!(text.contains("expression  ~. takes it") && text.contains("team/rest  ok"), "{text}");
         for named in ["taken-shop.test", "ab.x-shop.test", "kept-shop.test"] {
-            assert!(!told(named).1.contains("expression"), "{named}");
+            assert!(!reported(named).1.contains("expression"), "{named}");
         }
 
         // An Ingress that names one of the hosts gets it.

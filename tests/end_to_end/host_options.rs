@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use rig::Rig;
 use rig::client::get;
 use rig::manifests::{Ingress, ingress, tls_secret};
-use rig::status::{quarantined, tells};
+use rig::status::{quarantined, reports};
 
 const AES128: &str = "ECDHE-ECDSA-AES128-GCM-SHA256";
 const AES256: &str = "ECDHE-ECDSA-AES256-GCM-SHA384";
@@ -65,8 +65,8 @@ fn ciphers_are_those_of_the_host_and_else_those_of_the_config_map() {
         ] {
             assert_eq!(cipher(host).await, expected, "{host}");
         }
-        let told = |status: &Value| tells(status, "Ingress younger", "HostRuleConflict");
-        rig.daemon.status_when("the younger object's finding", told).await;
+        let reported = |status: &Value| reports(status, "Ingress younger", "HostRuleConflict");
+        rig.daemon.status_when("the younger object's finding", reported).await;
     });
 }
 

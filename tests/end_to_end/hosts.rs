@@ -5,7 +5,7 @@ use serde_json::Value;
 use rig::ECHO;
 use rig::client::get;
 use rig::manifests::{classes, in_namespace, ingress, service_at};
-use rig::status::{serving, tells};
+use rig::status::{reports, serving};
 
 #[test]
 fn hosts_are_exact_then_wildcard_then_everybody_elses() {
@@ -175,9 +175,9 @@ fn a_deleted_class_that_takes_all_hosts_away_is_the_first_thing_that_is_said_or_
         rig.manifests.write("class.yaml", &[named("shop")]);
         rig.start().await;
         get("http://3.test/").send_until("the host", |reply| reply.status == 200).await;
-        let told = |status: &Value| tells(status, "IngressClass shop", "HostsRemoved");
+        let reported = |status: &Value| reports(status, "IngressClass shop", "HostsRemoved");
         rig.manifests.write("class.yaml", &[named("other")]);
-        rig.daemon.status_when("the error", told).await;
+        rig.daemon.status_when("the error", reported).await;
         assert_eq!(get("http://3.test/").send().await.status, 404);
         let shown = rig.daemon.command("status").output().unwrap().stdout;
         let shown = String::from_utf8(shown).unwrap();
@@ -185,14 +185,14 @@ fn a_deleted_class_that_takes_all_hosts_away_is_the_first_thing_that_is_said_or_
         let state = shown.lines().find(|line| line.starts_with("serving ")).unwrap_or_default();
         assert!(state.contains(first), "{shown}");
         rig.manifests.write("class.yaml", &[named("shop")]);
-        rig.daemon.status_when("no error", |status| serving(status).is_some() && !told(status)).await;
+        rig.daemon.status_when("no error", |status| serving(status).is_some() && !reported(status)).await;
 
         rig.daemon.kill();
         rig.daemon.set("hosts.most-removed-at-once", "5");
         rig.daemon.start();
         rig.daemon.ready().await;
         rig.manifests.write("class.yaml", &[named("other")]);
-        rig.daemon.status_when("the change that is held", told).await;
+        rig.daemon.status_when("the change that is held", reported).await;
         rig.manifests.write("new.yaml", &[ingress("new").class("other").host("new.test", "web").build()]);
         rig.manifests.write("more.yaml", &[object(12).build()]);
         get("http://12.test/").send_until("another change", |reply| reply.status == 200).await;

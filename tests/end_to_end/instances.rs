@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::doctor::Told;
+use crate::doctor::Reported;
 use rig::client::get;
 use rig::daemon::{Daemon, Source};
 use rig::manifests::{self, Ingress, Manifests, ingress, tls_secret};
-use rig::status::{notes, tells};
+use rig::status::{notes, reports};
 use rig::{ECHO, Rig, open_to_all};
 
 /// The second one.
@@ -106,13 +106,15 @@ fn two_share_an_nginx_and_neither_disturbs_the_other() {
 
         // The first instance keeps a host that both have, and gets unknown hosts, too.
         second.manifests.write("taken.yaml", &[ingress("taken").host("other.example", "web").build()]);
-        let told = |status: &Value| tells(status, "Ingress taken", "HostConflict");
-        let status = second.daemon.status_when("the conflict", told).await;
+        let reported = |status: &Value| reports(status, "Ingress taken", "HostConflict");
+        let status = second.daemon.status_when("the conflict", reported).await;
         assert!(notes(&status, "Ingress taken", "HostConflict")[0].contains("other.example"));
-        assert!(tells(&status, "Host nginx", "DefaultServerTaken"), "{status:#}");
+        assert!(reports(&status, "Host nginx", "DefaultServerTaken"), "{status:#}");
         assert_eq!(get("http://other.example/").send().await.echo().address.ip().to_string(), "10.244.0.1");
         let first = rig.daemon.status().await.unwrap();
-        assert!(!tells(&first, "Host nginx", "DefaultServerTaken") && !tells(&first, "Ingress other", "HostConflict"));
+        assert!(
+            !reports(&first, "Host nginx", "DefaultServerTaken") && !reports(&first, "Ingress other", "HostConflict")
+        );
 
         // Each is asked by its name.
         let output = second.daemon.command("status").output().unwrap();
@@ -135,7 +137,8 @@ fn what_the_first_wrote_for_all_is_written_by_the_second_when_it_is_gone() {
         assert!(!sizes(&shared), "it may be said once");
         rig.daemon.stop().await;
         std::fs::remove_file(rig.daemon.included(&rig.nginx)).unwrap();
-        let alone = |status: &Value| status["phase"] == "serving" && !tells(status, "Host nginx", "DefaultServerTaken");
+        let alone =
+            |status: &Value| status["phase"] == "serving" && !reports(status, "Host nginx", "DefaultServerTaken");
         second.daemon.status_when("it to be alone", alone).await;
         assert!(sizes(&shared));
         assert_eq!(who("https://blue.example/").await, "10.244.0.2");
@@ -162,9 +165,9 @@ fn two_that_start_at_the_same_time_come_to_an_end() {
         second.daemon.start();
         rig.daemon.confirmed("green").await;
         second.daemon.confirmed("blue").await;
-        let left = |status: &Value| tells(status, "Ingress both", "HostConflict") && status["phase"] == "serving";
+        let left = |status: &Value| reports(status, "Ingress both", "HostConflict") && status["phase"] == "serving";
         second.daemon.status_when("the host to be left to the first", left).await;
-        let kept = |status: &Value| !tells(status, "Ingress both", "HostConflict") && status["phase"] == "serving";
+        let kept = |status: &Value| !reports(status, "Ingress both", "HostConflict") && status["phase"] == "serving";
         rig.daemon.status_when("the host to be kept", kept).await;
         both_are_served().await;
         assert_eq!(get("http://both.example/").send().await.echo().address.ip().to_string(), "10.244.0.1");
@@ -199,7 +202,7 @@ fn one_whose_address_the_other_has_is_told_so() {
         let ports = |daemon: &Daemon, address: &str| {
             let mut command = daemon.command("doctor");
             command.args(["ports", "--set"]).arg(format!("http.address={address}"));
-            Told::by(command)
+            Reported::by(command)
         };
         let taken = "127.0.0.1:10254";
         ports(&rig.daemon, taken).expect("ports", "ok", "nobody else");
@@ -207,9 +210,9 @@ fn one_whose_address_the_other_has_is_told_so() {
         second.daemon.set("http.address", taken);
         second.daemon.start();
         assert!(!second.daemon.ended().await.success(), "{}", second.daemon.log());
-        let told = ports(&second.daemon, taken);
-        told.expect("ports", "error", &format!("(process {}) listens on {taken}", rig.daemon.pid()));
-        told.expect("ports", "error", "an http.address of its own");
+        let reported = ports(&second.daemon, taken);
+        reported.expect("ports", "error", &format!("(process {}) listens on {taken}", rig.daemon.pid()));
+        reported.expect("ports", "error", "an http.address of its own");
         ports(&rig.daemon, taken).expect("ports", "ok", "nobody else");
     });
 }

@@ -82,9 +82,9 @@ fn every_command_prints_what_its_page_says() {
 
         let load = Load::new(&[get("https://shop.test/")]).rates(50, 5).start();
         for by in ["host", "ingress", "service"] {
-            let told = printed(rig, "top", &["--once", "--interval", "3", "--by", by, "--json"]).await;
-            compare("ingressd top", &told);
-            assert!(!told["rows"].as_array().unwrap().is_empty(), "{told}");
+            let reported = printed(rig, "top", &["--once", "--interval", "3", "--by", by, "--json"]).await;
+            compare("ingressd top", &reported);
+            assert!(!reported["rows"].as_array().unwrap().is_empty(), "{reported}");
         }
         load.stop().await;
     });

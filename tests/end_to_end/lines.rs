@@ -118,8 +118,8 @@ fn maps() -> Vec<(Case, Value)> {
     let rows = ANNOTATIONS.rows().filter(|row| matches!(row.form, Form::Partly(form, _) if is_map(form)));
     let case = |(key, variable): (&str, &str)| {
         let name = format!("{key}{}", variable.replace(['$', '_'], "-"));
-        let (protocol, told) = if key.starts_with("fastcgi") { ("FCGI", "X_TOLD") } else { ("HTTP", "X-Told") };
-        let data = json!({told: variable});
+        let (protocol, reported) = if key.starts_with("fastcgi") { ("FCGI", "X_TOLD") } else { ("HTTP", "X-Told") };
+        let data = json!({reported: variable});
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
         let beside = vec![("auth-url", "http://raw.default.svc.cluster.local/"), ("backend-protocol", protocol)];
         (Case { key: key.to_owned(), value: name, beside }, map)
@@ -193,9 +193,9 @@ fn no_row_of_any_table_lets_a_path_end_a_line() {
         for (number, Case { key, value, .. }) in cases.iter().enumerate() {
             let host = format!("w{number}.test");
             let forged = answer(80, &host, FORGED, BODY).await;
-            let told: Vec<_> = std::iter::from_fn(|| seen.try_recv().ok()).collect();
-            if is_forged(&forged) || told.iter().any(|head| is_forged(head)) {
-                wrong.push(format!("{key}: {value}: {forged:?}, {told:?}"));
+            let reported: Vec<_> = std::iter::from_fn(|| seen.try_recv().ok()).collect();
+            if is_forged(&forged) || reported.iter().any(|head| is_forged(head)) {
+                wrong.push(format!("{key}: {value}: {forged:?}, {reported:?}"));
             }
             if status(&forged) == "400" && status(&answer(80, &host, "/api/x/y", BODY).await) != "400" {
                 refused.insert(key.as_str());
@@ -242,8 +242,8 @@ fn headers_of_all_hosts_hold_no_path_that_ends_a_line() {
             assert!(!is_forged(&answer), "{host}: {answer:?}");
             assert_eq!(status(&answer), expected, "{host}: {answer}");
         }
-        let told: Vec<_> = std::iter::from_fn(|| seen.try_recv().ok()).collect();
-        assert!(!told.iter().any(|head| is_forged(head)), "{told:?}");
+        let reported: Vec<_> = std::iter::from_fn(|| seen.try_recv().ok()).collect();
+        assert!(!reported.iter().any(|head| is_forged(head)), "{reported:?}");
         // All other paths are told as they are, and a rewritten one as the backend gets it.
         for (host, path) in [("plain", "/a b%"), ("short", "/new")] {
             let reply = get(&format!("http://{host}.test/a%20b%25")).send().await;

@@ -59,15 +59,15 @@ fn a_line_of_json_has_each_documented_field_and_no_value_ends_its_string() {
         let hostile = "\"}\\ {\"status\":200,\"x\":\"y\"\t";
         let request = get("https://shop.test/api/x?y=%22").http2().header("User-Agent", hostile);
         assert_eq!(request.header("Referer", "\"").header("X-Request-ID", "abc").send().await.status, 200);
-        let told = logged(rig, "/api/x?y=%22").await;
-        let names: Vec<_> = told.as_object().unwrap().keys().map(String::as_str).collect();
+        let reported = logged(rig, "/api/x?y=%22").await;
+        let names: Vec<_> = reported.as_object().unwrap().keys().map(String::as_str).collect();
         let mut documented: Vec<_> = JSON_FIELDS.iter().map(|field| field.name).collect();
         documented.sort_unstable();
         assert_eq!(names, documented);
         for field in JSON_FIELDS {
-            assert_eq!(told[field.name].is_number(), field.is_number, "{} {told}", field.name);
+            assert_eq!(reported[field.name].is_number(), field.is_number, "{} {reported}", field.name);
         }
-        let text = |name: &str| told[name].as_str().unwrap().to_owned();
+        let text = |name: &str| reported[name].as_str().unwrap().to_owned();
         for (name, expected) in [
             ("method", "GET"),
             ("scheme", "https"),
@@ -88,21 +88,27 @@ fn a_line_of_json_has_each_documented_field_and_no_value_ends_its_string() {
             ("tls_client_verify", "NONE"),
             ("remote_user", ""),
         ] {
-            assert_eq!(text(name), expected, "{name} {told}");
+            assert_eq!(text(name), expected, "{name} {reported}");
         }
-        assert_eq!((told["status"].as_u64(), text("time").len()), (Some(200), 29), "{told}");
-        assert!(text("time").parse::<jiff::Timestamp>().is_ok() && text("tls_cipher").starts_with("TLS_"), "{told}");
-        assert!(told["bytes_sent"].as_u64().unwrap() > 100 && told["request_time"].as_f64().is_some(), "{told}");
+        assert_eq!((reported["status"].as_u64(), text("time").len()), (Some(200), 29), "{reported}");
+        assert!(
+            text("time").parse::<jiff::Timestamp>().is_ok() && text("tls_cipher").starts_with("TLS_"),
+            "{reported}"
+        );
+        assert!(
+            reported["bytes_sent"].as_u64().unwrap() > 100 && reported["request_time"].as_f64().is_some(),
+            "{reported}"
+        );
 
         // nginx answers these itself.
         assert_eq!(get("http://away.test/away").send().await.status, 503);
-        let told = logged(rig, "/away").await;
-        assert_eq!([&told["ingress"], &told["service"], &told["route"]], ["away", "-", "/"], "{told}");
+        let reported = logged(rig, "/away").await;
+        assert_eq!([&reported["ingress"], &reported["service"], &reported["route"]], ["away", "-", "/"], "{reported}");
         assert_eq!(get("https://shop.test/none").send().await.status, 404);
         assert_eq!(logged(rig, "/none").await["route"], "-");
         assert_eq!(get("http://unknown.test/unknown").send().await.status, 404);
-        let told = logged(rig, "/unknown").await;
-        assert_eq!([&told["namespace"], &told["ingress"]], ["-", "-"], "{told}");
+        let reported = logged(rig, "/unknown").await;
+        assert_eq!([&reported["namespace"], &reported["ingress"]], ["-", "-"], "{reported}");
         // A client that sends bytes that are no text, and one that sends no request at all.
         let to = "127.0.0.1:80".parse().unwrap();
         raw(
@@ -151,14 +157,14 @@ fn requests_are_found_by_ingress_service_host_status_and_duration() {
             (&["--host", "*.slow.test"], &["/d?delay_ms=300"]),
             (&["--host", "shop.test", "--since", "1h"], &["/c?status=503", "/a"]),
         ] {
-            let told = shown(rig, &[&["--json"], arguments].concat()).await;
+            let reported = shown(rig, &[&["--json"], arguments].concat()).await;
             let uris: Vec<_> =
-                told.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["uri"].clone()).collect();
+                reported.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["uri"].clone()).collect();
             assert_eq!(uris, expected, "{arguments:?}");
         }
-        let told = shown(rig, &["--ingress", "default/shop", "--status", "5xx"]).await.concat();
+        let reported = shown(rig, &["--ingress", "default/shop", "--status", "5xx"]).await.concat();
         for part in ["  503  ", " GET ", " shop.test/c?status=503 ", " default/shop ", " web:80 ", " (503)  "] {
-            assert!(told.contains(part), "{part} {told}");
+            assert!(reported.contains(part), "{part} {reported}");
         }
         assert_eq!(logs(rig, &["--ingress", "default/none"]).await.status.code(), Some(1));
         assert_eq!(logs(rig, &["--file", "/none"]).await.status.code(), Some(66));
@@ -180,13 +186,17 @@ fn lines_of_other_formats_are_read_as_far_as_they_go() {
         }
         let all = async || (shown(rig, &[]).await.len() == 3).then_some(());
         wait::until("all requests", all).await;
-        let told = shown(rig, &["--status", "5xx", "--since", "10m"]).await;
-        assert!(told.len() == 2 && told[0].contains(" default-web-80 "), "{told:?} of {:?}", shown(rig, &[]).await);
-        let told = shown(rig, &["--service", "default/web"]).await;
-        assert_eq!(told.len(), 2, "the format of nginx.conf has no Service: {told:?}");
+        let reported = shown(rig, &["--status", "5xx", "--since", "10m"]).await;
+        assert!(
+            reported.len() == 2 && reported[0].contains(" default-web-80 "),
+            "{reported:?} of {:?}",
+            shown(rig, &[]).await
+        );
+        let reported = shown(rig, &["--service", "default/web"]).await;
+        assert_eq!(reported.len(), 2, "the format of nginx.conf has no Service: {reported:?}");
         let output = logs(rig, &["--ingress", "default/shop"]).await;
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(1) && told.contains("access-log.format = \"json\""), "{told}");
+        let reported = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && reported.contains("access-log.format = \"json\""), "{reported}");
     });
 }
 
@@ -228,8 +238,8 @@ fn what_is_followed_goes_on_after_a_rotation() {
         let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
         nix::sys::signal::kill(pid, Signal::SIGTERM).unwrap();
         child.wait().unwrap();
-        let told = shown(rig, &["--since", "1h", "--json"]).await;
-        assert!(told[0].contains("/before") && told.last().unwrap().contains("/after"), "{told:?}");
+        let reported = shown(rig, &["--since", "1h", "--json"]).await;
+        assert!(reported[0].contains("/before") && reported.last().unwrap().contains("/after"), "{reported:?}");
     });
 }
 
@@ -273,9 +283,9 @@ fn what_nginx_complains_about_is_counted_by_ingress_and_told_where_a_request_is_
         complained(rig, "other", "connection_refused", 1.0).await;
         assert_eq!(post("http://small.test/", "x".repeat(2000)).send().await.status, 413);
         complained(rig, "small", "body_too_large", 1.0).await;
-        let (text, told) = explained(rig, "http://shop.test/other/x").await;
-        let said = &told["nginx_said"][0];
-        assert_eq!((&said["kind"], &said["count"]), (&"connection_refused".into(), &1.into()), "{told}");
+        let (text, reported) = explained(rig, "http://shop.test/other/x").await;
+        let said = &reported["nginx_said"][0];
+        assert_eq!((&said["kind"], &said["count"]), (&"connection_refused".into(), &1.into()), "{reported}");
         assert_eq!(said["endpoint"], "http://10.244.3.1:9");
         assert!(
             text.contains("an endpoint refused the connection: connect() failed (111: Connection refused)"),

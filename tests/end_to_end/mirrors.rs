@@ -3,7 +3,7 @@
 use rig::backends::read_head;
 use rig::client::{get, grpc_check, post};
 use rig::manifests::{Ingress, in_namespace, ingress, service_at};
-use rig::status::tells;
+use rig::status::reports;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -201,11 +201,11 @@ fn what_cannot_be_copied_is_served_and_told() {
         for (name, _, reason) in rows.iter().chain(&others) {
             let reply = get(&format!("http://{name}.test/")).header("X", ADDRESS).send().await;
             assert_eq!(reply.status, 200, "{name}");
-            rig.daemon.status_when(name, |status| tells(status, &format!("Ingress {name}"), reason)).await;
+            rig.daemon.status_when(name, |status| reports(status, &format!("Ingress {name}"), reason)).await;
         }
         let reply = grpc_check("https://rpc.test").send().await;
         assert_eq!(reply.trailers.get("grpc-status").unwrap(), "0", "{reply:?}");
-        rig.daemon.status_when("rpc", |status| tells(status, "Ingress rpc", "UnsupportedAnnotation")).await;
+        rig.daemon.status_when("rpc", |status| reports(status, "Ingress rpc", "UnsupportedAnnotation")).await;
         // None of these requests was copied.
         assert_eq!(get("http://good.test/").send().await.status, 200);
         assert_eq!(service.next().await.line, "GET /good HTTP/1.1");

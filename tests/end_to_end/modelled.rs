@@ -215,9 +215,9 @@ async fn compare(rig: &Rig, objects: &[Object], wrong: &mut Vec<String>) {
             for request in REQUESTS {
                 let url = format!("http://{host}.{}{request}", reads.domain());
                 let expected = model(objects, reads, host, request);
-                let (nginx, told) = (rig.who(&get(&url).send().await), explained(rig, &url));
-                if nginx != told || !expected.contains(&nginx) {
-                    wrong.push(format!("{url}: nginx {nginx}, explain {told}, the model {expected:?}"));
+                let (nginx, reported) = (rig.who(&get(&url).send().await), explained(rig, &url));
+                if nginx != reported || !expected.contains(&nginx) {
+                    wrong.push(format!("{url}: nginx {nginx}, explain {reported}, the model {expected:?}"));
                 }
             }
         }

@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::config_map::{config_map, says, told};
-use crate::doctor::Told;
+use crate::config_map::{config_map, reported, says};
+use crate::doctor::Reported;
 use rig::client::{Reply, get, post};
 use rig::manifests::{Ingress, ingress, service_at};
-use rig::status::{notes, serving, tells};
+use rig::status::{notes, reports, serving};
 use rig::{ECHO, Rig};
 
 const HEADERS_MORE: &str = "ngx_http_headers_more_filter_module.so";
@@ -68,7 +68,7 @@ fn stock_nginx_serves_what_it_can_and_closes_what_nobody_would_protect() {
         for name in ["guarded", "own"] {
             assert_eq!(status(&format!("{name}.test/"), "").await, 503, "{name}");
         }
-        told(rig, &["MissingCapability"]).await;
+        reported(rig, &["MissingCapability"]).await;
         let about = |status: &Value, name: &str, reason: &str| notes(status, name, reason).join("\n");
         let now = rig.daemon.status().await.unwrap();
         assert!(
@@ -77,7 +77,7 @@ fn stock_nginx_serves_what_it_can_and_closes_what_nobody_would_protect() {
         );
         assert!(about(&now, "Ingress guarded", "ClosedRoute").contains("libnginx-mod-http-modsecurity"), "{now}");
         says(rig, &[("enable-brotli", "false")]);
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
     });
 }
 
@@ -104,21 +104,26 @@ fn the_doctor_names_the_package_of_each_module_that_is_asked_for_until_it_is_the
             command.args(["nginx-modules", "--set", "ingress-nginx.configmap=default/controller", "--set"]);
             command.arg(format!("geoip2.databases=[\"{}\"]", database.display())).arg("--set");
             command.arg(format!("firewall.rules=[\"{rules}\"]"));
-            Told::by(command)
+            Reported::by(command)
         };
-        let told = doctor();
+        let reported = doctor();
         for (module, package, level, without) in MODULES {
-            told.expect("nginx-modules", level, without);
-            told.expect("nginx-modules", level, package);
+            reported.expect("nginx-modules", level, without);
+            reported.expect("nginx-modules", level, package);
             let page = include_str!("../../docs/modules.md");
             assert!(page.contains(&format!("| `{package}` |")), "{package} is not in docs/modules.md");
             let name = module.trim_end_matches(".so").trim_end_matches("_module");
-            told.expect("nginx-modules", level, name);
+            reported.expect("nginx-modules", level, name);
         }
         rig.nginx.load_modules(&MODULES.map(|(module, ..)| module));
-        let told = doctor();
-        assert_eq!((told.checks_at("error"), told.checks_at("warning")), (vec![], vec![]), "{:#}", told.json);
-        assert!(!told.json.to_string().contains("libnginx-mod-http-"), "{:#}", told.json);
+        let reported = doctor();
+        assert_eq!(
+            (reported.checks_at("error"), reported.checks_at("warning")),
+            (vec![], vec![]),
+            "{:#}",
+            reported.json
+        );
+        assert!(!reported.json.to_string().contains("libnginx-mod-http-"), "{:#}", reported.json);
     });
 }
 
@@ -156,7 +161,7 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
             let reply = get(&url).header("Accept-Encoding", "gzip").send().await;
             assert_eq!(reply.header("content-encoding"), Some("gzip"), "{host}");
         }
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
         // Only answers of the types that are listed.
         says(rig, &[("enable-brotli", "true"), ("brotli-min-length", "1"), ("brotli-types", "text/css")]);
         let answer =
@@ -165,7 +170,7 @@ fn nginx_is_named_nowhere_and_answers_are_smaller_where_modules_do_that() {
         answer("application/json").send_until("an answer as it is", is_plain).await;
         assert_eq!(answer("text/css").send().await.header("content-encoding"), Some("br"));
         says(rig, &[("server-tokens", "true"), ("brotli-level", "12"), ("enable-brotli", "yes")]);
-        told(rig, &["InvalidValue", "InvalidValue"]).await;
+        reported(rig, &["InvalidValue", "InvalidValue"]).await;
         get("http://plain.test/")
             .send_until("the header Server", |reply| reply.header("server") == Some("nginx"))
             .await;
@@ -237,14 +242,14 @@ fn a_firewall_reads_the_requests_of_hosts_that_ask_for_it() {
         assert!(file.exists());
         assert_eq!((status("plain.test/", SCRIPT).await, status("core.test/", SCRIPT).await), (200, 403));
         assert_eq!(status("mixed.test/none", FORBIDDEN).await, 403);
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
         says(rig, &[("enable-modsecurity", "true"), ("enable-owasp-modsecurity-crs", "true")]);
         get(&format!("http://plain.test/?{SCRIPT}"))
             .send_until("the rules of OWASP", |reply| reply.status == 403)
             .await;
         // A value that protects cannot be read, so the earlier value stays in force.
         says(rig, &[("enable-modsecurity", "perhaps")]);
-        told(rig, &["InvalidSecurityValue"]).await;
+        reported(rig, &["InvalidSecurityValue"]).await;
         assert_eq!(status("plain.test/", SCRIPT).await, 403);
     });
 }
@@ -288,12 +293,12 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
         rig.daemon.set("access.trusted-proxies", "127.0.0.0/8");
         rig.daemon
             .set("snippets.allowed", "[{namespaces = ['default'], kinds = ['http-snippet', 'configuration-snippet']}]");
-        let told_by = |name: &str, snippet: &str| host(name, "nginx").annotation("configuration-snippet", snippet);
+        let reported_by = |name: &str, snippet: &str| host(name, "nginx").annotation("configuration-snippet", snippet);
         let objects = [
             host("plain", "nginx"),
-            told_by("table", "if ($may_pass = no) { return 403; }"),
-            told_by("direct", "if ($geoip2_country_code != DE) { return 403; }"),
-            told_by("header", "add_header X-Where \"$geoip2_country_name/$geoip2_asn\" always;"),
+            reported_by("table", "if ($may_pass = no) { return 403; }"),
+            reported_by("direct", "if ($geoip2_country_code != DE) { return 403; }"),
+            reported_by("header", "add_header X-Where \"$geoip2_country_name/$geoip2_asn\" always;"),
         ];
         let named = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "requests"},
             "data": {"X-Country": "$geoip2_country_code"}});
@@ -308,7 +313,7 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
             ]
         };
         start(rig, &objects, &with("true")).await;
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
         let asked = async |host: &str, from: &str| {
             get(&format!("http://{host}.test/{host}")).header("X-Forwarded-For", from).send().await
         };
@@ -329,12 +334,12 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
         rig::wait::until_right("the country in the log", async || log(), is_logged).await;
         let file = fs::read_to_string(rig.daemon.root().join("current/http/05-geoip2.conf")).unwrap();
         assert!(file.contains("auto_reload 300s;") && file.contains("geo $ingressd_geoip2_asn {"), "{file}");
-        let host_is_told = |status: &Value| {
+        let host_is_reported = |status: &Value| {
             status["findings"].as_array().unwrap().iter().any(|finding| {
                 finding["reason"] == "MissingCapability" && finding["note"].as_str().unwrap().contains("$geoip2_asn")
             })
         };
-        rig.daemon.status_when("the database that is not there", host_is_told).await;
+        rig.daemon.status_when("the database that is not there", host_is_reported).await;
         // Without it a snippet would admit all clients or none.
         says(rig, &with("false"));
         get("http://table.test/").send_until("nobody to pass", |reply| reply.status == 503).await;
@@ -369,14 +374,14 @@ fn an_upgraded_package_whose_master_still_runs_is_told_and_changes_go_on() {
             "#!/bin/sh\ncase \"$*\" in\n-v | -V) {nginx} -V 2>&1 | sed 's|nginx/[0-9.]*|nginx/1.999.0|' >&2 ;;\n\
              *) exec {nginx} \"$@\" ;;\nesac\n",
         );
-        let told = |status: &Value| tells(status, "Host nginx", "MissingCapability");
-        let status = rig.daemon.status_when("the finding", told).await;
+        let reported = |status: &Value| reports(status, "Host nginx", "MissingCapability");
+        let status = rig.daemon.status_when("the finding", reported).await;
         let note = &notes(&status, "Host nginx", "MissingCapability")[0];
         assert!(note.contains("nginx 1.999.0 is installed") && note.contains("systemctl restart nginx`"), "{note}");
         rig.manifests.write("web.yaml", &[ingress("web").host("other.example", "web").build()]);
         get("http://other.example/").send_until("a change", |reply| reply.status == 200).await;
         rig.nginx.replace_program();
         // It is seen at the next look.
-        rig.daemon.status_when("no finding", |status| serving(status).is_some() && !told(status)).await;
+        rig.daemon.status_when("no finding", |status| serving(status).is_some() && !reported(status)).await;
     });
 }

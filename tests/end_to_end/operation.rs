@@ -12,7 +12,7 @@ use tokio::net::UnixDatagram;
 use rig::client::get;
 use rig::manifests::ingress;
 use rig::mount::Mount;
-use rig::status::tells;
+use rig::status::reports;
 use rig::systemd::Systemd;
 use rig::{Rig, wait};
 
@@ -103,7 +103,7 @@ fn the_status_is_told_to_people_and_to_programs() {
         let (code, text) = status_of(rig, &["--format", "json"]);
         let status: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
-            (code, status["phase"].as_str(), tells(&status, "Ingress b", "MissingService")),
+            (code, status["phase"].as_str(), reports(&status, "Ingress b", "MissingService")),
             (Some(0), Some("serving"), true)
         );
 
@@ -129,8 +129,8 @@ fn a_daemon_that_can_read_nothing_tells_what_an_earlier_run_recorded() {
         rig.daemon.set("kubeconfig", kubeconfig.to_str().unwrap());
         rig.daemon.start();
         let status = rig.daemon.status_when("what nginx serves", |status| status["phase"] == "serving").await;
-        let told = (&status["data_age_seconds"], &status["ingresses"][0]["name"], &status["ingresses"][0]["state"]);
-        assert_eq!(told, (&Value::Null, &json!("a"), &json!("ok")));
+        let reported = (&status["data_age_seconds"], &status["ingresses"][0]["name"], &status["ingresses"][0]["state"]);
+        assert_eq!(reported, (&Value::Null, &json!("a"), &json!("ok")));
         let output = rig.daemon.command("explain").arg("http://a.example/x").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         for words in [
@@ -194,7 +194,8 @@ fn the_log_follows_its_settings_when_they_are_read_again() {
         let systemd = Systemd::listen(&mut rig.daemon, &folder);
         rig.start().await;
         let ready = async |times: usize| {
-            wait::until_right("the word to systemd", async || systemd.times_ready(), |told| *told >= times).await
+            wait::until_right("the word to systemd", async || systemd.times_ready(), |reported| *reported >= times)
+                .await
         };
         ready(1).await;
         let file = folder.join("ingressd.toml");

@@ -91,8 +91,8 @@ fn another_site_answers_as_before() {
             assert_eq!(of_site, is_default);
             let status = rig.daemon.status().await.unwrap();
             for port in [80, 443] {
-                let told = |note: &String| note.contains(&format!("{file}:")) && note.contains(&format!(":{port}"));
-                let notes: Vec<_> = notes(&status, "Host nginx", reason).into_iter().filter(told).collect();
+                let reported = |note: &String| note.contains(&format!("{file}:")) && note.contains(&format!(":{port}"));
+                let notes: Vec<_> = notes(&status, "Host nginx", reason).into_iter().filter(reported).collect();
                 assert_eq!(notes.len(), 1, "{file}{listen}: {status}");
                 assert!(is_default || notes[0].contains("write default_server into the listen line"), "{notes:?}");
             }

@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use rig::client::get;
 use rig::manifests::{ingress, service_at};
 use rig::namespace::ip;
-use rig::status::{notes, tells};
+use rig::status::{notes, reports};
 use serde_json::Value;
 
 /// The node's own address.
@@ -28,11 +28,14 @@ fn no_port_of_the_node_is_a_backend_unless_it_is_listed() {
         rig.manifests.write("theirs.yaml", &[objects("site", 9090), objects("pod", 8080)].concat());
         rig.start().await;
         let refused = |status: &Value| {
-            ["site", "pod"].iter().all(|name| tells(status, &format!("Ingress {name}"), "ForbiddenTarget"))
+            ["site", "pod"].iter().all(|name| reports(status, &format!("Ingress {name}"), "ForbiddenTarget"))
         };
         let status = rig.daemon.status_when("the refusal", refused).await;
-        let told = notes(&status, "Ingress pod", "ForbiddenTarget");
-        assert!(told.iter().any(|note| note.contains("upstreams.own-addresses") && note.contains(NODE)), "{told:?}");
+        let reported = notes(&status, "Ingress pod", "ForbiddenTarget");
+        assert!(
+            reported.iter().any(|note| note.contains("upstreams.own-addresses") && note.contains(NODE)),
+            "{reported:?}"
+        );
         for host in ["site.test", "pod.test"] {
             assert_eq!(get(&format!("http://{host}/")).send().await.status, 503, "{host}");
         }

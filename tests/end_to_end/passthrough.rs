@@ -12,7 +12,7 @@ use rig::authority::{Authority, Signed, certificates, private_key};
 use rig::client::{Failure, Request, get, post};
 use rig::load::Load;
 use rig::manifests::{Ingress, endpoint_slice, ingress, service, tls_secret};
-use rig::status::{notes, tells};
+use rig::status::{notes, reports};
 use rig::{ECHO, Rig, wait};
 
 /// The port of the backends that have TLS of their own, on every address.
@@ -106,7 +106,7 @@ async fn until_reached(url: &str, expected: &str) {
 }
 
 async fn conflicts(rig: &mut Rig, what: &str) -> Vec<String> {
-    let status = rig.daemon.status_when(what, |status| tells(status, "Ingress passed", "ClosedRoute")).await;
+    let status = rig.daemon.status_when(what, |status| reports(status, "Ingress passed", "ClosedRoute")).await;
     notes(&status, "Ingress passed", "ClosedRoute")
 }
 
@@ -120,7 +120,7 @@ fn one_host_is_passed_through_and_others_see_their_clients() {
         rig.manifests.write("listed.yaml", &[listed.build()]);
         rig.start().await;
         let status = rig.daemon.status().await.unwrap();
-        assert!(!tells(&status, "Ingress passed", "UnsupportedAnnotation"), "{status:#}");
+        assert!(!reports(&status, "Ingress passed", "UnsupportedAnnotation"), "{status:#}");
 
         // A client sees the certificate of the backend, over both address families.
         for to in ["127.0.0.1", "::1"].map(|to| to.parse::<std::net::IpAddr>().unwrap()) {
@@ -188,7 +188,7 @@ fn what_is_under_way_goes_on_while_pods_and_hosts_change() {
         let closed = async || reached(get("https://passed.test/")).await;
         let ended = wait::until_right("the end of connections", closed, |found| matches!(found, Err(Failure::Tls(_))));
         drop(ended.await);
-        rig.daemon.status_when("the missing pod", |status| tells(status, "Ingress passed", "NoEndpoints")).await;
+        rig.daemon.status_when("the missing pod", |status| reports(status, "Ingress passed", "NoEndpoints")).await;
         assert_eq!(reached(get("https://open.test/")).await.unwrap(), "here");
         pods(rig, &[POD]);
         until_reached("https://passed.test/", POD).await;
@@ -247,8 +247,8 @@ fn load_balancers_tell_of_clients_by_the_proxy_protocol() {
                     let seen = request.header("x-forwarded-for", "1.2.3.4").send().await.echo();
                     assert_eq!(seen.header("x-real-ip"), Some(seen_client), "{scheme} from {from} for {client}");
                     // nginx trusts the balancer that its client connected to the port for https.
-                    let told = if from == BALANCER { "https" } else { scheme };
-                    assert_eq!(seen.header("x-forwarded-proto"), Some(told), "{scheme} from {from}");
+                    let reported = if from == BALANCER { "https" } else { scheme };
+                    assert_eq!(seen.header("x-forwarded-proto"), Some(reported), "{scheme} from {from}");
                 }
                 let through = get("https://passed.test/").from(from).behind(header);
                 assert_eq!(reached(through).await.unwrap(), POD, "the backend gets no such header");
@@ -279,8 +279,10 @@ fn trusted_proxies_name_clients_by_headers() {
                 let request = get(&format!("{scheme}://open.test/")).from(from);
                 let request = request.header("x-forwarded-for", "192.0.2.77").header("x-forwarded-host", "shown.test");
                 let seen = request.header("x-forwarded-proto", "https").send().await.echo();
-                let told = if from == STRANGER { scheme } else { "https" };
-                for (name, value) in [("x-real-ip", client), ("x-forwarded-host", host), ("x-forwarded-proto", told)] {
+                let reported = if from == STRANGER { scheme } else { "https" };
+                for (name, value) in
+                    [("x-real-ip", client), ("x-forwarded-host", host), ("x-forwarded-proto", reported)]
+                {
                     assert_eq!(seen.header(name), Some(value), "{name} over {scheme} from {from}");
                 }
                 let listed =
@@ -310,8 +312,8 @@ fn other_sites_of_the_port_keep_it_and_the_host_alone_is_closed() {
         );
         rig.nginx.write_site("site.conf", &site);
         rig.start().await;
-        let told = conflicts(rig, "the conflict").await;
-        assert!(told.iter().any(|note| note.contains("site.conf:1")), "{told:?}");
+        let reported = conflicts(rig, "the conflict").await;
+        assert!(reported.iter().any(|note| note.contains("site.conf:1")), "{reported:?}");
         for (url, expected) in [
             ("https://site.test/", 200),
             ("https://open.test/", 200),
@@ -335,8 +337,8 @@ fn without_the_module_the_host_is_closed_until_it_is_there() {
         let complete = fs::read_to_string(rig.nginx.configuration()).unwrap();
         fs::write(rig.nginx.configuration(), &configuration).unwrap();
         rig.start().await;
-        let told = conflicts(rig, "the missing module").await;
-        assert!(told.iter().any(|note| note.contains("libnginx-mod-stream")), "{told:?}");
+        let reported = conflicts(rig, "the missing module").await;
+        assert!(reported.iter().any(|note| note.contains("libnginx-mod-stream")), "{reported:?}");
         assert_eq!(get("https://passed.test/").send().await.status, 503);
         assert_eq!(reached(get("https://open.test/")).await.unwrap(), "here");
         fs::write(rig.nginx.configuration(), complete).unwrap();
@@ -350,8 +352,8 @@ fn a_port_that_a_program_has_is_told_and_taken_when_it_is_free() {
         prepare(rig).await;
         let program = TcpListener::bind("127.0.0.1:10247").await.unwrap();
         rig.start().await;
-        let told = conflicts(rig, "the port").await;
-        assert!(told.iter().any(|note| note.contains("listen.passthrough-port")), "{told:?}");
+        let reported = conflicts(rig, "the port").await;
+        assert!(reported.iter().any(|note| note.contains("listen.passthrough-port")), "{reported:?}");
         assert_eq!(reached(get("https://open.test/")).await.unwrap(), "here");
         drop(program);
         until_reached("https://passed.test/", POD).await;
@@ -360,7 +362,7 @@ fn a_port_that_a_program_has_is_told_and_taken_when_it_is_free() {
         rig.daemon.stop().await;
         rig.daemon.start();
         rig.daemon.ready().await;
-        assert!(!tells(&rig.daemon.status().await.unwrap(), "Ingress passed", "ClosedRoute"));
+        assert!(!reports(&rig.daemon.status().await.unwrap(), "Ingress passed", "ClosedRoute"));
         assert_eq!(reached(get("https://passed.test/")).await.unwrap(), POD);
     });
 }
@@ -372,8 +374,8 @@ fn nothing_is_passed_unless_the_administrator_allows_it() {
         rig.daemon.set("tls.passthrough", "false");
         rig.start().await;
         let status = rig.daemon.status().await.unwrap();
-        let told = notes(&status, "Ingress passed", "RefusedValue");
-        assert!(told.iter().any(|note| note.contains("tls.passthrough")), "{told:?}");
+        let reported = notes(&status, "Ingress passed", "RefusedValue");
+        assert!(reported.iter().any(|note| note.contains("tls.passthrough")), "{reported:?}");
         assert_eq!(get("https://passed.test/").send().await.status, 404);
         let stream = fs::read_dir(rig.daemon.root().join("current/stream")).map_or(0, Iterator::count);
         assert_eq!(stream, 0, "nothing is written for a stream");
@@ -395,12 +397,13 @@ fn a_service_cannot_lead_to_nginx_itself() {
             if port == 443 {
                 rig.start().await;
             }
-            let told = |status: &Value| {
-                let told = notes(status, "Ingress passed", "ForbiddenTarget");
-                told.iter()
+            let reported = |status: &Value| {
+                let reported = notes(status, "Ingress passed", "ForbiddenTarget");
+                reported
+                    .iter()
                     .any(|note| note.contains(&format!(":{port}")) && note.contains("a port of ingressd or its nginx"))
             };
-            rig.daemon.status_when("the loop", told).await;
+            rig.daemon.status_when("the loop", reported).await;
             assert!(matches!(reached(get("https://passed.test/")).await, Err(Failure::Tls(_))), "{port}");
         }
     });

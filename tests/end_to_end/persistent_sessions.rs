@@ -150,8 +150,8 @@ fn a_session_stays_on_its_side_of_a_canary() {
         // It has the pods of the main object.
         objects.extend(service_at("twin", &PODS[..3], ECHO));
         rig.manifests.write("new.yaml", &objects);
-        let twin = [persistent("twin.test"), canary("twin.test", "twin", "50")];
-        start(rig, [persistent("a.test"), canary("a.test", "new", "50")].into_iter().chain(twin)).await;
+        let duplicate = [persistent("twin.test"), canary("twin.test", "twin", "50")];
+        start(rig, [persistent("a.test"), canary("a.test", "new", "50")].into_iter().chain(duplicate)).await;
         let url = "http://a.test/";
         let all = cookies(url, 5).await;
         expect_kept(url, &all).await;

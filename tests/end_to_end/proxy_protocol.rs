@@ -226,8 +226,8 @@ fn settings_switch_it_by_one_reload_and_need_a_trusted_load_balancer() {
         let on = format!("{good}\n[listen]\nproxy-protocol = true\n[access]\ntrusted-proxies = {TRUSTED}\n");
         std::fs::write(&file, on).unwrap();
         assert_eq!(reload(rig).await, (Some(0), String::new()));
-        let told = get("http://h.test/").from(BALANCER).behind(of("192.0.2.77"));
-        let seen = told.send_until("the address that is told", |reply| reply.status == 200).await.echo();
+        let reported = get("http://h.test/").from(BALANCER).behind(of("192.0.2.77"));
+        let seen = reported.send_until("the address that is told", |reply| reply.status == 200).await.echo();
         assert_eq!(seen.header("x-real-ip"), Some("192.0.2.77"));
         // Workers of the generation before may take connections until the new one is confirmed.
         rig.daemon.status_when("the confirmed generation", |status| serving(status) == Some(2)).await;
@@ -268,10 +268,10 @@ fn the_config_map_switches_it() {
         let right = |reply: &rig::client::Reply| reply.echo().header("x-forwarded-for") == Some("192.0.2.77");
         let seen = request.send_until("a stranger who is trusted", right).await.echo();
         assert_eq!((seen.header("forwarded"), seen.header("x-forwarded-proto")), (None, Some("http")));
-        let told = |status: &_, reason| notes(status, "ConfigMap controller", reason);
+        let reported = |status: &_, reason| notes(status, "ConfigMap controller", reason);
         let listed = |note: &String| note.contains("proxy-real-ip-cidr");
         let right = |status: &_| {
-            told(status, "EveryClientTrusted").iter().any(listed) && told(status, "UnsupportedKey").len() == 1
+            reported(status, "EveryClientTrusted").iter().any(listed) && reported(status, "UnsupportedKey").len() == 1
         };
         rig.daemon.status_when("both findings", right).await;
 
@@ -291,9 +291,10 @@ fn another_site_of_the_socket_is_told_of() {
             rig.daemon.set("access.trusted-proxies", TRUSTED);
             rig.start().await;
             let status = rig.daemon.status().await.unwrap();
-            let told = notes(&status, "Host nginx", "HostConflict");
-            let told = told.iter().filter(|note| note.contains("site.conf:1") && note.contains("proxy_protocol"));
-            assert_eq!(told.count(), 1, "{status:#}");
+            let reported = notes(&status, "Host nginx", "HostConflict");
+            let reported =
+                reported.iter().filter(|note| note.contains("site.conf:1") && note.contains("proxy_protocol"));
+            assert_eq!(reported.count(), 1, "{status:#}");
             // The finding says that nginx expects the protocol of all clients.
             for host in ["h.test", "site.test"] {
                 let plain = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
@@ -361,7 +362,7 @@ fn no_other_content_of_a_header_opens_a_route() {
             assert!(matches!(status, Err(_) | Ok(403)), "{:?}: {status:?}", String::from_utf8_lossy(header));
         }
         // Records say nothing about the client, whatever stands in them.
-        let told = [
+        let reported = [
             good.clone(),
             with(&record(0x02, b"allow.test")),
             with(&record(0x20, &[&[7, 0, 0, 0, 0][..], &record(0x22, b"admin")].concat())),
@@ -373,7 +374,7 @@ fn no_other_content_of_a_header_opens_a_route() {
         let large =
             get("http://allow.test/").from(STRANGER).behind(with(&record(0xee, &[b'x'; 1024]))).try_send().await;
         assert!(matches!(large.map(|reply| reply.status), Err(_) | Ok(403)));
-        for header in told {
+        for header in reported {
             for (from, expected) in [(BALANCER, 200), (STRANGER, 403)] {
                 let reply = forging(get("http://allow.test/").from(from).behind(header.clone())).send().await;
                 assert_eq!(reply.status, expected, "{from}: {:?}", String::from_utf8_lossy(&header));

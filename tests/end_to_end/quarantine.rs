@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use rig::client::{Reply, get};
 use rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
-use rig::status::{notes, quarantined, serving, tells};
+use rig::status::{notes, quarantined, reports, serving};
 use rig::{ECHO, wait};
 
 /// An object that was good and turns bad.
@@ -116,7 +116,7 @@ fn survives(row: Bad) {
 
         let before = serving(&rig.daemon.status().await.unwrap());
         rig.manifests.write("bad.yaml", &(row.bad)());
-        let status = rig.daemon.status_when(row.reason, |status| tells(status, row.object, row.reason)).await;
+        let status = rig.daemon.status_when(row.reason, |status| reports(status, row.object, row.reason)).await;
         let found = notes(&status, row.object, row.reason);
         assert!(found.iter().any(|note| note.contains(row.words)), "{found:?} without {:?}", row.words);
         assert_eq!(serving(&status), before, "what is bad costs no reload");
@@ -143,14 +143,14 @@ fn survives(row: Bad) {
             hosts.push(format!("{host}/"));
             serves(&hosts.iter().map(String::as_str).collect::<Vec<_>>()).await;
             assert_eq!(certificate_of_bad().await, certificate, "the last good certificate stays");
-            let status = rig.daemon.status_when("the finding", |status| tells(status, row.object, row.reason)).await;
+            let status = rig.daemon.status_when("the finding", |status| reports(status, row.object, row.reason)).await;
             assert!(notes(&status, row.object, row.reason).iter().any(|note| note.contains(row.words)));
             assert!(rig.nginx.test().0, "nginx would start");
         }
 
         rig.manifests.write("bad.yaml", &(row.mended)());
         get("http://bad.example/mended").send_until("what is mended", |reply| reply.status == 200).await;
-        rig.daemon.status_when("no finding", |status| !tells(status, row.object, row.reason)).await;
+        rig.daemon.status_when("no finding", |status| !reports(status, row.object, row.reason)).await;
     });
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use rig::client::{Request, get};
 use rig::load::Load;
 use rig::manifests::{ingress, secret, tls_secret};
-use rig::status::{quarantined, tells};
+use rig::status::{quarantined, reports};
 use rig::{Rig, wait};
 
 use super::status_page::section;
@@ -102,7 +102,7 @@ fn which_certificate_has_expired_and_what_nginx_refuses() {
         };
         rig.manifests.write("objects.yaml", &objects("/works"));
         rig.start().await;
-        assert!(tells(&rig.daemon.status().await.unwrap(), "Ingress old", "CertificateExpired"));
+        assert!(reports(&rig.daemon.status().await.unwrap(), "Ingress old", "CertificateExpired"));
 
         let status = printed(rig, "status", &[]).await;
         assert!(status.starts_with("1 thing needs attention\n1. 1 "), "{status}");
@@ -119,8 +119,8 @@ fn which_certificate_has_expired_and_what_nginx_refuses() {
         rig.manifests.write("objects.yaml", &objects("/works/a(?<=a+)"));
         rig.daemon.status_when("the quarantine", |status| quarantined(status) == ["Ingress bad"]).await;
         let words = "lookbehind assertion is not fixed length";
-        let told = printed(rig, "status", &["default/bad"]).await;
-        assert!(told.starts_with("Ingress default/bad  last good") && told.contains(words), "{told}");
+        let reported = printed(rig, "status", &["default/bad"]).await;
+        assert!(reported.starts_with("Ingress default/bad  last good") && reported.contains(words), "{reported}");
         counted(rig, "ingressd_objects{kind=\"Ingress\",state=\"quarantined\"}", 1.0).await;
         shown("", "findings", &["Ingress default/bad", "Quarantined", words]).await;
         assert_eq!(get("http://bad.test/works").send().await.status, 200);
@@ -152,11 +152,11 @@ fn who_changed_it_what_the_change_did_and_why_a_url_answers_404() {
 
         let url = "http://shop.test/cart";
         assert_eq!(get(url).send().await.status, 404);
-        let told = printed(rig, "explain", &[url, "--send"]).await;
+        let reported = printed(rig, "explain", &[url, "--send"]).await;
         for words in
             ["no path of this host matches", "is answered 404", "sent to 127.0.0.1:80: it is answered 404\nagrees"]
         {
-            assert!(told.contains(words), "{words:?} is not in\n{told}");
+            assert!(reported.contains(words), "{words:?} is not in\n{reported}");
         }
         // nginx answers for the host, so that there is no Service.
         let unmatched = "{namespace=\"default\",ingress=\"shop\",service=\"\",method=\"read\",status=\"4xx\"}";

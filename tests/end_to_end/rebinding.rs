@@ -25,8 +25,8 @@ fn endpoints_and_nginx_s_counters_answer_to_names_of_this_host_alone() {
                 for url in urls {
                     let reply = get(url).header("host", host).send().await;
                     assert_eq!(reply.status, expected, "{url} by {host}");
-                    let told = format!("{:?} {}", reply.headers, reply.text());
-                    assert!(expected == 200 || !told.contains("a.example"), "{url} by {host}: {told}");
+                    let reported = format!("{:?} {}", reply.headers, reply.text());
+                    assert!(expected == 200 || !reported.contains("a.example"), "{url} by {host}: {reported}");
                 }
             }
         }
@@ -34,8 +34,8 @@ fn endpoints_and_nginx_s_counters_answer_to_names_of_this_host_alone() {
         let lost = get("http://127.0.0.1:10246/nothing").send().await;
         let strange = get("http://127.0.0.1:10246/generation").header("host", "rebound.example").send().await;
         for (reply, status) in [(lost, 404), (strange, 421)] {
-            let told = format!("{:?} {}", reply.headers, reply.text());
-            assert_eq!((reply.status, told.contains("nginx/")), (status, false), "{told}");
+            let reported = format!("{:?} {}", reply.headers, reply.text());
+            assert_eq!((reply.status, reported.contains("nginx/")), (status, false), "{reported}");
         }
     });
 }

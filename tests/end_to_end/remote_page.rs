@@ -46,7 +46,7 @@ fn ask(url: &str) -> Request {
     get(url).to(NODE)
 }
 
-fn told(reply: &Reply) -> (u16, String) {
+fn reported(reply: &Reply) -> (u16, String) {
     (reply.status, reply.text())
 }
 
@@ -65,7 +65,7 @@ fn other_machines_see_the_page_over_tls_with_password_and_certificate() {
             let (plain, tls) =
                 (format!("http://10.244.9.9:10254/{path}"), format!("https://edge1.example:10254/{path}"));
             let by_plain = ask(&plain).header("authorization", RIGHT).send().await;
-            assert_eq!(told(&by_plain), (403, "other machines see that over TLS only: ask with https://\n".into()));
+            assert_eq!(reported(&by_plain), (403, "other machines see that over TLS only: ask with https://\n".into()));
             assert_eq!(
                 ask(&tls).header("authorization", RIGHT).send().await.status,
                 403,
@@ -131,8 +131,8 @@ fn a_new_certificate_is_used_at_once_and_ends_no_connection() {
         assert_eq!(names().await, Some((200, vec!["second.example".to_owned()])));
         assert!(rig.daemon.log().contains("page.key has no private key"), "{}", rig.daemon.log());
         let doctor = rig.daemon.command("doctor").arg("status-page").output().unwrap();
-        let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
-        assert!(doctor.status.code() == Some(2) && told.contains("page.key has no private key"), "{told}");
+        let reported = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        assert!(doctor.status.code() == Some(2) && reported.contains("page.key has no private key"), "{reported}");
         assert_eq!(open.send(&page).await.unwrap().status, 200, "an open connection goes on");
         // Whoever is no longer named is out with the next connection.
         fs::remove_file(rig.folder().join("passwords")).unwrap();

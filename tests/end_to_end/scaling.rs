@@ -269,9 +269,9 @@ fn a_default_backend_takes_the_requests_and_what_protects_the_route_stays() {
         let nothing = scale(rig, &[], 2).await;
         rig.expect(rows.iter().map(|(request, _)| (request.clone(), "stand-in")).chain(guarded.clone())).await;
         rig.expect([(get("http://rpc.test/"), "stand-in"), (get("http://sticky.test/"), "stand-in")]).await;
-        let told = get("http://regex.test/a?b=c").send().await.echo();
+        let reported = get("http://regex.test/a?b=c").send().await.echo();
         assert_eq!(
-            (told.path.as_str(), told.header("x-code"), told.header("x-service-name")),
+            (reported.path.as_str(), reported.header("x-code"), reported.header("x-service-name")),
             ("/new?b=c", Some("503"), Some("scaled"))
         );
         let again = scale(rig, &[SCALED], 3).await;

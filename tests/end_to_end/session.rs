@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use rig::manifests::{in_namespace, ingress, service_at, tls_secret};
-use rig::status::tells;
+use rig::status::reports;
 use rig::{ECHO, Rig};
 
 const BEGINS: &str = "<!-- session -->\n```text\n";
@@ -64,7 +64,7 @@ fn the_session_of_the_first_page_is_what_commands_print() {
         rig.manifests.write("cart.yaml", &[cart(&[])]);
         rig.start().await;
         rig.manifests.write("cart.yaml", &[cart(&[("ssl-ciphers", "FASTEST")])]);
-        rig.daemon.status_when("the mistake", |status| tells(status, "Ingress cart", "Quarantined")).await;
+        rig.daemon.status_when("the mistake", |status| reports(status, "Ingress cart", "Quarantined")).await;
         let printed = prints(rig).await;
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
         let page = std::fs::read_to_string(&file).unwrap();

@@ -64,8 +64,8 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
         get("http://b.example/").send_until("a change under the old settings", |reply| reply.status == 200).await;
 
         std::fs::write(&file, format!("{good}\n[listen]\nhttp-port = 81\n")).unwrap();
-        let (code, told, _) = ask(rig, "reload", &[]).await;
-        assert!(code == Some(0) && told.contains("in force"), "{told}");
+        let (code, reported, _) = ask(rig, "reload", &[]).await;
+        assert!(code == Some(0) && reported.contains("in force"), "{reported}");
         assert!(!ask(rig, "status", &[]).await.1.contains("SettingsRefused"));
         assert_eq!(get("http://a.example:81/").send().await.status, 200, "what the command ended with is in force");
         let old = async || get("http://a.example/").try_send().await;

@@ -156,9 +156,9 @@ fn they_do_what_they_say_and_everything_else_stays() {
         // The backend gets these headers.
         for (sent, is_kept) in [("mine", true), ("", false)] {
             let reply = get("https://answers.test/").header("X-Request-ID", sent).send().await;
-            let told = reply.header("x-req").map(str::to_owned);
-            assert_eq!(told.as_deref(), reply.echo().header("x-request-id"), "{sent:?}");
-            assert_eq!(told.as_deref() == Some(sent), is_kept, "{sent:?}");
+            let reported = reply.header("x-req").map(str::to_owned);
+            assert_eq!(reported.as_deref(), reply.echo().header("x-request-id"), "{sent:?}");
+            assert_eq!(reported.as_deref() == Some(sent), is_kept, "{sent:?}");
         }
 
         let (short, long) = ("http://a.replaced.test/", format!("http://{}.replaced.test/", "a".repeat(250)));
@@ -225,8 +225,8 @@ fn they_do_what_they_say_and_everything_else_stays() {
         assert_eq!(get("http://asked.test/").send().await.status, 200);
 
         let status = rig.daemon.status().await.unwrap();
-        let told = notes(&status, "Ingress stranger", "RefusedValue");
-        assert!(told.iter().any(|note| note.contains("snippets.allowed")), "{told:?}");
+        let reported = notes(&status, "Ingress stranger", "RefusedValue");
+        assert!(reported.iter().any(|note| note.contains("snippets.allowed")), "{reported:?}");
 
         // A better one takes its place, and one that is refused leaves the last good one.
         for (snippet, seen) in [("add_header X-Whole again always;", "again"), ("root /etc;", "again")] {
@@ -236,12 +236,12 @@ fn they_do_what_they_say_and_everything_else_stays() {
             rig.manifests.write("snippets.yaml", &all);
             get("http://whole.test/").send_until(seen, |reply| reply.header("x-whole") == Some(seen)).await;
         }
-        let told = |status: &Value| {
+        let reported = |status: &Value| {
             notes(status, "Ingress whole", "RefusedValue")
                 .iter()
                 .any(|note| note.contains("line 1, column 1: \"root\""))
         };
-        rig.daemon.status_when("the place of the mistake", told).await;
+        rig.daemon.status_when("the place of the mistake", reported).await;
         assert_eq!(get("http://whole.test/").send().await.header("x-whole"), Some("again"));
     });
 }

@@ -104,9 +104,10 @@ fn a_listed_responder_is_asked_and_no_other_one() {
         rig.start().await;
 
         // nginx asks the responder at the first handshake, and staples the answer from then on.
-        let told = |text: &String| text.contains("OCSP Response Status: successful") && text.contains("Status: good");
+        let reported =
+            |text: &String| text.contains("OCSP Response Status: successful") && text.contains("Status: good");
         for host in ["one.test", "public.test"] {
-            wait::until_right("an answer about the certificate", async || handshake(host), told).await;
+            wait::until_right("an answer about the certificate", async || handshake(host), reported).await;
         }
         let status = rig.daemon.status().await.unwrap();
         for name in ["one", "public"] {
@@ -115,8 +116,11 @@ fn a_listed_responder_is_asked_and_no_other_one() {
         let note = notes(&status, "Secret other", "NotStapled").join("\n");
         assert!(note.contains("http://127.0.0.1:2561/") && note.contains("tls.ocsp-responders"), "{note}");
         for _ in 0..2 {
-            let told = handshake("other.test");
-            assert!(told.contains("OCSP response: no response sent") && told.contains("CN = other.test"), "{told}");
+            let reported = handshake("other.test");
+            assert!(
+                reported.contains("OCSP response: no response sent") && reported.contains("CN = other.test"),
+                "{reported}"
+            );
         }
         assert!(stranger.accept().is_err(), "nobody asks there");
     });

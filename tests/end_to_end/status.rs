@@ -163,8 +163,11 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
         assert!(code == Some(0) && text.contains("is answered 503, because something that protects it"), "{text}");
         assert_eq!(explained("nobody.example/").0, Some(1));
         let (_, text) = status_of(rig, &["default/well", "--format", "json"]);
-        let told: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((&told["subject"]["state"], &told["subject"]["asks"][0]["endpoints"]), (&json!("ok"), &json!(1)));
+        let reported: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&reported["subject"]["state"], &reported["subject"]["asks"][0]["endpoints"]),
+            (&json!("ok"), &json!(1))
+        );
         for arguments in [&["well"][..], &["a/b/c"], &["a b/c"], &["/"], &["a/b", "--cluster"], &["--host", "a\nb"]] {
             assert_eq!(status_of(rig, arguments).0, Some(64), "{arguments:?}");
         }
@@ -185,8 +188,8 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
             let _ = stream.write_all(format!("{question}\n").as_bytes());
             let mut answer = String::new();
             let read = stream.read_to_string(&mut answer);
-            let told = serde_json::from_str::<Value>(&answer);
-            assert!(read.is_err() || told.is_ok_and(|told| told.is_object()), "{question:?}: {answer}");
+            let reported = serde_json::from_str::<Value>(&answer);
+            assert!(read.is_err() || reported.is_ok_and(|reported| reported.is_object()), "{question:?}: {answer}");
         }
         assert_eq!(status_of(rig, &[]).0, Some(0));
     });
@@ -225,7 +228,7 @@ impl Watching {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut output = process.stdout.take().unwrap();
         let heard = Arc::new(Mutex::new(String::new()));
-        let told = Arc::clone(&heard);
+        let reported = Arc::clone(&heard);
         let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(length @ 1..) = output.read(&mut bytes) {
@@ -234,7 +237,7 @@ impl Watching {
                 if text.contains("enough.example") {
                     return;
                 }
-                told.lock().unwrap().push_str(&text);
+                reported.lock().unwrap().push_str(&text);
             }
         });
         Watching { process, heard, reader }

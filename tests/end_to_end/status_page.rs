@@ -231,8 +231,8 @@ fn a_browser_is_told_to_load_nothing_from_elsewhere_and_asks_for_nothing_but_rea
             for word in ["http:", "https:", "*", "data:"] {
                 assert!(!policy.contains(word), "{path}: {policy}");
             }
-            let told = ["x-content-type-options", "referrer-policy", "x-frame-options"].map(header);
-            assert_eq!(told, ["nosniff", "no-referrer", "DENY"], "{path}");
+            let reported = ["x-content-type-options", "referrer-policy", "x-frame-options"].map(header);
+            assert_eq!(reported, ["nosniff", "no-referrer", "DENY"], "{path}");
             assert_eq!(header("cache-control"), "no-store", "{path}");
             assert!(!reply.text().contains("http://") || path == "page.svg", "{path} names another host");
         }

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
-use crate::config_map::{says, told};
+use crate::config_map::{reported, says};
 use rig::client::get;
 use rig::manifests::{endpoint_slice, in_namespace, ingress, service, service_at};
-use rig::status::{notes, serving, tells};
+use rig::status::{notes, reports, serving};
 use rig::{Rig, wait};
 
 /// The port of the backends, on every address.
@@ -121,7 +121,7 @@ fn connections_go_to_endpoints_and_stay_where_they_are_when_those_change() {
         database(rig, &[]);
         until(7000, "closed").await;
         let status =
-            rig.daemon.status_when("the missing endpoints", |status| tells(status, "ConfigMap tcp", "NoEndpoints"));
+            rig.daemon.status_when("the missing endpoints", |status| reports(status, "ConfigMap tcp", "NoEndpoints"));
         status.await;
         database(rig, &["10.244.0.3"]);
         until(7000, "10.244.0.3 ping\n").await;
@@ -152,7 +152,7 @@ fn ports_come_and_go_and_connections_stay() {
         rig.daemon.start();
         rig.daemon.ready().await;
         let status = rig.daemon.status().await.unwrap();
-        assert!(!tells(&status, "ConfigMap tcp", "PortConflict"), "{status:#}");
+        assert!(!reports(&status, "ConfigMap tcp", "PortConflict"), "{status:#}");
         assert_eq!(asked(7003).await, "10.244.0.1 ping\n");
         // The same holds after nginx was started anew.
         rig.nginx.restart().await;
@@ -243,10 +243,10 @@ fn ports_of_other_programs_stay_theirs_and_other_services_do_not_wait() {
         rig.start().await;
         assert_eq!(asked(7012).await, "10.244.0.1 ping\n");
         let status = rig.daemon.status().await.unwrap();
-        let told = notes(&status, "ConfigMap tcp", "PortConflict");
-        let by = |words: &str| told.iter().filter(|note| note.contains(words)).count();
+        let reported = notes(&status, "ConfigMap tcp", "PortConflict");
+        let by = |words: &str| reported.iter().filter(|note| note.contains(words)).count();
         let all = ["listen.http-port", "another program", "site.conf:1", "listen.status", "http.address"];
-        assert_eq!((told.len(), all.map(by)), (5, [1; 5]), "{told:#?}");
+        assert_eq!((reported.len(), all.map(by)), (5, [1; 5]), "{reported:#?}");
         assert_eq!(get("http://127.0.0.1:7011/").send().await.status, 200, "the site has its port");
         // Changes of others are applied, and another port that is taken meanwhile harms only
         // itself.
@@ -274,14 +274,14 @@ fn without_the_module_services_are_left_out_until_it_is_there() {
         rig.start().await;
         assert_eq!((get("http://web.test/").send().await.status, &*asked(7000).await), (200, "refused"));
         let status = rig.daemon.status().await.unwrap();
-        let told = notes(&status, "Host nginx", "MissingCapability");
-        assert!(told[0].contains("libnginx-mod-stream") && told[0].contains("ingressd setup"), "{told:?}");
+        let reported = notes(&status, "Host nginx", "MissingCapability");
+        assert!(reported[0].contains("libnginx-mod-stream") && reported[0].contains("ingressd setup"), "{reported:?}");
         let (module, _) = complete.split_once('\n').unwrap();
         fs::write(rig.nginx.configuration(), format!("{module}\n{configuration}")).unwrap();
-        let tells_include = |status: &Value| {
+        let names_include = |status: &Value| {
             notes(status, "Host nginx", "MissingCapability").iter().any(|note| note.contains("/stream/*.conf"))
         };
-        rig.daemon.status_when("the missing include", tells_include).await;
+        rig.daemon.status_when("the missing include", names_include).await;
         fs::write(rig.nginx.configuration(), complete).unwrap();
         until(7000, "10.244.0.1 ping\n").await;
     });
@@ -300,7 +300,7 @@ fn a_stream_snippet_counts_for_each_service_and_opens_no_port() {
         rig.daemon.status_when("the other snippet", |status| serving(status) == Some(2)).await;
         assert_eq!(asked(5432).await, "10.244.0.1 ping\n");
         says(rig, &[("stream-snippet", "server {\n  listen 5999;\n  return hello;\n}")]);
-        told(rig, &["RefusedValue"]).await;
+        reported(rig, &["RefusedValue"]).await;
         assert_eq!((&*asked(5999).await, &*asked(5432).await), ("refused", "10.244.0.1 ping\n"));
     });
 }
@@ -347,9 +347,9 @@ fn a_stream_snippet_of_an_object_opens_the_ports_that_the_administrator_lists() 
             ("server { listen 7002; proxy_pass db.team.svc:80; }", "no TCP port 7002"),
         ] {
             asking(rig, "team", "10.244.0.1", wrong);
-            let told =
+            let reported =
                 |status: &Value| notes(status, "Ingress ports", "RefusedValue").iter().any(|note| note.contains(why));
-            rig.daemon.status_when(why, told).await;
+            rig.daemon.status_when(why, reported).await;
             assert_eq!([&*asked(5432).await, &*asked(7001).await], ["10.244.0.1 ping\n", "refused"]);
         }
         // Another namespace gets a port only a while after the last object that had it.

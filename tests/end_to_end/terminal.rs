@@ -83,8 +83,8 @@ fn a_terminal_is_told_what_takes_long() {
         let file = rig.folder().join("shown");
         let mut reload = reload.stdout(std::fs::File::create(&file).unwrap()).spawn().unwrap();
         let shown = || std::fs::read_to_string(&file).unwrap_or_default();
-        let is_told = async || shown().contains("waiting for the daemon to finish").then_some(());
-        wait::until("what it waits for", is_told).await;
+        let is_reported = async || shown().contains("waiting for the daemon to finish").then_some(());
+        wait::until("what it waits for", is_reported).await;
         kill(daemon, Signal::SIGCONT).unwrap();
         let ended = wait::until("its end", async || reload.try_wait().unwrap()).await;
         assert!(ended.success(), "{}", shown());

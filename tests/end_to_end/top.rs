@@ -23,11 +23,11 @@ fn text(output: &Output) -> String {
 
 async fn rows(rig: &Rig, arguments: &[&str]) -> Vec<Value> {
     let output = top(rig, &[&["--once", "--interval", "3", "--json"], arguments].concat()).await;
-    let told: Value = serde_json::from_str(&text(&output)).unwrap();
-    assert!(told["seconds"].as_f64().unwrap() > 1.0, "{told}");
-    let sum: f64 = told["rows"].as_array().unwrap().iter().map(|row| rate(row, "requests_per_second")).sum();
-    assert!((sum - rate(&told, "requests_per_second")).abs() < 1e-6, "{told}");
-    told["rows"].as_array().unwrap().clone()
+    let reported: Value = serde_json::from_str(&text(&output)).unwrap();
+    assert!(reported["seconds"].as_f64().unwrap() > 1.0, "{reported}");
+    let sum: f64 = reported["rows"].as_array().unwrap().iter().map(|row| rate(row, "requests_per_second")).sum();
+    assert!((sum - rate(&reported, "requests_per_second")).abs() < 1e-6, "{reported}");
+    reported["rows"].as_array().unwrap().clone()
 }
 
 fn rate(row: &Value, name: &str) -> f64 {
@@ -55,9 +55,10 @@ fn top_says_who_gets_requests_which_fail_and_which_are_slow() {
         let requests = [&often[..], &few, &[ask("http://slow.test/?delay_ms=300"), ask("http://none.test/")]].concat();
         let load = Load::new(&requests).right(|reply| reply.status > 0).rates(100, 20).start();
 
-        let told = rows(rig, &[]).await;
-        assert_eq!(told[0]["ingress"], "shop", "{told:?}");
-        let of = |name: &str| told.iter().find(|row| row["ingress"] == name).unwrap_or_else(|| panic!("{told:?}"));
+        let reported = rows(rig, &[]).await;
+        assert_eq!(reported[0]["ingress"], "shop", "{reported:?}");
+        let of =
+            |name: &str| reported.iter().find(|row| row["ingress"] == name).unwrap_or_else(|| panic!("{reported:?}"));
         let (shop, api, slow) = (of("shop"), of("api"), of("slow"));
         assert_eq!((rate(shop, "server_errors_per_second"), rate(shop, "client_errors_per_second")), (0.0, 0.0));
         for errors in ["server_errors_per_second", "client_errors_per_second"] {

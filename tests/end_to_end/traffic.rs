@@ -101,8 +101,8 @@ fn requests_are_counted_by_ingress_service_method_and_status() {
             assert!(value >= least, "{name} {value}");
         }
         assert_eq!(rig.daemon.metric("ingressd_traffic_unread_lines_total").await, 0.0);
-        let told = rig.daemon.get("/metrics").await.unwrap().text();
-        assert!(!told.contains("nginx_ingress_controller"), "nobody has asked for these names");
+        let reported = rig.daemon.get("/metrics").await.unwrap().text();
+        assert!(!reported.contains("nginx_ingress_controller"), "nobody has asked for these names");
         // The host's own log is as it was.
         let log = fs::read_to_string(rig.nginx.prefix().join("log/access.log")).unwrap();
         assert!(log.contains("/api/x") && !log.contains("/silent"), "{log}");
@@ -142,20 +142,23 @@ fn requests_are_counted_under_the_names_of_ingress_nginx_where_that_is_asked_for
             ("wild", "web", "", "*.wild.test", "/api", "GET", "5xx", 3.0),
             ("odd", "web", "", "odd.test", r#"/a\\.b|\"c\""#, "GET", "200", 4.0),
         ] {
-            let told = rig.daemon.get("/metrics").await.unwrap().text();
+            let reported = rig.daemon.get("/metrics").await.unwrap().text();
             let labels = format!(
                 "namespace=\"default\",ingress=\"{ingress}\",service=\"{service}\",canary=\"{canary}\",host=\"{host}\",\
                  path=\"{path}\",method=\"{method}\",status=\"{status}\"}} {count}\n"
             );
-            let is_told = |told: &String| {
-                let mut rows = told.lines().filter(|line| line.starts_with("nginx_ingress_controller_requests{"));
+            let is_reported = |reported: &String| {
+                let mut rows = reported.lines().filter(|line| line.starts_with("nginx_ingress_controller_requests{"));
                 rows.any(|row| format!("{row}\n").ends_with(&labels))
             };
             let again = async || rig.daemon.get("/metrics").await.map(|reply| reply.text()).unwrap_or_default();
-            wait::until_right(&format!("{labels} in {told}"), again, is_told).await;
+            wait::until_right(&format!("{labels} in {reported}"), again, is_reported).await;
         }
-        let told = rig.daemon.get("/metrics").await.unwrap().text();
-        assert!(!told.contains("unknown.test") && told.contains("controller_class=\"k8s.io/ingress-nginx\""), "{told}");
+        let reported = rig.daemon.get("/metrics").await.unwrap().text();
+        assert!(
+            !reported.contains("unknown.test") && reported.contains("controller_class=\"k8s.io/ingress-nginx\""),
+            "{reported}"
+        );
     });
 }
 

@@ -193,9 +193,9 @@ fn a_good_value_is_told_to_nginx_and_a_bad_one_to_its_author() {
     let judge = judge::judges().into_iter().find(|judge| judge.version == SHOWN);
     for key in KEYS {
         let (before, after) = (of_keys(key.beside, key.module), of_keys(&key.with(key.value), key.module));
-        let mut told = amiss(key.shows, &before, &after);
+        let mut reported = amiss(key.shows, &before, &after);
         let of_key = |finding: &&Finding| finding.origin.field.to_string() == format!("data[{}]", key.name);
-        told.extend(
+        reported.extend(
             after
                 .findings
                 .iter()
@@ -206,20 +206,20 @@ fn a_good_value_is_told_to_nginx_and_a_bad_one_to_its_author() {
         if key.module.is_none()
             && let Some(judge) = &judge
         {
-            told.extend(judge.accepts(&after.files).err());
+            reported.extend(judge.accepts(&after.files).err());
         }
         let (value, why) = key.bad;
         let bad = of_keys(&key.with(value), key.module);
         if !bad.findings.iter().filter(of_key).any(|finding| finding.note.contains(why)) {
-            told.push(format!(
+            reported.push(format!(
                 "{value:?} is told as {:?}",
                 bad.findings.iter().map(Finding::to_string).collect::<Vec<_>>()
             ));
         }
         if !bad.is_refused && whole(&bad.files) != whole(&before.files) {
-            told.push(format!("{value:?} has an effect"));
+            reported.push(format!("{value:?} has an effect"));
         }
-        wrong.extend((!told.is_empty()).then(|| format!("{}: {}", key.name, told.join("\n  "))));
+        wrong.extend((!reported.is_empty()).then(|| format!("{}: {}", key.name, reported.join("\n  "))));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

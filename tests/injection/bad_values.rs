@@ -11,13 +11,15 @@ use crate::shop::{about, files, is_closed, reasons, shop, written};
 fn wrong(row: &Row, value: &str, on_error: OnError) -> Option<String> {
     let with = |annotations: &[(&str, &str)]| written(&[shop(annotations, "/", "Prefix")]);
     let outcome = with(&[row.beside, &[(row.key, value)]].concat());
-    let told = reasons(&outcome, "shop");
+    let reported = reasons(&outcome, "shop");
     let is_right = match on_error {
-        OnError::Refuse => outcome.server("shop.test").is_none() && told.contains(&Reason::RefusedValue),
-        OnError::Close => is_closed(&outcome) && !told.is_empty(),
-        OnError::Skip => !told.is_empty() && files(&outcome) == files(&with(row.beside)),
-        OnError::WithholdCopies => !told.is_empty() && files(&outcome) == files(&with(&[])),
-        OnError::WithholdCors => !told.is_empty() && !outcome.server("shop.test").unwrap().contains("Access-Control"),
+        OnError::Refuse => outcome.server("shop.test").is_none() && reported.contains(&Reason::RefusedValue),
+        OnError::Close => is_closed(&outcome) && !reported.is_empty(),
+        OnError::Skip => !reported.is_empty() && files(&outcome) == files(&with(row.beside)),
+        OnError::WithholdCopies => !reported.is_empty() && files(&outcome) == files(&with(&[])),
+        OnError::WithholdCors => {
+            !reported.is_empty() && !outcome.server("shop.test").unwrap().contains("Access-Control")
+        }
     };
     (!is_right).then(|| format!("{}: {value:?}: {:?}", row.key, about(&outcome, "shop")))
 }

@@ -78,8 +78,8 @@ pub fn check(key: &str, snippets: &[String], allowed: &Allowed) -> Result<usize,
             let is_about = |finding: &Finding| {
                 *finding.origin.object.name == format!("c{number}") || matches!(finding.origin.field, Field::Line(_))
             };
-            let told = outcome.findings.iter().any(is_about);
-            if !told {
+            let reported = outcome.findings.iter().any(is_about);
+            if !reported {
                 return Err(format!("{snippet:?} is neither served nor told of"));
             }
             continue;

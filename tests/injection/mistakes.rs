@@ -216,7 +216,7 @@ fn wrong(row: &Row, here: Here, value: &str) -> Option<String> {
         written(&main.into_iter().chain([shop(annotations, "/", "Prefix")]).collect::<Vec<_>>())
     };
     let outcome = with(&[row.beside, &[(row.key, value)]].concat());
-    let is_told = !about(&outcome, "shop").is_empty();
+    let is_reported = !about(&outcome, "shop").is_empty();
     let server = outcome.server("shop.test");
     let is_right = match here {
         Here::Default => files(&outcome) == files(&with(row.beside)) && server.is_some(),
@@ -225,7 +225,7 @@ fn wrong(row: &Row, here: Here, value: &str) -> Option<String> {
         Here::NoCors => server.is_some_and(|text| !text.contains("Access-Control") && !text.contains("return 503")),
         Here::NoCopies => files(&outcome) == files(&with(&[])),
     };
-    (!is_right || !is_told).then(|| format!("{}: {value:?}: {here:?}: {:?}", row.key, about(&outcome, "shop")))
+    (!is_right || !is_reported).then(|| format!("{}: {value:?}: {here:?}: {:?}", row.key, about(&outcome, "shop")))
 }
 
 #[test]

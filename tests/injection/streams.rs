@@ -111,7 +111,7 @@ fn nothing_that_an_entry_holds_is_more_than_a_value() {
             for (path, tree) in outcome.streams() {
                 assert!(is_usual(tree), "{path}: {tree:?}");
             }
-            let told = |key: &str| {
+            let reported = |key: &str| {
                 outcome
                     .findings
                     .iter()
@@ -119,7 +119,7 @@ fn nothing_that_an_entry_holds_is_more_than_a_value() {
             };
             let is_served = |key: &str| outcome.streams().any(|(path, _)| path.ends_with(&format!("p-{key}.conf")));
             for (key, value) in &entries {
-                assert!(told(key) != is_served(key), "{name}: {key:?}: {value:?}");
+                assert!(reported(key) != is_served(key), "{name}: {key:?}: {value:?}");
             }
         }
     }

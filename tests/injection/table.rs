@@ -76,7 +76,7 @@ fn allowed(field: &Field, class: &str, version: Version) -> Allowed {
 
 /// The cases about which there is a finding: about one of its objects, or its lines when they
 /// became no object.
-fn told(outcome: &Outcome, ends: &[u32]) -> BTreeSet<usize> {
+fn reported(outcome: &Outcome, ends: &[u32]) -> BTreeSet<usize> {
     let of_name = |name: &str| name.strip_prefix('c')?.split('-').next()?.parse().ok();
     let numbers = outcome.findings.iter().filter_map(|finding| match finding.origin.field {
         Place::Line(line) => Some(ends.partition_point(|end| *end < line)),
@@ -101,14 +101,14 @@ fn judge(cases: &[(&Field, &str, &Allowed)], class: &str, version: usize) -> Vec
     if !moved && outcome.bytes("bystander.test").as_ref() != Some(&UNDISTURBED[version]) {
         wrong.push(format!("{}: the files of another tenant changed", cases[0].0.name));
     }
-    let told = told(&outcome, &ends);
+    let reported = reported(&outcome, &ends);
     for (number, (field, value, allowed)) in cases.iter().enumerate() {
         let tree = outcome.tree(&host(number));
         let mut found = BTreeSet::new();
         tree.iter().flatten().for_each(|tree| words(tree, &[], &mut found));
         let strange: Vec<_> = found.difference(&allowed.words).collect();
         let same = tree.as_ref().is_some_and(|tree| allowed.trees.contains(tree));
-        if !strange.is_empty() || !(same || told.contains(&number)) {
+        if !strange.is_empty() || !(same || reported.contains(&number)) {
             let served = if tree.is_some() { "served" } else { "not served" };
             wrong.push(format!("{} ({class}): {value:.80?}: {served}, {strange:?}", field.name));
         }

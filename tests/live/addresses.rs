@@ -16,14 +16,14 @@ use rig::status::notes;
 /// Waits until it is told that this setting gives no address, in these words.
 async fn until_missed(cluster: &mut Cluster, key: &str, words: &str) {
     let object = format!("Settings {key}");
-    let told = |status: &Value| notes(status, &object, "MissingAddress").iter().any(|note| note.contains(words));
-    cluster.daemon.status_when(&format!("{key}: {words}"), told).await;
+    let reported = |status: &Value| notes(status, &object, "MissingAddress").iter().any(|note| note.contains(words));
+    cluster.daemon.status_when(&format!("{key}: {words}"), reported).await;
 }
 
 /// Waits until nothing is told to be missing.
 async fn until_found(cluster: &mut Cluster) {
-    let is_told = |finding: &Value| finding["reason"] == "MissingAddress";
-    let right = |status: &Value| !status["findings"].as_array().unwrap().iter().any(is_told);
+    let is_reported = |finding: &Value| finding["reason"] == "MissingAddress";
+    let right = |status: &Value| !status["findings"].as_array().unwrap().iter().any(is_reported);
     cluster.daemon.status_when("no missing address", right).await;
 }
 

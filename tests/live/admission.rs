@@ -365,8 +365,8 @@ async fn in_effect(api: &Api<DynamicObject>, rig: &Rig, namespace: &str) {
         probe["metadata"]["name"] = json!("probe");
         probe["metadata"]["namespace"] = json!(namespace);
         let name = format!("'{}-{policy}'", rig.name);
-        let told = async || refusal(api, &probe).await.unwrap_or_default();
-        wait::until_right(&name, told, |told| told.contains(&name)).await;
+        let reported = async || refusal(api, &probe).await.unwrap_or_default();
+        wait::until_right(&name, reported, |reported| reported.contains(&name)).await;
     }
 }
 
@@ -409,9 +409,9 @@ fn what_was_there_before_can_be_kept_and_deleted() {
         let mut trusting = rig.candidate(json!({key("upstream-hash-by"): "$uri"}), rules("a.example", "/"));
         (trusting["metadata"]["name"], trusting["metadata"]["namespace"]) =
             (json!("trusting"), json!(objects.namespace()));
-        let told = async || refusal(&api, &trusting).await.unwrap_or_default();
+        let reported = async || refusal(&api, &trusting).await.unwrap_or_default();
         let names = format!("{}: it needs the trust high", key("upstream-hash-by"));
-        wait::until_right("the name of the key", told, |told| told.contains(&names)).await;
+        wait::until_right("the name of the key", reported, |reported| reported.contains(&names)).await;
 
         // An unknown annotation causes a warning, and is accepted.
         let mut misspelt =
@@ -420,7 +420,7 @@ fn what_was_there_before_can_be_kept_and_deleted() {
             (json!("misspelt"), json!(objects.namespace()));
         let names = format!("{}, {}: there is no such annotation", key("proxy-bodysize"), key("proxy-bufering"));
         let warned = async || warnings(objects, &misspelt).await;
-        wait::until_right("the warning", warned, |told| told.contains(&names)).await;
+        wait::until_right("the warning", warned, |reported| reported.contains(&names)).await;
 
         // A change that leaves the options alone is accepted, and so is one that mends them.
         change(json!({"metadata": {"labels": {"seen": "yes"}}})).await.unwrap();

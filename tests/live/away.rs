@@ -65,19 +65,19 @@ fn nothing_is_served_before_it_is_there_and_everything_after() {
 
 /// Everything that says how the daemon is says that this is how the watches are, for so long at
 /// least, and that nginx serves.
-async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Instant>) {
+async fn expect_reported(cluster: &mut Cluster, systemd: &Systemd, since: Option<Instant>) {
     let state = if since.is_some() { "stale" } else { "failing" };
     // Only Ingresses tell which Secrets are wanted, so none is requested before Ingresses are
     // known.
     let kinds = || KINDS.into_iter().filter(|kind| since.is_some() || *kind != "Secret");
     let seconds = since.map(|since| since.elapsed().as_secs());
     let is_old = |age: Option<u64>| age.is_none_or(|age| Some(age) >= seconds) && age.is_some() == seconds.is_some();
-    let told = |status: &Value| {
+    let reported = |status: &Value| {
         kinds().all(|kind| watch(status, kind) == state && is_old(watch_age(status, kind)))
             && is_old(status["data_age_seconds"].as_u64())
             && (status["phase"].as_str(), status["ready"].as_bool()) == (Some("serving"), Some(true))
     };
-    cluster.daemon.status_when(&format!("watches that are {state}"), told).await;
+    cluster.daemon.status_when(&format!("watches that are {state}"), reported).await;
     for (path, wanted) in [("/readyz", 200), ("/healthz", 200)] {
         let reply = cluster.daemon.get(path).await.unwrap();
         assert_eq!(reply.status, wanted, "{path}: {}", reply.text());
@@ -90,15 +90,15 @@ async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Ins
     }
     assert_eq!(cluster.daemon.metric("ingressd_ready").await, 1.0);
     let output = cluster.daemon.command("status").output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
+    let reported = String::from_utf8(output.stdout).unwrap();
     let first = match since {
         Some(_) => "serving what was last known (generation ",
         None => "serving what an earlier run left (generation ",
     };
-    assert!(told.lines().next().unwrap().ends_with(" attention"), "{told}");
-    let state = told.lines().find(|line| line.starts_with(first));
-    assert!(state.is_some_and(|line| line.contains(": the cluster https://")), "{told}");
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(reported.lines().next().unwrap().ends_with(" attention"), "{reported}");
+    let state = reported.lines().find(|line| line.starts_with(first));
+    assert!(state.is_some_and(|line| line.contains(": the cluster https://")), "{reported}");
+    assert_eq!(output.status.code(), Some(0), "{reported}");
     let shown = |line: &String| {
         let age = line.split("data ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
         let shown = line.split_once("s old (").or(line.split_once("no data (")).map_or("", |(_, shown)| shown);
@@ -150,8 +150,8 @@ async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart:
             cluster.daemon.start();
         }
         match is_restarted {
-            false => expect_told(cluster, &systemd, Some(began)).await,
-            true => expect_told(cluster, &systemd, None).await,
+            false => expect_reported(cluster, &systemd, Some(began)).await,
+            true => expect_reported(cluster, &systemd, None).await,
         }
         for host in ["goes", "moves"] {
             assert_eq!(get(&format!("http://{host}.example/")).send().await.status, 200, "stale is not gone");
@@ -300,8 +300,8 @@ fn it_starts_again_with_no_memory_of_what_it_told() {
         cluster.objects.delete("Ingress", "goes").await;
         cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
         cluster.daemon.status_when("stale watches", is_stale).await;
-        cluster.control_plane.tell(&format!("stop {API_SERVER}")).await;
-        cluster.control_plane.tell(&format!("start {API_SERVER}")).await;
+        cluster.control_plane.report(&format!("stop {API_SERVER}")).await;
+        cluster.control_plane.report(&format!("start {API_SERVER}")).await;
         proxy.come_back().await;
         // The requested version is older than everything that the server knows.
         proxy.counted("another list", lists + 1, 200, |call| call.lists("ingresses")).await;
@@ -354,7 +354,7 @@ fn it_gets_another_authority() {
     cluster::run_alone(async |cluster| {
         cluster.objects.serve_shop().await;
         cluster.start().await;
-        cluster.control_plane.tell("replace-authority").await;
+        cluster.control_plane.report("replace-authority").await;
         cluster.reconnect().await;
         cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
         cluster.daemon.status_when("stale watches", is_stale).await;
@@ -370,9 +370,9 @@ fn it_stands_still_for_a_while() {
         cluster.objects.serve_shop().await;
         cluster.start().await;
         let plane = cluster.control_plane;
-        plane.tell(&format!("pause {API_SERVER}")).await;
+        plane.report(&format!("pause {API_SERVER}")).await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
-        plane.tell(&format!("continue {API_SERVER}")).await;
+        plane.report(&format!("continue {API_SERVER}")).await;
         cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
         expect_status("comes.example", 200).await;
     });

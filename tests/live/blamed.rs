@@ -109,9 +109,10 @@ fn the_event_of_a_mistake_is_on_its_object_alone_with_cause_and_remedy() {
                     .map(|event| (text(&event, "reason").to_owned(), text(&event, "note").to_owned()))
                     .collect::<Vec<_>>()
             };
-            let is_told =
-                |(told, note): &(String, String)| told == reason && words.iter().all(|word| note.contains(word));
-            wait::until_right(&format!("{reason} of {name}"), found, |found| found.iter().any(is_told)).await;
+            let is_reported = |(reported, note): &(String, String)| {
+                reported == reason && words.iter().all(|word| note.contains(word))
+            };
+            wait::until_right(&format!("{reason} of {name}"), found, |found| found.iter().any(is_reported)).await;
         }
 
         // An Event about a later mistake reaches the victim. Before that it got no Event but those
@@ -119,11 +120,11 @@ fn the_event_of_a_mistake_is_on_its_object_alone_with_cause_and_remedy() {
         let broken =
             ingress("later").class("nginx").host("later.example", "vault").annotation("proxy-read-timeout", "soon");
         cluster.objects.apply(broken).await;
-        let told = async || cluster.objects.events().await;
-        let is_told = |all: &Vec<Value>| {
+        let reported = async || cluster.objects.events().await;
+        let is_reported = |all: &Vec<Value>| {
             all.iter().any(|event| event["regarding"]["name"] == "later" && text(event, "type") == "Warning")
         };
-        let of_victim = wait::until_right("what the victim is told", told, is_told).await;
+        let of_victim = wait::until_right("what the victim is told", reported, is_reported).await;
         let others: Vec<_> = of_victim
             .iter()
             .filter(|event| event["regarding"]["name"] != "later" && text(event, "reason") != "Synced")

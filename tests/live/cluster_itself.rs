@@ -156,18 +156,18 @@ fn the_api_server_stops_stands_still_and_gets_another_authority() {
     cluster::run_alone(async |cluster| {
         let plane = cluster.control_plane;
         assert!(version(cluster).await.unwrap().starts_with("v1."));
-        plane.tell(&format!("stop {API_SERVER}")).await;
+        plane.report(&format!("stop {API_SERVER}")).await;
         assert!(version(cluster).await.is_err());
-        plane.tell(&format!("start {API_SERVER}")).await;
+        plane.report(&format!("start {API_SERVER}")).await;
         assert!(version(cluster).await.is_ok());
 
-        plane.tell(&format!("pause {API_SERVER}")).await;
+        plane.report(&format!("pause {API_SERVER}")).await;
         let answer = tokio::time::timeout(Duration::from_millis(200), version(cluster)).await;
         assert!(answer.is_err(), "a process that stands still answers nothing");
-        plane.tell(&format!("continue {API_SERVER}")).await;
+        plane.report(&format!("continue {API_SERVER}")).await;
         assert!(version(cluster).await.is_ok());
 
-        plane.tell("replace-authority").await;
+        plane.report("replace-authority").await;
         assert!(version(cluster).await.is_err());
         cluster.credentials.write_authority(&std::fs::read_to_string(plane.authority()).unwrap());
         assert!(version(cluster).await.is_ok());

@@ -7,7 +7,7 @@ use crate::rights::until_denied;
 use rig::client::{Reply, get, post};
 use rig::cluster::{self, Cluster, rights};
 use rig::manifests::{Ingress, ingress, secret};
-use rig::status::{notes, tells, watch};
+use rig::status::{notes, reports, watch};
 use rig::wait;
 
 const DH_PARAMETERS: &str = include_str!("../../crates/rig/src/keys/dhparam.pem");
@@ -48,14 +48,14 @@ fn it_is_watched_and_told_about_and_nothing_is_served_before_it_is_seen() {
         cluster.daemon.ready().await;
         until(1024, 200).await;
         until(1025, 413).await;
-        let told = async || {
+        let reported = async || {
             let events = cluster.objects.events().await;
             let about = events.iter().filter(|event| event["regarding"]["name"] == "controller");
             let mut reasons: Vec<_> = about.map(|event| event["reason"].as_str().unwrap().to_owned()).collect();
             reasons.sort();
             reasons
         };
-        wait::until_right("the Events", told, |told| *told == ["UnknownKey", "UnsupportedKey"]).await;
+        wait::until_right("the Events", reported, |reported| *reported == ["UnknownKey", "UnsupportedKey"]).await;
         cluster.objects.apply(config_map("2k")).await;
         until(2048, 200).await;
         cluster.objects.delete("ConfigMap", "controller").await;
@@ -132,7 +132,7 @@ fn config_maps_with_headers_are_followed_for_objects_and_the_controller() {
         cluster.objects.apply(names("others")).await;
         until_header("web.example", "x-all", Some("other")).await;
         cluster.objects.apply(names("later")).await;
-        let missing = |status: &Value| tells(status, "ConfigMap controller", "MissingConfigMap");
+        let missing = |status: &Value| reports(status, "ConfigMap controller", "MissingConfigMap");
         cluster.daemon.status_when("what is missing", missing).await;
         until_header("web.example", "x-all", None).await;
         cluster.objects.apply(named("later", &json!({"X-All": "later"}))).await;
@@ -144,14 +144,14 @@ fn config_maps_with_headers_are_followed_for_objects_and_the_controller() {
 
         cluster.objects.delete("ConfigMap", "own").await;
         get("http://own.example/").send_until("closed routes", |reply| reply.status == 503).await;
-        let missing = |status: &Value| tells(status, "Ingress own", "MissingConfigMap");
+        let missing = |status: &Value| reports(status, "Ingress own", "MissingConfigMap");
         cluster.daemon.status_when("what the object misses", missing).await;
         cluster.objects.apply(named("own", &json!({"X-Own": "three"}))).await;
         until_header("own.example", "x-own", Some("three")).await;
 
         // The Secret is followed like those.
         cluster.objects.delete("Secret", "exchange").await;
-        let missing = |status: &Value| tells(status, "ConfigMap controller", "MissingSecret");
+        let missing = |status: &Value| reports(status, "ConfigMap controller", "MissingSecret");
         cluster.daemon.status_when("the Secret that is missing", missing).await;
         wait::until("no parameters", async || (!exchange.exists()).then_some(())).await;
         cluster.objects.apply(secret("exchange", "Opaque", &[("dhparam.pem", DH_PARAMETERS)])).await;
@@ -169,13 +169,13 @@ fn without_the_right_to_config_maps_routes_that_need_one_are_closed_and_the_righ
         cluster.objects.apply(own()).await;
         without_config_maps(cluster).await;
         cluster.start().await;
-        let told = |status: &Value| {
+        let reported = |status: &Value| {
             let notes = notes(status, "Ingress own", "MissingConfigMap");
             notes
                 .iter()
                 .any(|note| note.contains("the right to read ConfigMaps") && note.contains("docs/kubeconfig.md"))
         };
-        cluster.daemon.status_when("the right that is missing", told).await;
+        cluster.daemon.status_when("the right that is missing", reported).await;
         assert_eq!(get("http://own.example/").send().await.status, 503);
         assert_eq!(get(URL).send().await.status, 200);
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;

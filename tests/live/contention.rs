@@ -10,7 +10,7 @@ use rig::cluster::history::History;
 use rig::cluster::objects::{ADDRESS, Objects};
 use rig::cluster::{self, Cluster};
 use rig::manifests::ingress;
-use rig::status::{notes, tells};
+use rig::status::{notes, reports};
 use rig::wait;
 
 /// What the other controller writes.
@@ -33,7 +33,7 @@ async fn expect_peace_for_all_others(cluster: &Cluster, shop: &History<Vec<Strin
     let began = Instant::now();
     wait::until("the finding", async || {
         let status = cluster.daemon.status().await?;
-        tells(&status, "Ingress shop", "StatusContention").then_some(())
+        reports(&status, "Ingress shop", "StatusContention").then_some(())
     })
     .await;
     wait::until("the Event", async || {

@@ -164,8 +164,8 @@ fn the_dashboards_of_ingress_nginx_get_an_answer_to_every_question() {
         }
         let listed = Regex::new(r"(?m)^\| `(nginx_ingress_controller_\w+)` \|").unwrap();
         for name in listed.captures_iter(&page).map(|row| row[1].to_owned()) {
-            let is_told = known.iter().any(|series| label(series, "__name__").starts_with(&name));
-            assert!(is_told, "{name} is on the page and not told");
+            let is_reported = known.iter().any(|series| label(series, "__name__").starts_with(&name));
+            assert!(is_reported, "{name} is on the page and not told");
         }
     });
 }

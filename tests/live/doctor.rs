@@ -12,17 +12,17 @@ use rig::wait;
 
 /// What doctor says: its exit code and its lines.
 #[derive(Debug)]
-struct Told {
+struct Reported {
     code: Option<i32>,
     json: Value,
 }
 
-impl Told {
-    fn by(mut command: Command) -> Told {
+impl Reported {
+    fn by(mut command: Command) -> Reported {
         let output = command.arg("--format").arg("json").output().unwrap();
         let json = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
-        Told { code: output.status.code(), json }
+        Reported { code: output.status.code(), json }
     }
 
     fn says(&self, check: &str, level: &str, words: &str) -> bool {
@@ -40,10 +40,10 @@ impl Told {
 const CHECKS: &[&str] =
     &["kubeconfig", "api-server", "clock", "permissions", "objects", "routes", "endpoints", "leases"];
 
-fn doctor(cluster: &Cluster, checks: &[&str]) -> Told {
+fn doctor(cluster: &Cluster, checks: &[&str]) -> Reported {
     let mut command = cluster.daemon.command("doctor");
     command.args(checks);
-    Told::by(command)
+    Reported::by(command)
 }
 
 /// A Node with a network for pods and an address of its own.
@@ -71,7 +71,7 @@ fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
         let node = add_node(cluster, "10.244.0.0/24").await;
         cluster.start().await;
         until_recorded(cluster).await;
-        let told = doctor(cluster, CHECKS);
+        let reported = doctor(cluster, CHECKS);
         cluster.objects.delete("Node", &node).await;
         for (check, words) in [
             ("kubeconfig", "for its owner alone"),
@@ -87,10 +87,14 @@ fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
             ("leases", "leads"),
             ("leases", "lives and serves"),
         ] {
-            told.expect(check, "ok", words);
+            reported.expect(check, "ok", words);
         }
         for check in ["permissions", "leases", "clock", "api-server"] {
-            assert!(!told.says(check, "error", "") && !told.says(check, "warning", ""), "{check}: {:#}", told.json);
+            assert!(
+                !reported.says(check, "error", "") && !reported.says(check, "warning", ""),
+                "{check}: {:#}",
+                reported.json
+            );
         }
     });
 }
@@ -100,19 +104,19 @@ fn a_missing_permission_is_named_and_one_that_is_not_needed_is_only_noted() {
     cluster::run(async |cluster| {
         cluster.objects.serve_shop().await;
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("secrets")).await;
-        let told = doctor(cluster, &["permissions", "objects"]);
-        told.expect("permissions", "error", "secrets: not allowed: get, list, watch (certificates");
-        told.expect("permissions", "error", "rbac.yaml");
-        told.expect("permissions", "ok", "services: list, watch");
-        told.expect("objects", "error", "Secret");
-        assert_eq!(told.code, Some(2));
+        let reported = doctor(cluster, &["permissions", "objects"]);
+        reported.expect("permissions", "error", "secrets: not allowed: get, list, watch (certificates");
+        reported.expect("permissions", "error", "rbac.yaml");
+        reported.expect("permissions", "ok", "services: list, watch");
+        reported.expect("objects", "error", "Secret");
+        assert_eq!(reported.code, Some(2));
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("nodes")).await;
-        let told = doctor(cluster, &["permissions"]);
-        told.expect("permissions", "note", "nodes: not allowed: list, watch");
-        assert_eq!(told.code, Some(0), "{:#}", told.json);
+        let reported = doctor(cluster, &["permissions"]);
+        reported.expect("permissions", "note", "nodes: not allowed: list, watch");
+        assert_eq!(reported.code, Some(0), "{:#}", reported.json);
         let mut command = cluster.daemon.command("doctor");
         command.args(["permissions", "--set", "upstreams.endpoints=nodeport"]);
-        Told::by(command).expect("permissions", "error", "nodes: not allowed");
+        Reported::by(command).expect("permissions", "error", "nodes: not allowed");
     });
 }
 
@@ -137,20 +141,20 @@ fn what_is_allowed_is_asked_for_in_every_namespace_and_for_the_service_outside_o
             let kubeconfig = format!("kubeconfig={}", file.display());
             let mut command = command("doctor", &[settings, &[kubeconfig.as_str()]].concat());
             command.arg("permissions");
-            Told::by(command)
+            Reported::by(command)
         };
         // The API server learns of roles and bindings by watches of its own.
         let allowed = async |settings: &[&str]| {
-            wait::until_right("the rights", async || doctor(settings), |told| told.code == Some(0)).await
+            wait::until_right("the rights", async || doctor(settings), |reported| reported.code == Some(0)).await
         };
         grant(&[&served]);
         allowed(&[&served]).await;
         let more = format!("namespaces=[{:?}, \"default\"]", cluster.objects.namespace());
         doctor(&[&more]).expect("permissions", "error", "secrets: not allowed: get, list, watch in default (");
         let service = &[&[served.as_str()][..], &of_service].concat();
-        let told = doctor(service);
-        told.expect("permissions", "error", "services: not allowed: list, watch in default/lb (");
-        told.expect("permissions", "ok", &format!("services: list, watch in {}", cluster.objects.namespace()));
+        let reported = doctor(service);
+        reported.expect("permissions", "error", "services: not allowed: list, watch in default/lb (");
+        reported.expect("permissions", "ok", &format!("services: list, watch in {}", cluster.objects.namespace()));
         grant(service);
         allowed(service).await.expect("permissions", "ok", "services: list, watch in default/lb");
     });
@@ -161,9 +165,9 @@ fn credentials_that_open_everything_are_told() {
     cluster::run(async |cluster| {
         let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
         cluster.credentials.set_rules(&cluster.objects, &everything).await;
-        let told = doctor(cluster, &["permissions"]);
-        told.expect("permissions", "warning", "ingressd kubeconfig");
-        assert_eq!(told.code, Some(1));
+        let reported = doctor(cluster, &["permissions"]);
+        reported.expect("permissions", "warning", "ingressd kubeconfig");
+        assert_eq!(reported.code, Some(1));
     });
 }
 
@@ -187,13 +191,13 @@ fn a_clock_that_is_off_is_told_with_its_direction() {
 fn an_api_server_that_is_not_reached_is_told_and_nothing_is_held_up_by_it() {
     cluster::run(async |cluster| {
         cluster.credentials.write_kubeconfig("https://10.100.0.1:1");
-        let told = doctor(cluster, CHECKS);
-        told.expect("kubeconfig", "ok", "");
-        told.expect("api-server", "error", "onnection refused");
+        let reported = doctor(cluster, CHECKS);
+        reported.expect("kubeconfig", "ok", "");
+        reported.expect("api-server", "error", "onnection refused");
         for check in ["clock", "permissions", "objects", "routes", "leases"] {
-            told.expect(check, "note", "api-server");
+            reported.expect(check, "note", "api-server");
         }
-        assert_eq!(told.code, Some(2));
+        assert_eq!(reported.code, Some(2));
         // The server does not answer at all: the check ends within the deadline of one question.
         cluster.credentials.write_kubeconfig(&cluster::url());
         ip(&["link", "set", "cluster0", "down"]);
@@ -205,10 +209,10 @@ fn an_api_server_that_is_not_reached_is_told_and_nothing_is_held_up_by_it() {
         doctor(cluster, &["api-server"]).expect("api-server", "error", "run `ingressd kubeconfig --force`");
         // Its name is not known.
         cluster.credentials.write_kubeconfig("https://nobody.invalid:6443");
-        let told = doctor(cluster, &["api-server"]);
-        told.expect("api-server", "error", "name servers");
+        let reported = doctor(cluster, &["api-server"]);
+        reported.expect("api-server", "error", "name servers");
         for value in ["ServiceError", "ApiError", "Some(", "{ "] {
-            assert!(!told.says("api-server", "error", value), "{:#}", told.json);
+            assert!(!reported.says("api-server", "error", value), "{:#}", reported.json);
         }
     });
 }
@@ -221,10 +225,10 @@ fn a_kubeconfig_that_is_open_or_missing_is_told() {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
         doctor(cluster, CHECKS).expect("kubeconfig", "error", "mode 0640");
         std::fs::remove_file(file).unwrap();
-        let told = doctor(cluster, CHECKS);
-        told.expect("kubeconfig", "error", "cannot be read");
-        told.expect("api-server", "note", "see kubeconfig");
-        assert_eq!(told.code, Some(2));
+        let reported = doctor(cluster, CHECKS);
+        reported.expect("kubeconfig", "error", "cannot be read");
+        reported.expect("api-server", "note", "see kubeconfig");
+        assert_eq!(reported.code, Some(2));
     });
 }
 
@@ -247,12 +251,12 @@ fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
         ip(&["route", "add", "default", "via", "10.100.0.1"]);
         let by_default = doctor(cluster, &["routes", "endpoints"]);
         cluster.objects.delete("Node", &node).await;
-        for told in [&without_route, &unreachable] {
-            told.expect("routes", "error", &format!("10.244.0.0/24 of {node}"));
-            told.expect("endpoints", "error", "pod, which is chosen: 0 of 1 address answers");
-            told.expect("endpoints", "error", "a mode that works from here: nodeport");
-            told.expect("endpoints", "ok", "nodeport: ");
-            assert_eq!(told.code, Some(2));
+        for reported in [&without_route, &unreachable] {
+            reported.expect("routes", "error", &format!("10.244.0.0/24 of {node}"));
+            reported.expect("endpoints", "error", "pod, which is chosen: 0 of 1 address answers");
+            reported.expect("endpoints", "error", "a mode that works from here: nodeport");
+            reported.expect("endpoints", "ok", "nodeport: ");
+            assert_eq!(reported.code, Some(2));
         }
         by_default.expect("routes", "warning", "only the default route");
     });
@@ -269,13 +273,13 @@ fn a_node_that_no_longer_renews_its_lease_is_told() {
         fresh.expect("leases", "ok", "lives and serves");
         fresh.expect("daemon", "ok", "serves generation");
         cluster.daemon.signal(Signal::SIGSTOP);
-        let told = wait::until("the end of the Leases", async || {
-            let told = doctor(cluster, &["leases"]);
+        let reported = wait::until("the end of the Leases", async || {
+            let reported = doctor(cluster, &["leases"]);
             // The Lease of the leader and that of the node end one after the other.
             let words = ["leads, but did not renew", "and is not published"];
-            words.iter().all(|words| told.says("leases", "warning", words)).then_some(told)
+            words.iter().all(|words| reported.says("leases", "warning", words)).then_some(reported)
         });
-        told.await.expect("leases", "warning", "and is not published");
+        reported.await.expect("leases", "warning", "and is not published");
         cluster.daemon.signal(Signal::SIGCONT);
     });
 }

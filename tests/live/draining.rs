@@ -38,14 +38,14 @@ fn it_returns_when_the_cluster_and_the_clients_are_gone() {
         // The follower is drained first, then the leader.
         for (goes, left) in [(1, &one), (0, &two)] {
             let client = connect(&nodes[goes]).await;
-            let (code, told) = run(&nodes[goes], "drain", &["--connections-timeout", "0s"]).await;
+            let (code, reported) = run(&nodes[goes], "drain", &["--connections-timeout", "0s"]).await;
             assert_eq!(
                 &cluster.objects.addresses("shop").await,
                 std::slice::from_ref(left),
                 "withdrawn before the command returned"
             );
-            assert!(told.contains("no status of the cluster has an address of this node"), "{told}");
-            assert_eq!(code, Some(1), "a client is still connected: {told}");
+            assert!(reported.contains("no status of the cluster has an address of this node"), "{reported}");
+            assert_eq!(code, Some(1), "a client is still connected: {reported}");
             let status =
                 nodes[goes].daemon.status_when("it to be seen", |status| status["withdrawal"]["connections"] == 1);
             assert_eq!(status.await["withdrawal"]["done"], true);
@@ -58,8 +58,8 @@ fn it_returns_when_the_cluster_and_the_clients_are_gone() {
             let leaves = async {
                 drop(client);
             };
-            let ((code, told), ()) = tokio::join!(draining, leaves);
-            assert!(code == Some(0) && told.contains("no client is connected"), "{code:?} {told}");
+            let ((code, reported), ()) = tokio::join!(draining, leaves);
+            assert!(code == Some(0) && reported.contains("no client is connected"), "{code:?} {reported}");
 
             // The drain outlasts a restart.
             shop.until_published(&[left]).await;
@@ -82,9 +82,9 @@ fn the_only_one_is_drained_with_a_warning() {
         let ([one], _) = nodes(cluster, ["one"], &[LONG]).await;
         // No client is connected. The command counts connections only when the daemon has noted
         // the drain, and the address may be withdrawn before.
-        let (code, told) = run(&one, "drain", &["--connections-timeout", "30s"]).await;
-        assert!(told.contains("warning: no other node is published"), "{told}");
-        assert_eq!((code, cluster.objects.addresses("shop").await.len()), (Some(0), 0), "{told}");
+        let (code, reported) = run(&one, "drain", &["--connections-timeout", "30s"]).await;
+        assert!(reported.contains("warning: no other node is published"), "{reported}");
+        assert_eq!((code, cluster.objects.addresses("shop").await.len()), (Some(0), 0), "{reported}");
     });
 }
 
@@ -107,12 +107,12 @@ fn it_does_not_say_withdrawn_while_nobody_was_told() {
             let output = command.args(arguments).kill_on_drop(true).output().await.unwrap();
             (output.status.code(), String::from_utf8(output.stderr).unwrap())
         };
-        let (code, told) = drain(&["--timeout", "3s"]).await;
-        assert!(code == Some(69) && told.contains("was not seen within 3 s"), "{code:?} {told}");
+        let (code, reported) = drain(&["--timeout", "3s"]).await;
+        assert!(code == Some(69) && reported.contains("was not seen within 3 s"), "{code:?} {reported}");
         assert_eq!(cluster.objects.addresses("shop").await.len(), 1);
         proxy.come_back().await;
-        let (code, told) = drain(&[]).await;
-        assert_eq!(code, Some(0), "{told}");
+        let (code, reported) = drain(&[]).await;
+        assert_eq!(code, Some(0), "{reported}");
         assert_eq!(cluster.objects.addresses("shop").await.len(), 0);
         wait::until("undrain", async || cluster.daemon.command("undrain").status().unwrap().success().then_some(()))
             .await;

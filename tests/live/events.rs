@@ -58,9 +58,9 @@ fn each_mistake_is_one_event_on_its_object() {
         cluster.daemon.set("publish.documentation", PAGES);
         cluster.start().await;
         let missing = async || {
-            let told = counts(cluster).await;
+            let reported = counts(cluster).await;
             let wanted = wrongs().into_iter().map(|(reason, object, ..)| (object.to_owned(), reason.to_owned()));
-            wanted.filter(|wanted| !told.contains_key(wanted)).collect::<Vec<_>>()
+            wanted.filter(|wanted| !reported.contains_key(wanted)).collect::<Vec<_>>()
         };
         wait::until_right("Events", missing, Vec::is_empty).await;
         let events = cluster.objects.events().await;
@@ -81,8 +81,8 @@ fn each_mistake_is_one_event_on_its_object() {
         assert!(served.len() > 8, "{status:#}");
         let served = || served.iter().map(|ingress| format!("Ingress {}", text(&ingress["name"])));
         let unsung = async || {
-            let told = counts(cluster).await;
-            served().filter(|name| !told.contains_key(&(name.clone(), "Synced".to_owned()))).collect::<Vec<_>>()
+            let reported = counts(cluster).await;
+            served().filter(|name| !reported.contains_key(&(name.clone(), "Synced".to_owned()))).collect::<Vec<_>>()
         };
         wait::until_right("that everything is served", unsung, Vec::is_empty).await;
         // A site of this host has the name.
@@ -114,8 +114,8 @@ fn each_mistake_is_one_event_on_its_object() {
         assert!(cluster.daemon.stop().await.success());
         cluster.objects.apply(good("first").annotation("proxy-read-timeout", "8")).await;
         cluster.daemon.start();
-        let told = async || counts(cluster).await;
-        wait::until_right("that the change is served", told, |told| told.get(&key) == Some(&2)).await;
+        let reported = async || counts(cluster).await;
+        wait::until_right("that the change is served", reported, |reported| reported.get(&key) == Some(&2)).await;
 
         // An object that is mended and breaks again gets another Event, and a mended one an Event
         // that it is served.
@@ -123,10 +123,10 @@ fn each_mistake_is_one_event_on_its_object() {
         let synced = ("Ingress bad-value".to_owned(), "Synced".to_owned());
         let served = before.get(&synced).copied().unwrap_or_default();
         cluster.objects.apply(good("bad-value").annotation("proxy-read-timeout", "7")).await;
-        let told = async || counts(cluster).await;
-        wait::until_right("that it is served", told, |told| told.get(&synced) == Some(&(served + 1))).await;
+        let reported = async || counts(cluster).await;
+        wait::until_right("that it is served", reported, |reported| reported.get(&synced) == Some(&(served + 1))).await;
         cluster.objects.apply(good("bad-value").annotation("proxy-read-timeout", "soon")).await;
-        wait::until_right("another Event", told, |told| told.get(&key) == Some(&2)).await;
+        wait::until_right("another Event", reported, |reported| reported.get(&key) == Some(&2)).await;
     });
 }
 
@@ -177,9 +177,9 @@ fn a_name_that_dns_does_not_know_is_told() {
             ])
             .await;
         cluster.start().await;
-        let told = async || counts(cluster).await;
+        let reported = async || counts(cluster).await;
         let key = ("Ingress by-name".to_owned(), "UnresolvedName".to_owned());
-        wait::until_right("the Event", told, |told| told.contains_key(&key)).await;
+        wait::until_right("the Event", reported, |reported| reported.contains_key(&key)).await;
     });
 }
 
@@ -204,11 +204,11 @@ fn a_namespace_with_thousands_of_mistakes_delays_nobodys_events() {
         let wrong = good("cart").path("missing.example", "Prefix", "/", "missing");
         cluster.objects.apply(wrong.namespace(&victim)).await;
         let events = kube::Api::<Event>::namespaced(cluster.objects.client(), &victim);
-        let told = async || {
+        let reported = async || {
             let events = events.list(&ListParams::default()).await.unwrap().items;
             events.iter().filter(|event| event.reason.as_deref() == Some("MissingService")).count()
         };
-        wait::until_right("the victim's Event", told, |told| *told > 0).await;
+        wait::until_right("the victim's Event", reported, |reported| *reported > 0).await;
         // There are twenty Events for each object, and one that says how many more findings there
         // are.
         let of_crowd = counts(cluster).await;

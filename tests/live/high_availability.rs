@@ -277,7 +277,7 @@ fn bgp_announces_the_address_while_a_node_serves() {
         until_routed(&[&nodes[0]]).await;
 
         // Another node announces the same, and takes over.
-        let telling_of_two = match has_users() {
+        let reporting_of_two = match has_users() {
             true => frr_of(cluster, &nodes[1]),
             // Here FRR could not be the user that it wants to be.
             false => vec![bird_of(cluster, &nodes[1])],
@@ -298,7 +298,7 @@ fn bgp_announces_the_address_while_a_node_serves() {
         wait::until("the address of the other", async || has(&nodes[1], BY_ROUTE).then_some(())).await;
         giving_of_two.stop().await;
         assert!(!has(&nodes[1], BY_ROUTE), "it takes with it what it gave");
-        drop(telling_of_two);
+        drop(reporting_of_two);
     });
 }
 

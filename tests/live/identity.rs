@@ -131,8 +131,9 @@ fn a_plugin_gives_tokens_that_end_and_the_last_counts_while_it_fails() {
         .enumerate()
         {
             write_plugin(cluster, lines);
-            let told = |status: &Value| failure(status).starts_with("credentials: ") && failure(status).contains(words);
-            cluster.daemon.status_when(words, told).await;
+            let reported =
+                |status: &Value| failure(status).starts_with("credentials: ") && failure(status).contains(words);
+            cluster.daemon.status_when(words, reported).await;
             expect_followed(cluster, &format!("meanwhile-{number}")).await;
             assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200);
             write_plugin(cluster, GIVE);

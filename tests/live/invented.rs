@@ -297,7 +297,7 @@ async fn put(objects: &Objects, name: &str, spec: Value) {
 }
 
 /// Waits until a status is right.
-async fn told(objects: &Objects, name: &str, right: impl Fn(&Value) -> bool) -> Value {
+async fn reported(objects: &Objects, name: &str, right: impl Fn(&Value) -> bool) -> Value {
     let status = async || signposts(objects).get(name).await.unwrap().data["status"].clone();
     wait::until_right(&format!("the status of {name}"), status, |status| right(status)).await
 }
@@ -380,14 +380,14 @@ fn a_kind_that_only_a_test_knows_is_served_and_told_of() {
             let is_true = |one: &Value| one["status"] == "True" && one["observedGeneration"] == generation;
             conditions.len() == 2 && conditions.iter().all(is_true)
         };
-        let status = told(objects, "main", |status| holds(status, 1)).await;
+        let status = reported(objects, "main", |status| holds(status, 1)).await;
         assert_eq!(status["parents"][0], theirs);
         assert_eq!(status["parents"][1]["class"], json!(class));
         assert_eq!(status["parents"].as_array().unwrap().len(), 2, "none for the class of the other");
         assert_eq!(status["addresses"], json!([{"ip": ADDRESS}]));
-        told(&elsewhere, "part", |status| status["parents"][0]["conditions"][1]["status"] == "True").await;
+        reported(&elsewhere, "part", |status| status["parents"][0]["conditions"][1]["status"] == "True").await;
         put(objects, "main", spec(3)).await;
-        let status = told(objects, "main", |status| holds(status, 2)).await;
+        let status = reported(objects, "main", |status| holds(status, 2)).await;
         assert_eq!(status["parents"][0], theirs);
 
         // With the kind go its objects.

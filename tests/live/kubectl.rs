@@ -49,10 +49,10 @@ impl Kubectl {
     /// The JSON, which is as it is documented.
     fn json(&self, step: &str, arguments: &[&str]) -> (i32, Value) {
         let (code, text, notes) = self.plugin(step, &[arguments, &["--json"]].concat());
-        let told = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{notes}"));
+        let reported = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{notes}"));
         let document = ingressd::cli::schema::of(&format!("kubectl ingressd {step}")).unwrap();
-        assert_eq!(document.differences(&told), [""; 0].map(str::to_owned).into(), "{told}");
-        (code, told)
+        assert_eq!(document.differences(&reported), [""; 0].map(str::to_owned).into(), "{reported}");
+        (code, reported)
     }
 
     fn plugin(&self, step: &str, arguments: &[&str]) -> (i32, String, String) {

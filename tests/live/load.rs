@@ -7,7 +7,7 @@ use rig::client::get;
 use rig::cluster;
 use rig::manifests::ingress;
 use rig::minute::{self, Change};
-use rig::status::{quarantined, tells};
+use rig::status::{quarantined, reports};
 
 #[test]
 fn no_request_fails_while_routes_and_endpoints_change() {
@@ -39,7 +39,7 @@ fn a_bad_object_harms_only_itself() {
         cluster.objects.apply(bad).await;
         let status = cluster.daemon.status_when("the quarantine", |status| !quarantined(status).is_empty()).await;
         assert_eq!(quarantined(&status), ["Ingress shop"]);
-        assert!(!tells(&status, "Ingress other", "Quarantined"));
+        assert!(!reports(&status, "Ingress other", "Quarantined"));
         assert_eq!(get("http://shop.example/a").send().await.status, 200, "the last good version is served");
 
         cluster.objects.apply(ingress("more").host("more.example", "web")).await;

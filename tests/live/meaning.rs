@@ -5,7 +5,7 @@ use serde_json::json;
 use rig::client::{Reply, get};
 use rig::cluster;
 use rig::manifests::{endpoint_slice, in_namespace, ingress, secret, service, tls_secret};
-use rig::status::tells;
+use rig::status::reports;
 use rig::{ECHO, manifests};
 
 /// Whether an echo backend answered that was reached at this address.
@@ -146,7 +146,7 @@ fn a_secret_comes_late_rotates_turns_to_garbage_and_goes() {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("shop").host("shop.example", "web").tls(&["shop.example"], "pair")).await;
         cluster.start().await;
-        let missing = |status: &serde_json::Value| tells(status, "Ingress shop", "MissingSecret");
+        let missing = |status: &serde_json::Value| reports(status, "Ingress shop", "MissingSecret");
         cluster.daemon.status_when("the missing Secret", missing).await;
         let request = || get("https://shop.example/");
         assert_ne!(request().send().await.peer.unwrap().names, ["shop.example"]);

@@ -8,7 +8,7 @@ use rig::cluster::node::Node;
 use rig::wait;
 
 /// `ingressd status --cluster` on this node: its exit code and what it prints.
-fn told(node: &Node, arguments: &[&str]) -> (i32, String) {
+fn reported(node: &Node, arguments: &[&str]) -> (i32, String) {
     let output = node.daemon.command("status").arg("--cluster").args(arguments).output().unwrap();
     (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
 }
@@ -26,7 +26,7 @@ fn rows(text: &str) -> Vec<(String, String, String)> {
 
 async fn until_rows(node: &Node, expected: [(&str, &str, &str); 3]) -> (i32, String) {
     let expected = expected.map(|(name, role, health)| (name.to_owned(), role.to_owned(), health.to_owned()));
-    let answer = async || told(node, &[]);
+    let answer = async || reported(node, &[]);
     wait::until_right("the table", answer, |(_, text)| rows(text) == expected).await
 }
 
@@ -41,12 +41,12 @@ fn all_are_told_by_each_with_their_health() {
         for node in [&one, &two, &three] {
             assert!(text.contains(&node.address), "{text}");
         }
-        let (_, json) = told(&one, &["--format", "json"]);
+        let (_, json) = reported(&one, &["--format", "json"]);
         let json: Value = serde_json::from_str(&json).unwrap();
         assert_eq!((&json["well"], json["members"].as_array().unwrap().len()), (&true.into(), 3), "{json:#}");
         let status = one.daemon.status().await.unwrap();
-        for (title, told) in [("ingressd status --cluster", &json), ("ingressd status, /status.json", &status)] {
-            let differences = ingressd::cli::schema::of(title).unwrap().differences(told);
+        for (title, reported) in [("ingressd status --cluster", &json), ("ingressd status, /status.json", &status)] {
+            let differences = ingressd::cli::schema::of(title).unwrap().differences(reported);
             assert!(differences.is_empty(), "{differences:#?}");
         }
         assert_eq!(json["members"][0]["generation"], status["generation"]);

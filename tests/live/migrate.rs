@@ -128,7 +128,7 @@ const LISTED: [Right; 8] = [
 ];
 
 /// The commands that a text tells, for this user.
-fn told(text: &str, user: &str) -> Vec<Vec<String>> {
+fn reported(text: &str, user: &str) -> Vec<Vec<String>> {
     let commands = text.lines().map(str::trim).filter(|line| line.starts_with("kubectl "));
     commands.map(|line| shlex::split(&line.replace("USER", user)).unwrap()).collect()
 }
@@ -163,7 +163,7 @@ fn a_right_that_is_missing_is_named_with_the_commands_that_grant_it() {
         // The manifests that it prints grant all of these rights.
         let kubeconfig = administrators::with(cluster, "nobody", &[]).await;
         let (_, text) = migrate_as(&kubeconfig, cluster, "report", &report);
-        let commands = told(&text, &format!("system:serviceaccount:{namespace}:nobody"));
+        let commands = reported(&text, &format!("system:serviceaccount:{namespace}:nobody"));
         assert_eq!(commands.len(), 2, "{text}");
         for words in &commands {
             let mut command = Command::new(binary());

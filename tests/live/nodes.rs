@@ -297,20 +297,20 @@ fn what_would_go_from_node_to_node_for_ever_goes_nowhere() {
             };
             get("http://listed.example/").to(address).send_until("what is listed", is_right).await;
             for name in ["program", "unlisted"] {
-                let told = async || node.daemon.status().await.filter(|status| is_refused(status, name));
-                wait::until("the refusal", told).await;
+                let reported = async || node.daemon.status().await.filter(|status| is_refused(status, name));
+                wait::until("the refusal", reported).await;
                 assert_eq!(get(&format!("http://{name}.example/")).to(address).send().await.status, 503, "{name}");
             }
         }
         for node in &mut nodes {
-            let told = |status: &Value| {
+            let reported = |status: &Value| {
                 let notes = status["findings"].as_array().into_iter().flatten().filter(|finding| {
                     finding["reason"] == "ForbiddenTarget"
                         && finding["note"].as_str().unwrap().contains("a port of ingressd")
                 });
                 notes.count() > 0 && watch(status, "Ingress") == "current"
             };
-            node.daemon.status_when("the refusal", told).await;
+            node.daemon.status_when("the refusal", reported).await;
             let address: std::net::IpAddr = node.address.parse().unwrap();
             let ring = get("http://ring.example/").to(address);
             ring.send_until("no way to any node", |reply| reply.status == 503).await;

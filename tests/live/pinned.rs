@@ -101,11 +101,11 @@ fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
         cluster.daemon.status_when("the change to wait", waits).await;
         // An Event about another object comes after any about this one would have.
         cluster.objects.apply(ingress("bad").host("bad.example", "absent")).await;
-        let told = async || {
+        let reported = async || {
             let events = cluster.objects.events().await;
             events.iter().filter(|event| event["regarding"]["name"] == "bad").count()
         };
-        rig::wait::until_right("what is wrong to be told", told, |count| *count > 0).await;
+        rig::wait::until_right("what is wrong to be told", reported, |count| *count > 0).await;
         assert_eq!((synced("new").await, cluster.objects.addresses("new").await.len()), (0, 0));
         assert!(cluster.daemon.command("resume").output().unwrap().status.success());
         rig::wait::until_right("new to be told", async || synced("new").await, |count| *count == 1).await;

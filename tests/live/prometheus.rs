@@ -89,8 +89,8 @@ fn check_metrics(openmetrics: &str) {
     let mut process = promtool.spawn().expect("promtool is not installed: run `make test`, which installs it");
     std::io::Write::write_all(&mut process.stdin.take().unwrap(), text_form(openmetrics).as_bytes()).unwrap();
     let output = process.wait_with_output().unwrap();
-    let told = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    assert!(output.status.success(), "{told}\n{}", text_form(openmetrics));
+    let reported = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success(), "{reported}\n{}", text_form(openmetrics));
 }
 
 #[test]

@@ -18,10 +18,10 @@ async fn events(cluster: &Cluster, name: &str) -> Vec<(String, String)> {
     about.map(|event| (text(&event["reason"]), text(&event["note"]))).collect()
 }
 
-async fn until_told(cluster: &Cluster, name: &str, reason: &str) -> String {
+async fn until_reported(cluster: &Cluster, name: &str, reason: &str) -> String {
     wait::until("the Event", async || {
-        let told = events(cluster, name).await;
-        told.into_iter().find(|(told, _)| told == reason).map(|(_, note)| note)
+        let reported = events(cluster, name).await;
+        reported.into_iter().find(|(reported, _)| reported == reason).map(|(_, note)| note)
     })
     .await
 }
@@ -37,9 +37,9 @@ fn what_is_served_gets_the_address_and_what_is_wrong_an_event() {
         cluster.objects.serve_shop().await;
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
-        until_told(cluster, "shop", "Synced").await;
+        until_reported(cluster, "shop", "Synced").await;
         cluster.objects.apply(ingress("cart").host("cart.example", "missing")).await;
-        let note = until_told(cluster, "cart", "MissingService").await;
+        let note = until_reported(cluster, "cart", "MissingService").await;
         assert!(note.contains("missing") && note.contains("spec.rules[0]"), "{note}");
         cluster.objects.until_published("cart", &[ADDRESS]).await;
         assert!(events(cluster, "shop").await.iter().all(|(reason, _)| reason == "Synced"));
@@ -97,7 +97,7 @@ fn what_is_not_served_gets_no_address() {
         // All that it asks for is another's, which is older, or comes before it by name if they
         // are of the same second.
         cluster.objects.apply(ingress("tardy").host("shop.example", "web")).await;
-        until_told(cluster, "tardy", "PathConflict").await;
+        until_reported(cluster, "tardy", "PathConflict").await;
         cluster.objects.apply(ingress("third").host("third.example", "web")).await;
         cluster.objects.until_published("third", &[ADDRESS]).await;
         assert_eq!(cluster.objects.addresses("tardy").await, [""; 0]);
@@ -106,7 +106,7 @@ fn what_is_not_served_gets_no_address() {
         cluster.objects.until_published("third", &[]).await;
         cluster.objects.delete("Ingress", "shop").await;
         cluster.objects.until_published("tardy", &[ADDRESS]).await;
-        until_told(cluster, "tardy", "Synced").await;
+        until_reported(cluster, "tardy", "Synced").await;
     });
 }
 
@@ -122,10 +122,10 @@ fn what_is_closed_is_not_said_to_be_served_and_keeps_the_address_that_it_has() {
         cluster.objects.apply(wrong("new")).await;
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
-        until_told(cluster, "new", "ClosedRoute").await;
+        until_reported(cluster, "new", "ClosedRoute").await;
         // A slip of the pen must not take names that follow addresses out of DNS.
         cluster.objects.apply(wrong("shop")).await;
-        until_told(cluster, "shop", "ClosedRoute").await;
+        until_reported(cluster, "shop", "ClosedRoute").await;
         // An object that comes after both is published after both were decided about.
         cluster.objects.apply(ingress("last").host("last.example", "web")).await;
         cluster.objects.until_published("last", &[ADDRESS]).await;
@@ -134,7 +134,7 @@ fn what_is_closed_is_not_said_to_be_served_and_keeps_the_address_that_it_has() {
         assert!(events(cluster, "new").await.iter().all(|(reason, _)| reason != "Synced"));
         cluster.objects.apply(ingress("new").host("new.example", "web")).await;
         cluster.objects.until_published("new", &[ADDRESS]).await;
-        until_told(cluster, "new", "Synced").await;
+        until_reported(cluster, "new", "Synced").await;
     });
 }
 
@@ -157,8 +157,8 @@ fn what_another_group_publishes_stays_though_it_is_the_same_address() {
         // A node that stops does not wait for it either.
         let mut drain = tokio::process::Command::from(cluster.daemon.command("drain"));
         let drain = drain.args(["--connections-timeout", "0s"]).kill_on_drop(true).output().await.unwrap();
-        let told = String::from_utf8(drain.stderr).unwrap();
-        assert!(told.contains("no status of the cluster has an address of this node"), "{told}");
+        let reported = String::from_utf8(drain.stderr).unwrap();
+        assert!(reported.contains("no status of the cluster has an address of this node"), "{reported}");
         assert_eq!(cluster.objects.addresses("shop").await, [""; 0]);
         assert_eq!(cluster.objects.addresses("theirs").await, [ADDRESS]);
     });
@@ -200,12 +200,12 @@ fn leases_without_a_namespace_are_told_of_and_kept_when_it_comes() {
         start(cluster).await;
         let failing = |status: &Value| notes(status, "Host cluster", "PublishingFailed");
         // An answer that comes too late says nothing of a namespace; the next one does.
-        let told = |status: &Value| {
+        let reported = |status: &Value| {
             let notes = failing(status);
             let of_ours = notes.iter().any(|note| note.contains("Lease of this node"));
             of_ours && notes.iter().all(|note| note.contains(&namespace))
         };
-        let status = cluster.daemon.status_when("the failure, with the namespace", told).await;
+        let status = cluster.daemon.status_when("the failure, with the namespace", reported).await;
         assert_eq!((&status["ready"], &status["role"]), (&true.into(), &"follower".into()));
         let series = r#"ingressd_findings{reason="PublishingFailed",severity="warning"}"#;
         assert!(cluster.daemon.metric(series).await >= 1.0);

@@ -65,13 +65,13 @@ async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action)
     let troubles =
         || WRITES.iter().filter(|(resource, ..)| code != 409 || *resource != "leases").map(|(.., words)| *words);
     let failing = |status: &Value| notes(status, "Host cluster", "PublishingFailed");
-    let told = |status: &Value| troubles().all(|words| failing(status).iter().any(|note| note.contains(words)));
-    cluster.daemon.status_when("what cannot be written", told).await;
+    let reported = |status: &Value| troubles().all(|words| failing(status).iter().any(|note| note.contains(words)));
+    cluster.daemon.status_when("what cannot be written", reported).await;
 
     proxy.rules.clear();
     cluster.objects.until_published(&name, &[OWN]).await;
-    let told = async || cluster.objects.events().await.iter().any(|event| event["regarding"]["name"] == name);
-    wait::until_right("the Event", told, |told| *told).await;
+    let reported = async || cluster.objects.events().await.iter().any(|event| event["regarding"]["name"] == name);
+    wait::until_right("the Event", reported, |reported| *reported).await;
     cluster.daemon.status_when("the end of it", |status| failing(status).is_empty()).await;
     let log = &cluster.daemon.log()[log..];
     for words in troubles() {

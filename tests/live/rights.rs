@@ -8,7 +8,7 @@ use rig::cluster::objects::ADDRESS;
 use rig::cluster::proxy::Action;
 use rig::cluster::{self, Cluster, rights};
 use rig::manifests::{Ingress, ingress, tls_secret};
-use rig::status::{notes, tells, watch};
+use rig::status::{notes, reports, watch};
 use rig::wait;
 
 async fn serve_shop(cluster: &Cluster) {
@@ -51,8 +51,8 @@ fn nodes_are_needed_where_they_are_the_way_to_pods() {
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("nodes")).await;
         cluster.nginx.start();
         cluster.daemon.start();
-        let told = |status: &Value| is_missed(status, "Node") && watch(status, "Secret") == "current";
-        cluster.daemon.status_when("the refusal", told).await;
+        let reported = |status: &Value| is_missed(status, "Node") && watch(status, "Secret") == "current";
+        cluster.daemon.status_when("the refusal", reported).await;
         assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 503);
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
         cluster.daemon.ready().await;
@@ -84,15 +84,15 @@ fn labels_that_may_not_be_seen_are_told_and_the_rest_is_served() {
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("namespaces")).await;
         cluster.start().await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
-        let is_told = |status: &Value| tells(status, "Settings hosts.allowed", "MissingRight");
+        let is_reported = |status: &Value| reports(status, "Settings hosts.allowed", "MissingRight");
         cluster
             .daemon
-            .status_when("the refusal", |status| is_told(status) && watch(status, "Namespace") == "refused")
+            .status_when("the refusal", |status| is_reported(status) && watch(status, "Namespace") == "refused")
             .await;
         let counted = r#"ingressd_objects{kind="Namespace",state="read"}"#;
         assert_eq!(cluster.daemon.metric(counted).await, 0.0);
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
-        let is_seen = |status: &Value| !is_told(status) && watch(status, "Namespace") == "current";
+        let is_seen = |status: &Value| !is_reported(status) && watch(status, "Namespace") == "current";
         cluster.daemon.status_when("the labels", is_seen).await;
         assert!(cluster.daemon.metric(counted).await >= 1.0);
     });
@@ -128,8 +128,8 @@ fn nothing_is_served_before_all_that_is_needed_may_be_seen() {
                 (false, "Ingress") if other == "Secret" => watch(status, other) == "starting",
                 (false, _) => watch(status, other) == "current",
             };
-            let told = |status: &Value| NEEDED.iter().all(|(_, other)| is_right(status, other));
-            cluster.daemon.status_when("the refusal", told).await;
+            let reported = |status: &Value| NEEDED.iter().all(|(_, other)| is_right(status, other));
+            cluster.daemon.status_when("the refusal", reported).await;
             let state = format!(r#"ingressd_watch_state{{kind="{kind}",namespace="",state="refused"}}"#);
             assert_eq!(cluster.daemon.metric(&state).await, 1.0, "{state}");
             let refusals = cluster.daemon.metric(r#"ingressd_api_requests_total{verb="list",code="403"}"#).await;
@@ -255,8 +255,8 @@ fn fails(status: &Value, resource: &str, verb: &str) -> bool {
         ("leases", "list" | "watch") => published("the Leases of the other nodes cannot be watched"),
         ("leases", _) => published("the Lease of this node cannot be written"),
         // The route goes without its certificate.
-        ("secrets", "get") => tells(status, "Ingress later", "MissingSecret"),
-        ("configmaps", "get") => tells(status, "Ingress asks-later", "MissingConfigMap"),
+        ("secrets", "get") => reports(status, "Ingress later", "MissingSecret"),
+        ("configmaps", "get") => reports(status, "Ingress asks-later", "MissingConfigMap"),
         _ => status["watches"].as_array().into_iter().flatten().any(refused),
     }
 }
@@ -284,15 +284,15 @@ fn each_verb_of_each_rule_is_needed() {
         cluster.objects.merge("Namespace", &mark, json!({"metadata": {"labels": {"served": mark}}})).await;
         cluster.daemon.set("namespace-selector", &format!("served={mark}"));
         cluster.nginx.start();
-        let (everywhere, here) = (rights::shipped(), rights::shipped_for_leases());
+        let (global, here) = (rights::shipped(), rights::shipped_for_leases());
         let mut count = 0;
-        for (rules, is_here) in [(&everywhere, false), (&here, true)] {
+        for (rules, is_here) in [(&global, false), (&here, true)] {
             for (number, rule) in rules.as_array().unwrap().iter().enumerate() {
                 let resource = rule["resources"][0].as_str().unwrap();
                 for verb in rule["verbs"].as_array().unwrap().iter().map(|verb| verb.as_str().unwrap()) {
                     let fewer = without(rules, number, verb);
-                    let (everywhere, here) = if is_here { (&everywhere, &fewer) } else { (&fewer, &here) };
-                    cluster.credentials.set_rules(&cluster.objects, everywhere).await;
+                    let (global, here) = if is_here { (&global, &fewer) } else { (&fewer, &here) };
+                    cluster.credentials.set_rules(&cluster.objects, global).await;
                     cluster.credentials.set_lease_rules(&cluster.objects, here).await;
                     until_denied(cluster, rule, verb).await;
                     // Another group is named, whose Leases do not exist yet.

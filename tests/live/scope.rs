@@ -33,12 +33,12 @@ fn a_namespace_is_enough_and_so_are_the_rights_in_it() {
         let other = serve_elsewhere(cluster, "other", json!({})).await;
         // Kinds without a namespace stay in the ClusterRole; all others are allowed where they are
         // needed.
-        let (everywhere, here): (Vec<Value>, Vec<Value>) =
+        let (global, here): (Vec<Value>, Vec<Value>) =
             rights::shipped().as_array().unwrap().iter().cloned().partition(|rule| {
                 ["ingressclasses", "nodes", "namespaces"].iter().any(|kind| rule["resources"] == json!([kind]))
             });
-        assert!(!everywhere.is_empty() && !here.is_empty());
-        cluster.credentials.set_rules(&cluster.objects, &json!(everywhere)).await;
+        assert!(!global.is_empty() && !here.is_empty());
+        cluster.credentials.set_rules(&cluster.objects, &json!(global)).await;
         let namespace = cluster.objects.namespace().to_owned();
         let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "shop"});
         let subjects = json!([{"kind": "ServiceAccount", "name": "ingressd", "namespace": namespace}]);

@@ -46,7 +46,7 @@ async fn who(host: &str, class: &str) -> String {
 }
 
 /// The Events about an Ingress with this reason.
-async fn told(objects: &Objects, name: &str, reason: &str) -> Vec<String> {
+async fn reported(objects: &Objects, name: &str, reason: &str) -> Vec<String> {
     let events = objects.events().await.into_iter();
     let about = events.filter(|event| event["regarding"]["name"] == name && event["reason"] == reason);
     about.map(|event| event["note"].as_str().unwrap_or_default().to_owned()).collect()
@@ -68,7 +68,7 @@ async fn serve_shops(cluster: &mut Cluster) {
 async fn refused(cluster: &Cluster, evil: &Objects) {
     for (class, reason) in CLASSES {
         let name = format!("attack-{class}");
-        let notes = async || told(evil, &name, reason).await;
+        let notes = async || reported(evil, &name, reason).await;
         let notes = wait::until_right(&format!("{reason} of {name}"), notes, |notes| !notes.is_empty()).await;
         // Neither the victim's object nor its Service is named.
         let host = format!("shop-{class}.example");
@@ -79,7 +79,7 @@ async fn refused(cluster: &Cluster, evil: &Objects) {
         evil.until_published(&name, &[]).await;
         assert_eq!(cluster.objects.addresses(&format!("shop-{class}")).await, [ADDRESS]);
         for reason in ["HostOwned", "PathConflict"] {
-            assert_eq!(told(&cluster.objects, &format!("shop-{class}"), reason).await, [""; 0]);
+            assert_eq!(reported(&cluster.objects, &format!("shop-{class}"), reason).await, [""; 0]);
         }
     }
 }
@@ -106,7 +106,7 @@ fn a_host_that_is_taken_is_refused_told_and_not_published() {
             let both = claim("old", class, "old").path(&format!("shop-{class}.example"), "Exact", "/", "web");
             create(cluster, &evil, both).await;
             let name = format!("old-{class}");
-            let notes = async || told(&evil, &name, reason).await;
+            let notes = async || reported(&evil, &name, reason).await;
             wait::until_right(&format!("{reason} of {name}"), notes, |notes| !notes.is_empty()).await;
             evil.until_published(&name, &[ADDRESS]).await;
             assert_eq!((who("shop", class).await, who("old", class).await), (VICTIM.to_owned(), EVIL.to_owned()));
@@ -139,7 +139,7 @@ fn a_host_that_is_redirected_is_taken_by_nobody() {
             assert_eq!(who("www.shop", class).await, "308");
             create(cluster, &evil, claim("attack", class, "www.shop")).await;
             let name = format!("attack-{class}");
-            let notes = async || told(&evil, &name, reason).await;
+            let notes = async || reported(&evil, &name, reason).await;
             wait::until_right(&format!("{reason} of {name}"), notes, |notes| !notes.is_empty()).await;
             assert_eq!(who("www.shop", class).await, "308");
             evil.until_published(&name, &[]).await;
@@ -212,7 +212,7 @@ fn of_two_that_asked_within_one_second_no_name_decides() {
             let ((winner, won, address), (loser, lost, _)) =
                 if *is_victims { (victims, evils) } else { (evils, victims) };
             assert_eq!(who(host, class).await, address, "{host} of {class}");
-            let notes = async || told(loser, &lost, reason).await;
+            let notes = async || reported(loser, &lost, reason).await;
             wait::until_right(&format!("{reason} of {lost}"), notes, |notes| !notes.is_empty()).await;
             winner.until_published(&won, &[ADDRESS]).await;
             assert_eq!(loser.addresses(&lost).await, [""; 0]);
@@ -275,7 +275,7 @@ fn what_is_told_to_one_keeps_no_other_waiting() {
         cluster.daemon.confirmed(&format!("many-{}", OBJECTS - 1)).await;
         let broken = claim("shop", "ingressd", "shop").annotation("proxy-read-timeout", "soon");
         cluster.objects.apply(broken).await;
-        let notes = async || told(&cluster.objects, "shop-ingressd", "InvalidValue").await;
+        let notes = async || reported(&cluster.objects, "shop-ingressd", "InvalidValue").await;
         wait::until_right("the victim's Event", notes, |notes| !notes.is_empty()).await;
         // It was not the last one.
         let of_evil = evil.events().await;
@@ -309,7 +309,7 @@ fn a_label_of_the_namespace_decides_what_its_ingresses_may_ask_for() {
         for (class, _) in CLASSES {
             let name = format!("shop-{class}");
             cluster.objects.until_published(&name, &[]).await;
-            let notes = async || told(&cluster.objects, &name, "HostNotAllowed").await;
+            let notes = async || reported(&cluster.objects, &name, "HostNotAllowed").await;
             let notes = wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
             assert!(notes[0].contains("ask for no host"), "{notes:?}");
             assert_eq!(who("shop", class).await, "404");
@@ -343,7 +343,7 @@ async fn attacked(cluster: &Cluster) -> (Objects, Node, History<Vec<String>>) {
     wait_a_second(&evil).await;
     let ([one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
     create(cluster, &evil, attack("shop.example")).await;
-    let notes = async || told(&evil, "attack", "HostOwned").await;
+    let notes = async || reported(&evil, "attack", "HostOwned").await;
     wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
     (evil, one, shop)
 }

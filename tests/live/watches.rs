@@ -13,7 +13,7 @@ use rig::cluster::proxy::{Action, Call, Proxy, status};
 use rig::cluster::{self, Cluster};
 use rig::load::Load;
 use rig::manifests::{ingress, service_at, tls_secret};
-use rig::status::{tells, watch};
+use rig::status::{reports, watch};
 use rig::wait;
 
 /// Removes a host and waits until it is gone.
@@ -79,8 +79,8 @@ fn an_object_that_cannot_be_read_harms_no_other() {
         let add = move |list: &mut Value| list["items"].as_array_mut().unwrap().insert(0, listed.clone());
         proxy.rules.add(|call| call.lists("ingresses"), Action::Edit(Arc::new(add)));
         cluster.start().await;
-        let told = |status: &Value| tells(status, "Ingress listed", "Undecodable");
-        cluster.daemon.status_when("the finding", told).await;
+        let reported = |status: &Value| reports(status, "Ingress listed", "Undecodable");
+        cluster.daemon.status_when("the finding", reported).await;
         // The object that cannot be read comes in the stream, where a good version was before. Its
         // status must have been written, because that makes a version which can be read; the watch
         // has reported it when it reports what came later.
@@ -88,8 +88,8 @@ fn an_object_that_cannot_be_read_harms_no_other() {
         cluster.objects.add_host("after-list").await;
         let event = json!({"type": "MODIFIED", "object": newer(cluster, "shop")});
         assert!(proxy.streams.send(watches_ingresses, &event) > 0);
-        let told = |status: &Value| tells(status, "Ingress shop", "Undecodable");
-        cluster.daemon.status_when("the finding", told).await;
+        let reported = |status: &Value| reports(status, "Ingress shop", "Undecodable");
+        cluster.daemon.status_when("the finding", reported).await;
         cluster.objects.add_host("after-event").await;
         assert_eq!(get("http://shop.example/").send().await.status, 200, "the last good version is served");
     });

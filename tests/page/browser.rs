@@ -60,7 +60,7 @@ impl Open {
     }
 
     /// What the browser answers to a command of its protocol.
-    pub async fn tell(&mut self, method: &str, parameters: Value) -> Value {
+    pub async fn report(&mut self, method: &str, parameters: Value) -> Value {
         let answer = self.send(method, parameters).await;
         assert!(answer["error"].is_null(), "{method}: {answer}");
         answer["result"].clone()
@@ -89,7 +89,7 @@ impl Open {
     /// Shows another page of the daemon, all of it.
     pub async fn go(&mut self, path: &str) {
         let url = format!("{PAGE}{path}");
-        self.tell("Page.navigate", json!({"url": url})).await;
+        self.report("Page.navigate", json!({"url": url})).await;
         let is_there = format!("location.href === {url:?} && document.readyState === 'complete'");
         self.until("the page", &is_there).await;
     }
@@ -98,15 +98,15 @@ impl Open {
     pub async fn on(&mut self, screen: Screen) {
         let Screen { width, height, is_dark } = screen;
         let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
-        self.tell("Emulation.setDeviceMetricsOverride", metrics).await;
+        self.report("Emulation.setDeviceMetricsOverride", metrics).await;
         let scheme = if is_dark { "dark" } else { "light" };
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        self.tell("Emulation.setEmulatedMedia", features).await;
+        self.report("Emulation.setEmulatedMedia", features).await;
     }
 
     /// The picture of what is on the screen, as PNG.
     pub async fn picture(&mut self) -> Vec<u8> {
-        let answer = self.tell("Page.captureScreenshot", json!({"format": "png"})).await;
+        let answer = self.report("Page.captureScreenshot", json!({"format": "png"})).await;
         BASE64_STANDARD.decode(answer["data"].as_str().unwrap()).unwrap()
     }
 }

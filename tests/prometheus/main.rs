@@ -35,8 +35,8 @@ fn alerts() -> Vec<Value> {
 fn promtool(arguments: &[&str], file: &Path) {
     let output = Command::new("promtool").args(arguments).arg(file).output();
     let output = output.expect("promtool is not installed: run `make test`, which installs it");
-    let told = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    assert!(output.status.success(), "promtool {}: {told}", arguments.join(" "));
+    let reported = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    assert!(output.status.success(), "promtool {}: {reported}", arguments.join(" "));
 }
 
 #[test]

@@ -19,7 +19,16 @@ const UNUSUAL_WORDS: &[(&[&str], &str)] = &[
 
 /// The same for words that are usual in sentences, such as the names of tests: nothing has them as
 /// its whole name.
-const UNUSUAL_NAMES: &[(&str, &str)] = &[("carries", "revision"), ("Lacks", "missing")];
+const UNUSUAL_NAMES: &[(&str, &str)] = &[
+    ("carries", "revision"),
+    ("Lacks", "missing"),
+    ("told", "reported"),
+    ("tell", "report"),
+    ("tells", "reports"),
+    ("everywhere", "global"),
+    ("Everywhere", "Global"),
+    ("twin", "duplicate"),
+];
 
 /// Names of types that meant several things: the one file or folder that has each.
 const ONE_MEANING: &[(&str, &[&str])] = &[
@@ -47,7 +56,7 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
     ("Accepted", &[]),
     ("Confirmed", &[]),
     ("Compared", &["crates/translate/src/annotation/row"]),
-    ("Situation", &[]),
+    ("Judged", &[]),
     ("Unfit", &["crates/cluster/src/source/cluster/item"]),
     ("Gives", &["crates/translate/src/annotation/row"]),
     ("Asking", &[]),

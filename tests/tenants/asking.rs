@@ -8,7 +8,7 @@ use ingressd_echo::ADDRESS_HEADER;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use crate::row::{Ask, Gets, Side, Told};
+use crate::row::{Ask, Gets, Reported, Side};
 use crate::scene::{BACKENDS, Ownership, Scene};
 use rig::client::{Reply, Request, get};
 
@@ -91,32 +91,32 @@ pub fn findings<'a>(status: &'a Value, namespace: &str) -> Vec<&'a Value> {
 }
 
 /// What is wrong with the findings: `None` when the expected one is there.
-pub fn check_told(told: &Told, scene: &Scene, status: &Value) -> Option<String> {
-    if told.only.is_some_and(|only| only != scene.ownership) {
+pub fn check_reported(reported: &Reported, scene: &Scene, status: &Value) -> Option<String> {
+    if reported.only.is_some_and(|only| only != scene.ownership) {
         return None;
     }
-    let namespace = if told.side == Side::Victim { &scene.victim } else { &scene.evil };
+    let namespace = if reported.side == Side::Victim { &scene.victim } else { &scene.evil };
     let all = findings(status, namespace);
     let about = all.iter().filter(|finding| {
         let object = format!("{} {}", text(finding, "kind"), text(finding, "name"));
-        let fits = match told.reasons {
+        let fits = match reported.reasons {
             [] => text(finding, "severity") != "info",
             reasons => reasons.contains(&text(finding, "reason")),
         };
-        (told.object.is_empty() || object == told.object) && fits
+        (reported.object.is_empty() || object == reported.object) && fits
     });
     let mut notes = about.map(|finding| text(finding, "note"));
-    let is_told = match told.words.strip_prefix('!') {
+    let is_reported = match reported.words.strip_prefix('!') {
         Some(unwanted) => {
             let notes: Vec<_> = notes.collect();
             !notes.is_empty() && notes.iter().all(|note| !note.contains(unwanted))
         }
-        None => notes.any(|note| note.contains(told.words)),
+        None => notes.any(|note| note.contains(reported.words)),
     };
     let shown = || all.iter().map(|finding| format!("{}: {}", text(finding, "reason"), text(finding, "note")));
-    (!is_told).then(|| {
+    (!is_reported).then(|| {
         let shown: Vec<_> = shown().map(|line| line.chars().take(150).collect::<String>()).collect();
-        format!("{scene}: {} is not told {:?} {:?}: {shown:?}", told.object, told.reasons, told.words)
+        format!("{scene}: {} is not told {:?} {:?}: {shown:?}", reported.object, reported.reasons, reported.words)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::row::{ask, told};
+use crate::row::{ask, reported};
 use crate::scene::Scene;
 use crate::weigh::{Added, LITTLE, WEIGHT, Weight};
 use crate::weights;
@@ -53,10 +53,10 @@ weights! {
         name: "growing-texts",
         settings: &[("snippets.allowed", "[{namespaces = ['*'], kinds = ['configuration-snippet']}]")],
         attack: |scene| vec![captures(scene), answers(scene), rewritten(scene)],
-        told: &[
-            told("Ingress captures", &["RefusedValue"]),
-            told("Ingress answers", &["RefusedValue"]),
-            told("Ingress rewritten", &[]),
+        reported: &[
+            reported("Ingress captures", &["RefusedValue"]),
+            reported("Ingress answers", &["RefusedValue"]),
+            reported("Ingress rewritten", &[]),
         ],
         during: &[
             ask("http://captures.{h}/").with(&[("x", "12345678")]),
@@ -68,7 +68,7 @@ weights! {
     a_namespace_names_so_many_variables => Weight {
         name: "names-of-variables",
         attack: names,
-        told: &[told("Ingress attack-249", &["OverBudget"])],
+        reported: &[reported("Ingress attack-249", &["OverBudget"])],
         most: Added { files: 800, written: 2 << 10, nginx: 64 << 10, ..LITTLE },
         ..WEIGHT
     };

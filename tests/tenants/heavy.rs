@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::row::{ask, told};
+use crate::row::{ask, reported};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 use crate::weigh::{Added, LITTLE, WEIGHT, Weight};
@@ -157,7 +157,7 @@ weights! {
         name: "endpoints",
         // There are a million in both namespaces.
         attack: |scene| ports(scene, 25, 20_000, 1),
-        told: &[told("", &["TooManyEndpoints"])],
+        reported: &[reported("", &["TooManyEndpoints"])],
         // Of a million, each namespace may have limits.namespace-endpoints.
         most: Added {
             files: 60,
@@ -172,7 +172,7 @@ weights! {
     an_object_has_so_many_paths => Weight {
         name: "paths-of-an-object",
         attack: |scene| ports(scene, 2_500, 1, 1),
-        told: &[told("Ingress attack-0", &["OverBudget"]).words("limits.object-paths")],
+        reported: &[reported("Ingress attack-0", &["OverBudget"]).words("limits.object-paths")],
         ..WEIGHT
     };
     a_namespace_has_so_many_ports => Weight {
@@ -181,7 +181,7 @@ weights! {
         // is not.
         settings: &[("limits.namespace-upstreams", "200")],
         attack: |scene| ports(scene, 8_000, 1, 50),
-        told: &[told("Ingress attack-49", &["OverBudget"]).words("limits.namespace-upstreams")],
+        reported: &[reported("Ingress attack-49", &["OverBudget"]).words("limits.namespace-upstreams")],
         during: &[ask("http://own.{h}/1007").gets("502")],
         most: Added { files: 420, written: 1 << 10, nginx: 48 << 10, daemon: 192 << 10, ..LITTLE },
         ..WEIGHT
@@ -190,14 +190,14 @@ weights! {
         name: "files",
         settings: &[("limits.namespace-files", "200")],
         attack: |scene| ports(scene, 8_000, 1, 50),
-        told: &[told("Ingress attack-49", &["OverBudget"]).words("limits.namespace-files")],
+        reported: &[reported("Ingress attack-49", &["OverBudget"]).words("limits.namespace-files")],
         most: Added { files: 420, written: 1 << 10, nginx: 48 << 10, daemon: 192 << 10, ..LITTLE },
         ..WEIGHT
     };
     expressions_have_a_size => Weight {
         name: "large-expressions",
         attack: expressions,
-        told: &[told("Ingress attack-1", &[])],
+        reported: &[reported("Ingress attack-1", &[])],
         unwritten: &["{469}"],
         // Each path answers 503 by itself.
         most: Added { written: 2 << 10, nginx: 160 << 10, reserved: 160 << 10, ..LITTLE },
@@ -213,14 +213,14 @@ weights! {
     findings_are_bounded => Weight {
         name: "unknown-annotations",
         attack: unknown_annotations,
-        told: &[told("Ingress attack-0", &["UnknownAnnotation"])],
+        reported: &[reported("Ingress attack-0", &["UnknownAnnotation"])],
         most: Added { files: 900, written: 2 << 10, nginx: 64 << 10, ..LITTLE },
         ..WEIGHT
     };
     invalid_expressions_cost_little => Weight {
         name: "invalid-expressions",
         attack: invalid_expressions,
-        told: &[told("Ingress attack-7", &["Quarantined", "InvalidPath", "RefusedValue"])],
+        reported: &[reported("Ingress attack-7", &["Quarantined", "InvalidPath", "RefusedValue"])],
         during: &[ask("http://own-7.{h}/7")],
         most: Added { files: 320, written: 1 << 10, nginx: 48 << 10, ..LITTLE },
         ..WEIGHT
@@ -228,7 +228,7 @@ weights! {
     a_thousand_expressions_that_only_nginx_refuses_keep_nobody_waiting => Weight {
         name: "refused-expressions",
         attack: expressions_that_only_nginx_refuses,
-        told: &[told("", &["Quarantined"])],
+        reported: &[reported("", &["Quarantined"])],
         during: &[ask("http://own-7.{h}/a7")],
         unwritten: &["(?<=a+)"],
         most: Added { tests: 12, ..LITTLE },
@@ -237,7 +237,7 @@ weights! {
     what_only_nginx_refuses_is_tested_together => Weight {
         name: "contradicting-buffers",
         attack: contradicting_buffers,
-        told: &[told("", &["Quarantined"])],
+        reported: &[reported("", &["Quarantined"])],
         during: &[ask("http://own-7.{h}/")],
         most: Added { tests: 40, ..LITTLE },
         ..WEIGHT
@@ -246,7 +246,7 @@ weights! {
         name: "paths-of-a-host",
         ownership: Some(Shared),
         attack: on_the_shops_host,
-        told: &[told("", &["TooManyPaths"])],
+        reported: &[reported("", &["TooManyPaths"])],
         during: &[ask("http://shop.{h}/e/0/0/x").gets("evil"), ask("http://shop.{h}/e/10/999/x").gets("victim")],
         most: Added { files: 40, written: 16 << 10, nginx: 512 << 10, reserved: 512 << 10, daemon: 256 << 10, ..LITTLE },
         ..WEIGHT
@@ -255,7 +255,7 @@ weights! {
         name: "paths-of-anothers-host",
         ownership: Some(Namespace),
         attack: on_the_shops_host,
-        told: &[told("Ingress attack-0", &["HostOwned"])],
+        reported: &[reported("Ingress attack-0", &["HostOwned"])],
         during: &[ask("http://shop.{h}/e/0/0/x").gets("victim")],
         most: Added { daemon: 256 << 10, ..LITTLE },
         ..WEIGHT

@@ -25,7 +25,7 @@ pub struct Row {
     /// What is done one after the other while the attack stands.
     pub steps: &'static [Step],
     /// Findings while the attack stands, before the first step.
-    pub told: &'static [Told],
+    pub reported: &'static [Reported],
     /// Reasons of findings that the victim's objects may have.
     pub allowed: &'static [&'static str],
     /// Text that must be in no file that nginx reads, in any case.
@@ -49,7 +49,7 @@ pub const ROW: Row = Row {
     clients: &[],
     during: &[],
     steps: &[],
-    told: &[],
+    reported: &[],
     allowed: &[],
     unwritten: &[],
 };
@@ -64,11 +64,11 @@ pub struct Step {
     /// What holds then.
     pub asks: &'static [Ask],
     /// The findings then.
-    pub told: &'static [Told],
+    pub reported: &'static [Reported],
 }
 
 /// A step in which nothing happens.
-pub const STEP: Step = Step { victim: None, attack: None, asks: &[], told: &[] };
+pub const STEP: Step = Step { victim: None, attack: None, asks: &[], reported: &[] };
 
 /// A request and what is right about its answer.
 #[derive(Debug, Clone, Copy)]
@@ -190,7 +190,7 @@ pub enum Side {
 
 /// A finding that has to be there.
 #[derive(Debug, Clone, Copy)]
-pub struct Told {
+pub struct Reported {
     pub side: Side,
     /// `Kind name`; empty for any of the side.
     pub object: &'static str,
@@ -203,11 +203,11 @@ pub struct Told {
 }
 
 /// A finding about an object of the attacker.
-pub const fn told(object: &'static str, reasons: &'static [&'static str]) -> Told {
-    Told { side: Side::Evil, object, reasons, words: "", only: None }
+pub const fn reported(object: &'static str, reasons: &'static [&'static str]) -> Reported {
+    Reported { side: Side::Evil, object, reasons, words: "", only: None }
 }
 
-impl Told {
+impl Reported {
     pub const fn to_victim(mut self) -> Self {
         self.side = Side::Victim;
         self

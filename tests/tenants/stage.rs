@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use crate::asking::{Watcher, check, check_told, check_victim};
-use crate::row::{Ask, Row, Told};
+use crate::asking::{Watcher, check, check_reported, check_victim};
+use crate::row::{Ask, Reported, Row};
 use crate::scene::{Dialect, Order, Ownership, Scene, harmless};
 use rig::manifests::{ingress, service_at};
 use rig::{ECHO, Rig};
@@ -114,7 +114,7 @@ impl Stage {
         let status = play.taken().await;
         play.ask("during", &cases).await;
         for (number, case) in cases.iter().enumerate() {
-            play.look(number, case, case.row.told, &status);
+            play.look(number, case, case.row.reported, &status);
             if !is_late(case) {
                 play.note(number, check_victim(case.row.allowed, &case.victim, &case.scene, &status));
             }
@@ -142,7 +142,7 @@ impl Stage {
             play.ask(&format!("step {index}"), &cases).await;
             for (number, case) in cases.iter().enumerate() {
                 if let Some(step) = case.row.steps.get(index) {
-                    play.look(number, case, step.told, &status);
+                    play.look(number, case, step.reported, &status);
                 }
             }
         }
@@ -218,8 +218,8 @@ impl Play<'_> {
         }
     }
 
-    fn look(&self, number: usize, case: &Case, told: &[Told], status: &Value) {
-        self.note(number, told.iter().filter_map(|told| check_told(told, &case.scene, status)));
+    fn look(&self, number: usize, case: &Case, reported: &[Reported], status: &Value) {
+        self.note(number, reported.iter().filter_map(|reported| check_reported(reported, &case.scene, status)));
     }
 
     fn note(&self, number: usize, failures: impl IntoIterator<Item = String>) {

@@ -10,8 +10,8 @@ use std::path::Path;
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::asking::{check, check_told};
-use crate::row::{Ask, Told};
+use crate::asking::{check, check_reported};
+use crate::row::{Ask, Reported};
 use crate::scene::{Dialect, Order, Ownership, Scene};
 use crate::stage::{configuration, taken};
 use rig::Rig;
@@ -27,7 +27,7 @@ pub struct Weight {
     pub attack: fn(&Scene) -> Vec<Value>,
     /// Who owns a host in both dialects; by default in each what is its default.
     pub ownership: Option<Ownership>,
-    pub told: &'static [Told],
+    pub reported: &'static [Reported],
     pub during: &'static [Ask],
     /// Text that must be in no file that nginx reads.
     pub unwritten: &'static [&'static str],
@@ -73,7 +73,7 @@ pub const WEIGHT: Weight = Weight {
     settings: &[],
     attack: |_| Vec::new(),
     ownership: None,
-    told: &[],
+    reported: &[],
     during: &[],
     unwritten: &[],
     most: LITTLE,
@@ -115,7 +115,7 @@ pub fn weigh(row: &'static Weight) {
         let status = taken(rig, "attack").await;
         let mut wrong = Vec::new();
         for scene in &scenes {
-            wrong.extend(row.told.iter().filter_map(|told| check_told(told, scene, &status)));
+            wrong.extend(row.reported.iter().filter_map(|reported| check_reported(reported, scene, &status)));
             for ask in row.during {
                 wrong.extend(check(ask, scene).await);
             }

@@ -113,7 +113,7 @@ mod tests {
         Arc::new(ObjectId::new(kind, "shop", name))
     }
 
-    fn told(changes: &[(Arc<ObjectId>, Change)], owners: &[&Arc<ObjectId>]) -> Cause {
+    fn reported(changes: &[(Arc<ObjectId>, Change)], owners: &[&Arc<ObjectId>]) -> Cause {
         Cause::of(changes, &owners.iter().map(|owner| Arc::clone(owner)).collect())
     }
 
@@ -127,16 +127,19 @@ mod tests {
             (Arc::clone(&web), Change::Removed),
             (Arc::clone(&cart), Change::Changed),
         ];
-        assert_eq!(told(&changes, &[&cart, &web]).to_string(), "Ingress shop/cart changed, Service shop/web removed");
-        assert_eq!(told(&changes, &[]).to_string(), "IngressClass nginx changed");
-        assert_eq!(told(&changes[..1], &[&cart]).to_string(), "no object changed");
+        assert_eq!(
+            reported(&changes, &[&cart, &web]).to_string(),
+            "Ingress shop/cart changed, Service shop/web removed"
+        );
+        assert_eq!(reported(&changes, &[]).to_string(), "IngressClass nginx changed");
+        assert_eq!(reported(&changes[..1], &[&cart]).to_string(), "no object changed");
     }
 
     #[test]
     fn a_crowd_is_counted_and_names_forge_no_lines() {
         let all: Vec<_> =
             (0..50).map(|number| (id(Kind::INGRESS, &format!("a\n{number:02}")), Change::Added)).collect();
-        let cause = told(&all, &all.iter().map(|(id, _)| id).collect::<Vec<_>>());
+        let cause = reported(&all, &all.iter().map(|(id, _)| id).collect::<Vec<_>>());
         assert_eq!(
             cause.to_string(),
             "Ingress shop/a\\n00 added, Ingress shop/a\\n01 added, Ingress shop/a\\n02 added and 47 more"

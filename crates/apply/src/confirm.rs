@@ -180,15 +180,17 @@ impl<'a> Confirm<'a> {
         // Why the test of the whole configuration told nothing.
         let mut untested = None;
         let mut retired = Vec::new();
-        let mut told = before.as_ref().map(|before| before.master);
+        let mut reported = before.as_ref().map(|before| before.master);
         loop {
             let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
             let master = host.master();
             // Reported at once: when nginx is started again, it starts with the files on disk.
-            if let Some(gone) = told.filter(|told| master != Ok(*told) && matches!(host.table(*told), Ok(None))) {
+            if let Some(gone) =
+                reported.filter(|reported| master != Ok(*reported) && matches!(host.table(*reported), Ok(None)))
+            {
                 match host.was_killed(gone) {
                     Ok(true) => return Confirmation::Killed(KILLED.to_owned()),
-                    Ok(false) => told = None,
+                    Ok(false) => reported = None,
                     // It is asked again.
                     Err(_) => {}
                 }

@@ -202,7 +202,7 @@ impl System {
         }
     }
 
-    fn told_by_pid_file(&self, path: &Path) -> Result<Process, NoMaster> {
+    fn from_pid_file(&self, path: &Path) -> Result<Process, NoMaster> {
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => NoMaster::Down(format!("there is no {}", path.display())),
             _ => unread(path, &error),
@@ -211,12 +211,12 @@ impl System {
         self.proven(text.trim().parse().map_err(no_number)?)
     }
 
-    fn told_by_systemd(&self, unit: &str) -> Result<Process, NoMaster> {
-        let told = property(unit, "MainPID").map_err(|error| match error.is_shortage() {
+    fn from_systemd(&self, unit: &str) -> Result<Process, NoMaster> {
+        let reported = property(unit, "MainPID").map_err(|error| match error.is_shortage() {
             true => NoMaster::Unknown(error.to_string()),
             false => NoMaster::Down(error.to_string()),
         })?;
-        match told.parse() {
+        match reported.parse() {
             Ok(0) => Err(NoMaster::Down(format!("{unit} is not running"))),
             Ok(pid) => self.proven(pid),
             Err(_) => Err(NoMaster::Down(format!("systemd does not tell the main process of {unit}"))),
@@ -252,8 +252,8 @@ impl Host for System {
     fn master(&mut self) -> Result<Process, NoMaster> {
         // The PID file costs nothing to read and follows an upgrade of the binary; systemd is
         // asked when it does not help.
-        self.told_by_pid_file(&self.options.pid_file).or_else(|why| match (why, &self.options.unit) {
-            (NoMaster::Down(why), Some(unit)) => self.told_by_systemd(unit).map_err(|also| match also {
+        self.from_pid_file(&self.options.pid_file).or_else(|why| match (why, &self.options.unit) {
+            (NoMaster::Down(why), Some(unit)) => self.from_systemd(unit).map_err(|also| match also {
                 NoMaster::Down(also) => NoMaster::Down(format!("{why}; {also}")),
                 unknown => unknown,
             }),
@@ -264,7 +264,7 @@ impl Host for System {
     fn predecessor(&mut self) -> Result<Option<Process>, ApplyError> {
         let mut path = self.options.pid_file.clone().into_os_string();
         path.push(".oldbin");
-        match self.told_by_pid_file(path.as_ref()) {
+        match self.from_pid_file(path.as_ref()) {
             Ok(old) => {
                 let table = self.table(old)?;
                 Ok(table.and_then(|table| table.in_role(Role::Worker).next()).map(|_| old))
@@ -346,7 +346,7 @@ impl fmt::Display for NoMaster {
 /// A property of a unit, as systemd reports it.
 fn property(unit: &str, name: &str) -> Result<String, ApplyError> {
     let arguments = ["show", "-p", name, "--value", "--", unit].map(OsString::from);
-    run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map(|told| told.words.trim().to_owned())
+    run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map(|reported| reported.words.trim().to_owned())
 }
 
 /// Whether a master was killed, judged from the result of its unit and from the PID file.
@@ -365,13 +365,13 @@ fn was_killed(master: Process, result: Option<&str>, pid_file: Option<&str>) -> 
 /// Whether systemd is shutting down the whole host, rather than our unit alone.
 pub fn host_stops() -> bool {
     let asked = || run(Path::new("systemctl"), &["is-system-running".into()], Duration::from_secs(10));
-    sd_notify::booted().unwrap_or(false) && asked().is_ok_and(|told| told.words.trim() == "stopping")
+    sd_notify::booted().unwrap_or(false) && asked().is_ok_and(|reported| reported.words.trim() == "stopping")
 }
 
 /// Whether a process belongs to root by its real, effective and saved user ID. The owner of its
 /// folder in `/proc` is no proof, because a process can change it.
 fn is_root(pid: u32) -> io::Result<bool> {
-    let status = process::told(process::process(pid).and_then(|process| process.status()))?;
+    let status = process::reported(process::process(pid).and_then(|process| process.status()))?;
     Ok(status.is_some_and(|status| [status.ruid, status.euid, status.suid] == [0; 3]))
 }
 

@@ -41,8 +41,8 @@ impl Lock {
             file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
                 Ok(lock) => {
                     // Tells people who has it; the lock holds without that.
-                    let told = options().write(true).truncate(true).open(path);
-                    let _ = told.and_then(|mut file| writeln!(file, "{}", std::process::id()));
+                    let reported = options().write(true).truncate(true).open(path);
+                    let _ = reported.and_then(|mut file| writeln!(file, "{}", std::process::id()));
                     return Ok(Some(Lock(lock)));
                 }
                 Err((file, Errno::EWOULDBLOCK)) if begun.elapsed() < limit => file,
@@ -123,9 +123,9 @@ mod tests {
         assert_eq!(path, folder.path().join("nginx.pid.ingressd"));
         let lock = Lock::take(&path, Duration::ZERO).unwrap().unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        let told = Lock::take(&path, Duration::ZERO).unwrap_err().to_string();
+        let reported = Lock::take(&path, Duration::ZERO).unwrap_err().to_string();
         let names = [path.display().to_string(), std::process::id().to_string()];
-        assert!(names.iter().all(|name| told.contains(name)), "{told}");
+        assert!(names.iter().all(|name| reported.contains(name)), "{reported}");
         drop(lock);
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         assert!(Lock::take(&path, Duration::ZERO).unwrap().is_some());
@@ -143,8 +143,8 @@ mod tests {
         fs::write(&path, "").unwrap();
         // Only root can give a file away.
         if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
-            let told = Lock::take(&path, Duration::ZERO).unwrap_err().to_string();
-            assert!(told.contains("belongs to user 65534"), "{told}");
+            let reported = Lock::take(&path, Duration::ZERO).unwrap_err().to_string();
+            assert!(reported.contains("belongs to user 65534"), "{reported}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use procfs::net::{TcpState, tcp, tcp6, udp, udp6};
 
-use super::process::told;
+use super::process::reported;
 use ingressd_model::{Port, Transport};
 
 /// The sockets with these ports in the network namespace of this process that accept connections
@@ -20,10 +20,10 @@ pub fn occupied(ports: &BTreeSet<Port>) -> io::Result<BTreeSet<(Transport, Socke
     if ports.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let connections = [told(tcp())?, told(tcp6())?].into_iter().flatten().flatten();
+    let connections = [reported(tcp())?, reported(tcp6())?].into_iter().flatten().flatten();
     let connections = connections.filter(|entry| entry.state == TcpState::Listen);
     let connections = connections.map(|entry| (Transport::Tcp, entry.local_address));
-    let datagrams = [told(udp())?, told(udp6())?].into_iter().flatten().flatten();
+    let datagrams = [reported(udp())?, reported(udp6())?].into_iter().flatten().flatten();
     let datagrams = datagrams.map(|entry| (Transport::Udp, entry.local_address));
     let is_asked_for = |(transport, address): &(Transport, SocketAddr)| {
         ports.contains(&Port { transport: *transport, number: address.port() })
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    fn told(ports: &BTreeSet<Port>) -> BTreeSet<(Transport, SocketAddr)> {
+    fn reported(ports: &BTreeSet<Port>) -> BTreeSet<(Transport, SocketAddr)> {
         occupied(ports).unwrap()
     }
 
@@ -75,14 +75,14 @@ mod tests {
         let ports = |transport, address: SocketAddr| BTreeSet::from([Port { transport, number: address.port() }]);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let there = listener.local_addr().unwrap();
-        assert_eq!(told(&ports(Transport::Tcp, there)), BTreeSet::from([(Transport::Tcp, there)]));
+        assert_eq!(reported(&ports(Transport::Tcp, there)), BTreeSet::from([(Transport::Tcp, there)]));
         let client = TcpStream::connect(there).unwrap();
-        assert_eq!(told(&ports(Transport::Tcp, client.local_addr().unwrap())), BTreeSet::new());
+        assert_eq!(reported(&ports(Transport::Tcp, client.local_addr().unwrap())), BTreeSet::new());
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let there = socket.local_addr().unwrap();
-        assert_eq!(told(&ports(Transport::Udp, there)), BTreeSet::from([(Transport::Udp, there)]));
+        assert_eq!(reported(&ports(Transport::Udp, there)), BTreeSet::from([(Transport::Udp, there)]));
         drop(socket);
-        assert_eq!(told(&ports(Transport::Udp, there)), BTreeSet::new());
+        assert_eq!(reported(&ports(Transport::Udp, there)), BTreeSet::new());
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Table {
     /// When that could not be found out, see [`is_shortage`].
     pub fn read(master: Process) -> io::Result<Option<Table>> {
         let list = process(master.pid).and_then(|process| process.task_main_thread()?.children());
-        let Some(list) = told(list)? else { return Ok(None) };
+        let Some(list) = reported(list)? else { return Ok(None) };
         let children = list.into_iter().filter_map(|pid| child(master.pid, pid).transpose());
         let mut children = children.collect::<io::Result<Vec<_>>>()?;
         children.sort_unstable();
@@ -92,7 +92,7 @@ impl fmt::Display for Table {
 ///
 /// When that could not be found out, see [`is_shortage`].
 pub fn stat(pid: u32) -> io::Result<Option<procfs::process::Stat>> {
-    let stat = told(process(pid).and_then(|process| process.stat()))?;
+    let stat = reported(process(pid).and_then(|process| process.stat()))?;
     Ok(stat.filter(|stat| !matches!(stat.state, 'Z' | 'X' | 'x')))
 }
 
@@ -102,7 +102,7 @@ pub fn stat(pid: u32) -> io::Result<Option<procfs::process::Stat>> {
 ///
 /// When that could not be found out, see [`is_shortage`].
 pub fn title(pid: u32) -> io::Result<String> {
-    let words = told(process(pid).and_then(|process| process.cmdline()))?;
+    let words = reported(process(pid).and_then(|process| process.cmdline()))?;
     Ok(words.and_then(|words| words.into_iter().next()).unwrap_or_default())
 }
 
@@ -111,9 +111,9 @@ pub(super) fn process(pid: u32) -> ProcResult<procfs::process::Process> {
 }
 
 /// What `/proc` tells; `None` for what is not there or not to be read.
-pub(super) fn told<T>(read: ProcResult<T>) -> io::Result<Option<T>> {
+pub(super) fn reported<T>(read: ProcResult<T>) -> io::Result<Option<T>> {
     match read {
-        Ok(told) => Ok(Some(told)),
+        Ok(reported) => Ok(Some(reported)),
         Err(ProcError::Io(error, _)) if is_shortage(&error) => Err(error),
         Err(_) => Ok(None),
     }

@@ -329,7 +329,7 @@ mod tests {
     /// The lines of files with their owners, in the form on disk, where fields are texts.
     type LinesOnDisk = Vec<(String, Vec<(u32, String)>)>;
 
-    fn told(record: &Record) -> (LinesOnDisk, Contents) {
+    fn reported(record: &Record) -> (LinesOnDisk, Contents) {
         let owners = record.owners.iter().map(|(path, owners)| {
             (path.to_string(), owners.0.iter().map(|(line, origin)| (*line, origin.to_string())).collect())
         });
@@ -355,7 +355,7 @@ mod tests {
             let earlier = place(number - 1);
             let segment = record.segment(before.as_ref().map(|before| (before, &*earlier)), &cause(number));
             segment.write(&place(number), number).unwrap();
-            let (mut expected, found) = (told(&record), told(&Record::read(&place(number)).unwrap()));
+            let (mut expected, found) = (reported(&record), reported(&Record::read(&place(number)).unwrap()));
             // Owners of a file that is gone may stay: they are never looked up.
             expected.0.retain(|(path, _)| path != paths[2]);
             let owners: Vec<_> = found.0.into_iter().filter(|(path, _)| path != paths[2]).collect();
@@ -364,8 +364,8 @@ mod tests {
             before = Some(record);
         }
         // The owner of the first file does not change, so it is written with full segments alone.
-        let tells = |number: u64| fs::read_to_string(place(number).join(FOLDER).join(number.to_string())).unwrap();
-        let with_the_first: Vec<_> = (1..=latest).filter(|number| tells(*number).contains(paths[0])).collect();
+        let reports = |number: u64| fs::read_to_string(place(number).join(FOLDER).join(number.to_string())).unwrap();
+        let with_the_first: Vec<_> = (1..=latest).filter(|number| reports(*number).contains(paths[0])).collect();
         assert_eq!(with_the_first, [1, MOST_SEGMENTS as u64 + 1]);
         let count = |number: u64| segments(&place(number).join(FOLDER)).unwrap().len();
         assert_eq!([MOST_SEGMENTS as u64, MOST_SEGMENTS as u64 + 1].map(count), [MOST_SEGMENTS, 1]);
@@ -387,7 +387,7 @@ mod tests {
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         let modes = (mode(&place), mode(&found[0]), mode(&found[1]));
         assert_eq!(modes, (0o700, 0o600, 0o600), "names of all tenants' objects");
-        assert_eq!(told(&Record::read(&folder.path().join("2")).unwrap()).1, *record.contents);
+        assert_eq!(reported(&Record::read(&folder.path().join("2")).unwrap()).1, *record.contents);
     }
 
     #[test]

@@ -77,7 +77,7 @@ mod tests {
             let read = row.form.read_text(text).and_then(|value| row.prove(&Value::new(None, value)));
             match read {
                 Ok(()) => assert_eq!(why, "", "{key} {text}"),
-                Err(told) => assert!(!why.is_empty() && told.contains(why), "{key} {text}: {told}"),
+                Err(reported) => assert!(!why.is_empty() && reported.contains(why), "{key} {text}: {reported}"),
             }
         }
     }

@@ -368,9 +368,9 @@ mod tests {
         for (key, values) in forms {
             for value in values {
                 let message = load(&[("ingressd.toml", &format!("{key} = {value}\n"))], &[], &[]).unwrap_err();
-                let told = message.split_once("it takes ").map(|(place, _)| place.to_owned());
+                let reported = message.split_once("it takes ").map(|(place, _)| place.to_owned());
                 let expected = format!("ingressd.toml:1: {key}: ");
-                assert!(told.is_some_and(|place| place.starts_with(&expected)), "{key} = {value}: {message}");
+                assert!(reported.is_some_and(|place| place.starts_with(&expected)), "{key} = {value}: {message}");
             }
         }
         for text in ["'80'", "80.0", "true", "[80]"] {

@@ -374,11 +374,11 @@ mod tests {
 
     #[test]
     fn every_limit_that_leaves_something_out_is_told_of_before() {
-        let mut told: Vec<_> = budget_keys().chain(bounds::ALL.iter().map(|bound| bound.key)).collect();
-        told.extend(CEILINGS);
-        told.sort_unstable();
+        let mut reported: Vec<_> = budget_keys().chain(bounds::ALL.iter().map(|bound| bound.key)).collect();
+        reported.extend(CEILINGS);
+        reported.sort_unstable();
         let mut keys: Vec<_> = ROWS.iter().map(|row| row.key).collect();
         keys.sort_unstable();
-        assert_eq!(told, keys);
+        assert_eq!(reported, keys);
     }
 }

@@ -7,8 +7,7 @@ use config::{Value, ValueKind};
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, text, untyped};
 use super::{
-    access, access_log, everywhere, firewall, geoip2, hosts, ingress_nginx, limits, pacing, publishing, snippets,
-    traffic,
+    access, access_log, firewall, geoip2, global, hosts, ingress_nginx, limits, pacing, publishing, snippets, traffic,
 };
 use ingressd_model::{HostName, is_label};
 use ingressd_objects::Selector;
@@ -98,7 +97,7 @@ const TABLES: &[&[Row]] = &[
     ROWS,
     access::ROWS,
     access_log::ROWS,
-    everywhere::ROWS,
+    global::ROWS,
     firewall::ROWS,
     geoip2::ROWS,
     hosts::ROWS,

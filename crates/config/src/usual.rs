@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::settings::Settings;
 use ingressd_apply::{self as apply, SystemOptions};
 use ingressd_model::{HostListeners, StreamPolicy};
-use ingressd_nginx::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions, GeoOptions, StreamLogOptions};
+use ingressd_nginx::{AccessLogOptions, FirewallOptions, GateOptions, GeoOptions, Global, StreamLogOptions};
 
 /// The settings with all defaults. `Settings::empty` must not use them: that would be an endless
 /// recursion.
@@ -41,7 +41,7 @@ macro_rules! usual {
 usual! {
     HostListeners: translate.listeners;
     StreamPolicy: translate.streams.policy;
-    Everywhere: gate.everywhere;
+    Global: gate.global;
     AccessLogOptions: gate.access_log;
     FirewallOptions: gate.firewall;
     GeoOptions: gate.geo;

@@ -52,7 +52,7 @@ impl Layers {
     /// it mentions none.
     fn with_places(&self, note: &str) -> Option<String> {
         let is_of_key = |character: char| character.is_ascii_alphanumeric() || ".-".contains(character);
-        let (mut told, mut rest, mut known) = (String::new(), note, Vec::new());
+        let (mut reported, mut rest, mut known) = (String::new(), note, Vec::new());
         while let Some(start) = rest.find(is_of_key) {
             let (before, word) = rest.split_at(start);
             let end = word.find(|character| !is_of_key(character)).unwrap_or(word.len());
@@ -62,22 +62,22 @@ impl Layers {
             // Where a value follows, it is what should be written.
             let place = place.filter(|_| !word[key.len()..].trim_start_matches('`').starts_with(" ="));
             end += usize::from(place.is_some() && is_quoted);
-            told.push_str(before);
-            told.push_str(&word[..end]);
+            reported.push_str(before);
+            reported.push_str(&word[..end]);
             rest = &word[end..];
             if let Some(place) = place.filter(|_| !known.contains(&key)) {
                 known.push(key);
-                told.push_str(&format!(" from {place}"));
+                reported.push_str(&format!(" from {place}"));
             }
         }
-        told.push_str(rest);
-        (!known.is_empty()).then_some(told)
+        reported.push_str(rest);
+        (!known.is_empty()).then_some(reported)
     }
 }
 
 impl Settings {
     /// Says in each finding about settings where those were written.
-    pub fn tell_places(&self, findings: &mut [Finding]) {
+    pub fn report_places(&self, findings: &mut [Finding]) {
         for finding in findings {
             if let Some(note) = self.written.with_places(&finding.note) {
                 finding.note = note.into();
@@ -175,8 +175,8 @@ mod tests {
             ("", ""),
             ("Zürich: ...- `", ""),
         ] {
-            let told = settings.written.with_places(note);
-            assert_eq!(told.as_deref().unwrap_or_default(), expected, "{note}");
+            let reported = settings.written.with_places(note);
+            assert_eq!(reported.as_deref().unwrap_or_default(), expected, "{note}");
         }
     }
 

@@ -40,7 +40,7 @@ pub async fn answer(
         let _ = request.into_body().collect().await;
         grpc::answer(&path)
     } else {
-        tell(&connection, request).await
+        echo(&connection, request).await
     };
     if let Ok(address) = HeaderValue::from_str(&connection.address.to_string()) {
         response.headers_mut().insert(HeaderName::from_static(ADDRESS_HEADER), address);
@@ -48,7 +48,7 @@ pub async fn answer(
     Ok(response)
 }
 
-async fn tell(connection: &Connection, request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallible>> {
+async fn echo(connection: &Connection, request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallible>> {
     let switches = Switches::of(request.uri().query().unwrap_or_default());
     let mut report = report(connection, &request);
     report.body_length = drain(request.into_body()).await;

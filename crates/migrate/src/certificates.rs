@@ -165,9 +165,9 @@ mod tests {
         let hosts = [of("a.example", "a/tls"), of("b.example", "")];
         let unread = SiteCertificate { within: Err("No such file".into()), ..site(&["b.example"], &[]) };
         let clashes = certificate_clashes(&hosts, &[site(&["c.example"], &["a.example"]), unread]);
-        let told: Vec<_> = clashes.iter().map(CertificateClash::effect).collect();
+        let reported: Vec<_> = clashes.iter().map(CertificateClash::effect).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "the site at /etc/nginx/site:3 keeps the name, so clients get its certificate and not the default certificate",
                 "clients get Secret a/tls; the site at /etc/nginx/site:3 has the name only in its certificate",

@@ -330,11 +330,11 @@ fn notes(judged: &ReportInput<'_>, classless: &[String]) -> Vec<String> {
     if judged.inventory.is_without_secrets {
         notes.push("only the names of Secrets were read; their contents are assumed to be valid".to_owned());
     }
-    let is_told = |finding: &&Finding| {
+    let is_reported = |finding: &&Finding| {
         let is_why = || state(judged, &finding.origin.object).is_some_and(|state| state.is_why(finding));
         finding.origin.object.kind == Kind::FILE || (finding.severity >= Severity::Warning && is_why())
     };
-    notes.extend(judged.findings.iter().filter(is_told).map(|finding| on_one_line(&finding.to_string())));
+    notes.extend(judged.findings.iter().filter(is_reported).map(|finding| on_one_line(&finding.to_string())));
     notes
 }
 

@@ -48,7 +48,7 @@ impl<'a> Served<'a> {
             let strict = server.strict_paths();
             for route in server.routes.iter().filter(|route| route.origin.object.kind == Kind::INGRESS) {
                 served.look_at(route, has_expressions, snapshot);
-                if strict == StrictPaths::Everywhere || strict.concern(route) {
+                if strict == StrictPaths::Global || strict.concern(route) {
                     served.note(&route.origin.object, [stricter(STRICT, "set access.strict-paths to dialect or off")]);
                 }
             }
@@ -58,7 +58,7 @@ impl<'a> Served<'a> {
 
     fn look_at(&mut self, route: &'a Route, has_expressions: bool, snapshot: &Snapshot) {
         let id = &*route.origin.object;
-        if route.tells_decoded_path() {
+        if route.writes_decoded_path() {
             self.lines.insert(id);
         }
         let mut items = Vec::new();
@@ -93,18 +93,18 @@ impl<'a> Served<'a> {
         if !self.lines.contains(id) {
             return;
         }
-        let is_telling = |item: &&mut Item| {
+        let is_about_route = |item: &&mut Item| {
             let says = item.value.contains('$') || item.value == "true";
             TELLING.contains(&item.name.as_str()) && says && annotations.has(&format!("{}{}", self.prefix, item.name))
         };
-        let mut is_told = false;
-        for item in items.iter_mut().filter(is_telling) {
-            is_told = true;
+        let mut is_reported = false;
+        for item in items.iter_mut().filter(is_about_route) {
+            is_reported = true;
             if item.verdict == Verdict::Equal {
                 (item.verdict, item.why) = (Verdict::Stricter, LINES.to_owned());
             }
         }
-        if !is_told {
+        if !is_reported {
             items.push(stricter(LINES, ""));
         }
     }

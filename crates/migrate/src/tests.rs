@@ -237,8 +237,8 @@ fn what_has_no_setting_is_told() {
     let refused: Vec<_> = flags.iter().filter(|item| item.verdict == refused).map(|item| &*item.name).collect();
     assert_eq!(refused, ["--default-ssl-certificate=edge/pair"]);
     let flags = drop_in(&controller(&["--publish-status-address=192.0.2.1", "--publish-service=a/b"])).flags;
-    let told: Vec<_> = flags.iter().map(|item| (item.verdict, &*item.remedy)).collect();
-    assert_eq!(told[1], (Verdict::Refused, "a flag before it sets publish.mode already; remove one of them"));
+    let reported: Vec<_> = flags.iter().map(|item| (item.verdict, &*item.remedy)).collect();
+    assert_eq!(reported[1], (Verdict::Refused, "a flag before it sets publish.mode already; remove one of them"));
     assert!(FLAGS.iter().any(|flag| flag.takes == Takes::Switch));
 }
 

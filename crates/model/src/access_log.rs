@@ -207,12 +207,12 @@ impl LogLine {
     }
 
     /// Whether it contains the first name of the server, which differs when hosts share a server.
-    pub fn tells_server_name(&self) -> bool {
+    pub fn names_server(&self) -> bool {
         self.0.iter().any(|part| matches!(part, LogPart::Nginx(name) if **name == *"server_name"))
     }
 
     /// Whether it contains this property of the route.
-    pub fn tells(&self, wanted: LogVariable) -> bool {
+    pub fn reports(&self, wanted: LogVariable) -> bool {
         self.0.contains(&LogPart::Route(wanted))
     }
 
@@ -333,7 +333,7 @@ mod tests {
         ] {
             assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
         }
-        assert!(LogLine::new(USUAL_LINE).is_ok_and(|line| line.tells(LogVariable::Upstream)));
+        assert!(LogLine::new(USUAL_LINE).is_ok_and(|line| line.reports(LogVariable::Upstream)));
     }
 
     #[test]

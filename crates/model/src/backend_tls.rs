@@ -16,7 +16,7 @@ pub struct BackendTls {
     /// The name that the certificate must have; `None` means the name of the Service.
     pub name: Option<HostName>,
     /// Whether the name is sent in the handshake (SNI).
-    pub tells_name: bool,
+    pub sends_name: bool,
     /// The versions of TLS.
     pub protocols: Protocols,
     /// The ciphers, in the notation of OpenSSL.

@@ -45,7 +45,7 @@ pub struct ClientCertificates {
     /// Where clients with a missing or invalid certificate are redirected.
     pub error_page: Option<RedirectUrl>,
     /// Whether backends get the certificate in a header.
-    pub is_told: bool,
+    pub is_reported: bool,
 }
 
 impl ClientCertificates {

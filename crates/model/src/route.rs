@@ -170,8 +170,8 @@ impl Route {
     /// Whether nginx would write what it has decoded of the path into a line of a request, of an
     /// answer or of a record, without encoding it. Then paths with control characters, which could
     /// end that line and begin others, have to be refused.
-    pub fn tells_decoded_path(&self) -> bool {
-        let is_told = |parts: &[TargetPart]| parts.iter().any(TargetPart::is_decoded);
+    pub fn writes_decoded_path(&self) -> bool {
+        let is_reported = |parts: &[TargetPart]| parts.iter().any(TargetPart::is_decoded);
         let Behaviour { directives, rewrite, .. } = &*self.behaviour;
         // nginx encodes what it has captured in a redirect and in a query, but no variable.
         let has_variable = |parts: &[TargetPart]| {
@@ -180,12 +180,12 @@ impl Route {
         let target = rewrite.as_ref().map(|rewrite| &rewrite.target);
         let is_in_line = match &self.action {
             Action::Proxy { .. } => {
-                self.behaviour.texts().any(|text| is_told(text.parts()))
+                self.behaviour.texts().any(|text| is_reported(text.parts()))
                     || target.is_some_and(|target| has_variable(target.query()))
             }
             Action::ToRewritten => target.is_some_and(|target| has_variable(target.parts())),
             // Where this is not the target of a rewrite, nginx encodes nothing.
-            Action::Redirect { location, .. } => is_told(location.parts()),
+            Action::Redirect { location, .. } => is_reported(location.parts()),
             Action::ToHost { .. } | Action::Respond { .. } | Action::Closed => false,
         };
         let is_logged = |said: &Directive| *said.row == REWRITE_LOG && said.arguments == [Argument::Switch(true)];

@@ -104,7 +104,7 @@ pub enum StrictPaths<'a> {
     /// For none.
     Nowhere,
     /// For all.
-    Everywhere,
+    Global,
     /// For the routes of these namespaces.
     Of(BTreeSet<&'a str>),
 }
@@ -185,7 +185,7 @@ impl Server {
         let strict = StrictPaths::Of(routes.into_keys().collect());
         match self.all_routes().filter(|route| strict.concern(route)).count() {
             0 => StrictPaths::Nowhere,
-            count if count > self.routes.len() => StrictPaths::Everywhere,
+            count if count > self.routes.len() => StrictPaths::Global,
             _ => strict,
         }
     }
@@ -216,14 +216,14 @@ impl Server {
     }
 
     /// Tells how many routes here objects own; one that has some in several places is told again.
-    pub fn count_routes<'a>(&'a self, mut tell: impl FnMut(&'a Arc<ObjectId>, RouteCount)) {
+    pub fn count_routes<'a>(&'a self, mut report: impl FnMut(&'a Arc<ObjectId>, RouteCount)) {
         let own = (self.fallback.origin.field == Field::DefaultBackend).then_some(&self.fallback);
         // Routes of one object are mostly adjacent.
         let of_objects = self.routes.chunk_by(|one, other| Arc::ptr_eq(&one.origin.object, &other.origin.object));
         for of_object in of_objects.chain(own.map(std::slice::from_ref)) {
             let closed = of_object.iter().filter(|route| route.action == Action::Closed).count();
             let count = RouteCount { closed: number(closed), open: number(of_object.len() - closed) };
-            tell(&of_object[0].origin.object, count);
+            report(&of_object[0].origin.object, count);
         }
     }
 }
@@ -303,7 +303,7 @@ mod tests {
             let backend = |is_proxied: &bool| if *is_proxied { "a" } else { "" };
             let routes = routes.iter().map(|(protection, is_proxied)| route("a", protection, backend(is_proxied)));
             let server = server(routes.collect(), route("a", "open", ""));
-            let expected = if *expected { StrictPaths::Everywhere } else { StrictPaths::Nowhere };
+            let expected = if *expected { StrictPaths::Global } else { StrictPaths::Nowhere };
             assert_eq!(server.strict_paths(), expected, "{:?}", server.routes);
         }
     }
@@ -333,8 +333,8 @@ mod tests {
             }
         };
         for (routes, expected) in [
-            (vec![asks(true, "a")], StrictPaths::Everywhere),
-            (vec![asks(true, "a"), asks(true, "a")], StrictPaths::Everywhere),
+            (vec![asks(true, "a")], StrictPaths::Global),
+            (vec![asks(true, "a"), asks(true, "a")], StrictPaths::Global),
             (vec![asks(false, "a")], StrictPaths::Nowhere),
             (vec![asks(true, "")], StrictPaths::Nowhere),
         ] {
@@ -375,7 +375,7 @@ mod tests {
             let all: Vec<_> = server.all_routes().collect();
             let strict: Vec<_> = match server.strict_paths() {
                 StrictPaths::Nowhere => Vec::new(),
-                StrictPaths::Everywhere => (0..all.len()).collect(),
+                StrictPaths::Global => (0..all.len()).collect(),
                 strict @ StrictPaths::Of(_) => (0..all.len()).filter(|index| strict.concern(all[*index])).collect(),
             };
             assert_eq!(strict, *expected, "{all:?}");

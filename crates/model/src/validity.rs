@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn times_are_told_in_words() {
-        let told = [HOUR - 1, HOUR, 5 * HOUR, DAY, 30 * DAY].map(in_words);
-        assert_eq!(told, ["an hour", "1 hour", "5 hours", "1 day", "30 days"]);
+        let reported = [HOUR - 1, HOUR, 5 * HOUR, DAY, 30 * DAY].map(in_words);
+        assert_eq!(reported, ["an hour", "1 hour", "5 hours", "1 day", "30 days"]);
     }
 }

@@ -31,7 +31,7 @@ impl VariableClass {
 
     /// The names of all variables that texts may hold and that are no secret, and of families as
     /// `http_NAME`.
-    pub fn told() -> impl Iterator<Item = String> {
+    pub fn reported() -> impl Iterator<Item = String> {
         let names = VARIABLES.iter().map(|(name, _)| *name).filter(|name| !Self::is_secret(name));
         names.map(str::to_owned).chain(FAMILIES.iter().map(|(start, _)| format!("{start}NAME")))
     }
@@ -175,6 +175,6 @@ mod tests {
             assert_eq!(VariableClass::of(name), class, "{name}");
         }
         assert!(SECRETS.is_sorted() && SECRETS.iter().all(|name| VariableClass::of(name).is_some()));
-        assert!(VariableClass::told().all(|name| VariableClass::of(&name).is_some()));
+        assert!(VariableClass::reported().all(|name| VariableClass::of(&name).is_some()));
     }
 }

@@ -57,13 +57,13 @@ impl Variables {
     /// Adds those in the behaviour of an object's routes.
     pub fn of_behaviour(&mut self, behaviour: &Behaviour) {
         behaviour.texts().for_each(|text| self.of_target(text));
-        behaviour.fastcgi.as_deref().into_iter().for_each(|told| self.of_fastcgi(told));
+        behaviour.fastcgi.as_deref().into_iter().for_each(|reported| self.of_fastcgi(reported));
         behaviour.snippets.iter().for_each(|snippet| self.of_snippet(snippet));
         behaviour.rewrite.iter().for_each(|rewrite| self.of_target(&rewrite.target));
     }
 
-    fn of_fastcgi(&mut self, told: &FastCgi) {
-        told.parameters.iter().for_each(|(_, value)| self.of_template(value));
+    fn of_fastcgi(&mut self, reported: &FastCgi) {
+        reported.parameters.iter().for_each(|(_, value)| self.of_template(value));
     }
 
     /// Adds those of an authentication subrequest.
@@ -73,8 +73,8 @@ impl Variables {
         let key = policy.memory.iter().map(|memory| &memory.key);
         let texts = [&policy.host, &policy.target].into_iter().chain(headers).chain(optional).chain(key);
         texts.for_each(|text| self.of_template(text));
-        let told = policy.response_headers.iter().map(|name| format!("upstream_http_{}", name.as_str()));
-        self.0.extend(told.map(|name| name.to_ascii_lowercase().replace('-', "_")));
+        let reported = policy.response_headers.iter().map(|name| format!("upstream_http_{}", name.as_str()));
+        self.0.extend(reported.map(|name| name.to_ascii_lowercase().replace('-', "_")));
     }
 
     /// Adds those of a mirrored request.

@@ -211,7 +211,7 @@ pub struct AccessLog {
     /// Whether the values of variables are escaped for JSON.
     pub json: bool,
     /// Whether all hosts use the log line, and not only those of the dialect.
-    pub everywhere: bool,
+    pub global: bool,
     pub logs: Logs,
     /// Requests for hosts that no object has are not logged.
     pub leaves_out_unknown_hosts: bool,
@@ -225,18 +225,18 @@ impl AccessLog {
     /// The log line of a host, which may be one of the dialect; `None` where the format is
     /// nginx.conf's.
     pub fn line(&self, is_of_dialect: bool) -> Option<&LogLine> {
-        self.line.as_deref().filter(|_| self.everywhere || is_of_dialect)
+        self.line.as_deref().filter(|_| self.global || is_of_dialect)
     }
 }
 
 /// Decides about access logs.
-pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: impl FnMut(String)) -> AccessLog {
+pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut report: impl FnMut(String)) -> AccessLog {
     let mut wants = options.format != LogFormat::NginxConf;
-    let logs = logs(options, other_sites, wants, &mut tell);
+    let logs = logs(options, other_sites, wants, &mut report);
     wants &= matches!(logs, Logs::To(_));
     let is_json = options.format == LogFormat::Json;
     if is_json && logs == Logs::Inherited {
-        tell(
+        report(
             "access-log.format is json, but nginx.conf has no access log for all sites or switches it off, so nothing \
               is logged as JSON; set listen.access-log"
                 .to_owned(),
@@ -255,7 +255,7 @@ pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: im
     AccessLog {
         line: line.map(Arc::new),
         json: options.json || is_json,
-        everywhere: matches!(options.format, LogFormat::IngressNginx | LogFormat::Json),
+        global: matches!(options.format, LogFormat::IngressNginx | LogFormat::Json),
         logs,
         leaves_out_unknown_hosts: !options.unknown_hosts,
         unlogged,
@@ -263,7 +263,12 @@ pub fn decide(options: &AccessLogOptions, other_sites: &OtherSites, mut tell: im
     }
 }
 
-fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, tell: &mut impl FnMut(String)) -> Logs {
+fn logs(
+    options: &AccessLogOptions,
+    other_sites: &OtherSites,
+    wants_line: bool,
+    report: &mut impl FnMut(String),
+) -> Logs {
     let of_host = &other_sites.logs;
     let explicit = match (options.syslog, &options.syslog_address, &options.path) {
         (true, Some(SyslogServer::Address(address)), _) => {
@@ -271,7 +276,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
         }
         (true, Some(SyslogServer::Socket(socket)), _) => Some(LogPlace::Socket(socket.clone())),
         (true, None, _) => {
-            tell(
+            report(
                 "access-log.syslog is on, but access-log.syslog-address names no server, so it has no effect; set \
                   access-log.syslog-address"
                     .to_owned(),
@@ -284,7 +289,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
     match explicit {
         _ if !(options.enabled && options.requests) => Logs::Off,
         Some(place) => {
-            let buffering = buffering(options.buffering, &place, other_sites, tell);
+            let buffering = buffering(options.buffering, &place, other_sites, report);
             Logs::To(vec![LogTarget { place, format: None, buffering, parameters: Vec::new() }])
         }
         // The administrator's `nginx.conf` switches logs off.
@@ -297,7 +302,7 @@ fn logs(options: &AccessLogOptions, other_sites: &OtherSites, wants_line: bool, 
                 .map(|log| {
                     let place = LogPlace::Host(log.place.clone());
                     let buffering = match log.parameters.is_empty() {
-                        true => buffering(options.buffering, &place, other_sites, tell),
+                        true => buffering(options.buffering, &place, other_sites, report),
                         false => Buffering::default(),
                     };
                     LogTarget { place, format: log.format.clone(), buffering, parameters: log.parameters.clone() }
@@ -312,7 +317,7 @@ pub(super) fn buffering(
     wanted: Buffering,
     place: &LogPlace,
     other_sites: &OtherSites,
-    tell: &mut impl FnMut(String),
+    report: &mut impl FnMut(String),
 ) -> Buffering {
     let path = match place {
         LogPlace::Syslog(_) | LogPlace::Socket(_) => return Buffering::default(),
@@ -321,7 +326,7 @@ pub(super) fn buffering(
         LogPlace::Host(place) => place.clone(),
     };
     if wanted.is_asked() && other_sites.buffered_logs.contains(&path) {
-        tell(format!(
+        report(format!(
             "nginx.conf sets a buffer for {path}, and nginx allows one for each file, so access-log.parameters has no \
                 effect on it; remove one of the two"
         ));
@@ -366,13 +371,13 @@ mod tests {
         let logs: Vec<_> = host.iter().map(|text| log(text)).collect();
         let buffered_logs = logs.iter().filter_map(buffered).collect();
         let other_sites = OtherSites { logs, buffered_logs, ..OtherSites::default() };
-        let mut told = 0;
-        let decided = decide(options, &other_sites, |_| told += 1);
-        (decided, told)
+        let mut reported = 0;
+        let decided = decide(options, &other_sites, |_| reported += 1);
+        (decided, reported)
     }
 
     fn shown(options: &AccessLogOptions, host: &[&str]) -> String {
-        let (AccessLog { line, logs, .. }, told) = decided(options, host);
+        let (AccessLog { line, logs, .. }, reported) = decided(options, host);
         let line = if line.is_some() { "line " } else { "" };
         let target = |target: &LogTarget| {
             let place = match &target.place {
@@ -389,7 +394,7 @@ mod tests {
             Logs::Off => "off".to_owned(),
             Logs::To(targets) => targets.iter().map(target).collect::<Vec<_>>().join(", "),
         };
-        format!("{line}{logs} {told}")
+        format!("{line}{logs} {reported}")
     }
 
     #[test]

@@ -109,11 +109,11 @@ pub fn decide(
     let is_had = options.enabled && capabilities.has(Module::GeoIp2);
     let files = || options.files.iter().filter(|file| is_had && !other_sites.missing_databases.contains(&file.path));
     for variable in asked {
-        let told = files().find_map(|file| {
+        let reported = files().find_map(|file| {
             let (_, way) = variable.places().find(|(database, _)| *database == file.database)?;
             Some((&file.path, way))
         });
-        match told {
+        match reported {
             Some((path, way)) => match geo.files.iter_mut().find(|(known, _)| known == path) {
                 Some((_, all)) => all.push((*variable, way)),
                 None => geo.files.push((path.clone(), vec![(*variable, way)])),

@@ -5,10 +5,10 @@ pub mod access_log;
 pub mod answer_memory;
 mod capabilities;
 pub mod complaint;
-mod everywhere;
 mod firewall;
 mod gate;
 pub mod geoip;
+mod global;
 mod host_lines;
 mod open_files;
 mod other_sites;
@@ -23,12 +23,12 @@ pub use access_log::{
     AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs, SyslogServer, SyslogSocket,
 };
 pub use capabilities::{Capabilities, JOINS_HEADERS, UnknownBuild};
-pub use everywhere::{
-    Everywhere, HeaderTest, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Uncompressed,
-};
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
 pub use gate::{Gate, Gated, gate, wanted};
 pub use geoip::{Geo, GeoFile, GeoOptions};
+pub use global::{
+    Global, HeaderTest, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Uncompressed,
+};
 pub use host_lines::{HostBlock, HostLine};
 pub use ingressd_model::language::{lexer, syntax};
 pub use open_files::OpenFiles;

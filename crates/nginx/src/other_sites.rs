@@ -43,7 +43,7 @@ pub struct OtherSites {
     /// Names of directives at http level, for example `gzip`.
     pub http_directives: BTreeSet<String>,
     /// Whether something at http level uses `$server_name`, as a log format may.
-    pub tells_server_name: bool,
+    pub names_server: bool,
     /// The file and line, for messages, where the host or a site accepts headers that nginx drops
     /// by default, such as those with underscores in their names.
     pub lenient_headers: Option<String>,
@@ -196,7 +196,7 @@ impl OtherSites {
         if directive.name != "server" {
             self.logs.extend(host_log(&directive.arguments).filter(|_| directive.name == "access_log"));
             self.http_directives.insert(directive.name.clone());
-            self.tells_server_name |= tells_server_name(directive);
+            self.names_server |= names_server(directive);
             self.look_for_leniency(path, directive);
             return;
         }
@@ -282,9 +282,9 @@ impl OtherSites {
     }
 }
 
-fn tells_server_name(directive: &Directive) -> bool {
+fn names_server(directive: &Directive) -> bool {
     let has = |word: &String| ["$server_name", "${server_name}"].iter().any(|name| word.contains(name));
-    has(&directive.name) || directive.arguments.iter().any(has) || directive.children().iter().any(tells_server_name)
+    has(&directive.name) || directive.arguments.iter().any(has) || directive.children().iter().any(names_server)
 }
 
 /// The instance that wrote a file. One file of its folder names it, and is read before any file
@@ -429,7 +429,7 @@ mod tests {
             ]
         );
         assert_eq!(other_sites.http_directives, BTreeSet::from(["gzip".to_owned()]));
-        assert!(!other_sites.tells_server_name);
+        assert!(!other_sites.names_server);
         let sockets = BTreeSet::from([([0, 0, 0, 0], 8080).into()]);
         let named = |name: &str| SiteName {
             place: "main:2".into(),
@@ -489,7 +489,7 @@ mod tests {
             ("http { log_format all '$host $server_port'; server { server_name a; return 200 $server_name; } }", false),
         ] {
             let found = survey(&file("main", text), &Instance::default(), &mut |_| None);
-            assert_eq!(found.other_sites.tells_server_name, expected, "{text}");
+            assert_eq!(found.other_sites.names_server, expected, "{text}");
         }
     }
 

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::access_log::{AccessLog, AccessLogOptions};
-use super::everywhere::{Everywhere, StapleSource};
 use super::firewall::{FirewallOptions, FirewallRules};
 use super::geoip::{Geo, GeoOptions};
+use super::global::{Global, StapleSource};
 use super::sites_beside::SitesBeside;
 use super::stream_log::StreamLog;
 use ingressd_model::catalogue::DirectiveRow;
@@ -43,7 +43,7 @@ pub struct GateOptions {
     /// How often connections of clients were counted anew, by the files in place.
     pub recounts: u32,
     /// Settings that hold for all hosts.
-    pub everywhere: Everywhere,
+    pub global: Global,
     /// The settings for access logs.
     pub access_log: AccessLogOptions,
     /// The file with the log for the daemon's figures, with a wildcard: it may be missing.
@@ -73,7 +73,7 @@ impl GateOptions {
             upstream_keepalive: 0,
             stream_percent: 0,
             requests_of_namespace: 0,
-            everywhere: Everywhere::empty(),
+            global: Global::empty(),
             access_log: AccessLogOptions::empty(),
             traffic: None,
             traffic_connects: false,
@@ -211,7 +211,7 @@ pub struct Decisions {
     /// Whether nginx keeps idle connections by default, where no upstream asks for it.
     pub keeps_connections: bool,
     /// Settings that hold for all hosts.
-    pub everywhere: Everywhere,
+    pub global: Global,
     /// Whether nginx knows `keepalive_time` (1.19.10).
     pub keepalive_time: bool,
     /// Whether hosts of the ingress-nginx dialect remove the header `Server` from their responses.

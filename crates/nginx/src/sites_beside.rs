@@ -214,12 +214,12 @@ impl<'n> OtherNames<'n> {
     /// What takes requests for a host that goes to this server of ours otherwise: its place, the
     /// name that fits, and whether only nginx can tell that.
     fn taking(&self, host: &str, ours: &ServerName) -> Vec<(&'n str, Option<&'n str>, bool)> {
-        let told = |site: &'n SiteName, is_unclear| (site.place.as_str(), Some(site.name.as_str()), is_unclear);
+        let reported = |site: &'n SiteName, is_unclear| (site.place.as_str(), Some(site.name.as_str()), is_unclear);
         if matches!(ours, ServerName::Exact(_)) {
             return Vec::new();
         }
         if let Some(site) = self.named(host) {
-            return vec![told(site, false)];
+            return vec![reported(site, false)];
         }
         let is_last = *ours == ServerName::CatchAll;
         let mut taking = Vec::new();
@@ -227,11 +227,11 @@ impl<'n> OtherNames<'n> {
         for expression in self.expressions.iter().filter(|expression| is_last || expression.site.before_ours) {
             match expression.regex.as_ref().map(|regex| regex.is_match(host.as_bytes())) {
                 Some(true) => {
-                    taking.push(told(expression.site, false));
+                    taking.push(reported(expression.site, false));
                     return taking;
                 }
                 Some(false) => {}
-                None => taking.push(told(expression.site, true)),
+                None => taking.push(reported(expression.site, true)),
             }
         }
         taking.extend(self.default.filter(|_| is_last).map(|place| (place, None, false)));
@@ -287,8 +287,8 @@ mod tests {
             (ServerName::Exact(name()), "test", &[]),
         ] {
             let taking = beside.taking(host, &ours);
-            let told: Vec<_> = taking.iter().map(|site| (site.name.as_deref().unwrap(), site.is_unclear)).collect();
-            assert_eq!(told, expected, "{ours:?} {host}");
+            let reported: Vec<_> = taking.iter().map(|site| (site.name.as_deref().unwrap(), site.is_unclear)).collect();
+            assert_eq!(reported, expected, "{ours:?} {host}");
         }
     }
 }

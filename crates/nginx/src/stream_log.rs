@@ -45,7 +45,7 @@ pub fn decide(
     options: &AccessLogOptions,
     capabilities: &Capabilities,
     other_sites: &OtherSites,
-    mut tell: impl FnMut(String),
+    mut report: impl FnMut(String),
 ) -> Option<StreamLog> {
     let StreamLogOptions { enabled, line, path } = &options.streams;
     if !(options.enabled && *enabled) {
@@ -53,7 +53,7 @@ pub fn decide(
     }
     let Some(path) = path.clone().or_else(|| options.path.clone()) else {
         if line.is_some() {
-            tell(
+            report(
                 "access-log.stream-line sets the format of the log of TCP and UDP services, but nothing is logged, \
                     because neither access-log.stream-path nor listen.access-log names a file; set one of them"
                     .to_owned(),
@@ -69,12 +69,12 @@ pub fn decide(
     };
     let (line, missing) = line.fit(has);
     for name in missing {
-        tell(format!(
+        report(format!(
             "this nginx has no variable ${name} for TCP and UDP services; in their log there is a dash \
                       instead"
         ));
     }
-    let buffering = buffering(options.buffering, &LogPlace::File(path.clone()), other_sites, &mut tell);
+    let buffering = buffering(options.buffering, &LogPlace::File(path.clone()), other_sites, &mut report);
     Some(StreamLog { line: line.into(), json: options.json, path, buffering })
 }
 
@@ -89,9 +89,9 @@ mod tests {
         let line = LogLine::of_streams("$realip_remote_addr $status").ok();
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         let of = |capabilities: &Capabilities, options: AccessLogOptions| {
-            let mut told = Vec::new();
-            let decided = decide(&options, capabilities, &OtherSites::default(), |words| told.push(words));
-            (decided.map(|log| (log.path, log.line.parts().len())), told.len())
+            let mut reported = Vec::new();
+            let decided = decide(&options, capabilities, &OtherSites::default(), |words| reported.push(words));
+            (decided.map(|log| (log.path, log.line.parts().len())), reported.len())
         };
         let base = || AccessLogOptions { path: Some(plain.clone()), ..AccessLogOptions::default() };
         let with = |streams| AccessLogOptions { streams, ..base() };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ingressd_model::{ByteSize, HostListeners, Protocols};
 
-use crate::{AccessLogOptions, Everywhere, FirewallOptions, GateOptions, GeoOptions, LogFormat, StreamLogOptions};
+use crate::{AccessLogOptions, FirewallOptions, GateOptions, GeoOptions, Global, LogFormat, StreamLogOptions};
 
 /// All addresses and the ports 80 and 443.
 pub fn listeners() -> HostListeners {
@@ -25,13 +25,13 @@ impl Default for GateOptions {
             current: "/etc/nginx/ingressd/current".into(),
             upstream_keepalive: 32,
             stream_percent: 50,
-            everywhere: Everywhere {
+            global: Global {
                 request_ids: true,
                 rate_status: 503,
                 connections_status: 503,
                 session_timeout: Duration::from_secs(600),
                 session_cache: ByteSize(10 << 20),
-                ..Everywhere::empty()
+                ..Global::empty()
             },
             access_log: AccessLogOptions::default(),
             firewall: FirewallOptions::default(),

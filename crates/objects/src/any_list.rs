@@ -63,7 +63,8 @@ pub trait AnyList: Any + fmt::Debug + Send + Sync {
     /// Whether both are the same list in memory.
     fn is_same(&self, other: &dyn AnyList) -> bool;
 
-    /// The names of the objects that are not the same in memory in an earlier list and in this one.
+    /// The names of the objects that are not the same in memory in an earlier list and in this
+    /// one.
     fn changed(&self, before: &dyn AnyList) -> Vec<Arc<ObjectId>>;
 
     /// The same list.

@@ -92,7 +92,7 @@ pub fn read(path: &str, bytes: &[u8], terms: Terms<'_>, before: &ReadFile) -> Op
         for entry in &document.decoded.entries {
             let line = document.line.saturating_add(entry.line);
             anything_may_be_broken |= entry.id.is_none();
-            file.tell(entry, SourceLocation { file: Arc::clone(&source), line });
+            file.report(entry, SourceLocation { file: Arc::clone(&source), line });
         }
     }
     file.documents = documents.into();
@@ -136,7 +136,7 @@ impl ReadFile {
     }
 
     /// Adds what is wrong with an entry.
-    fn tell(&mut self, entry: &Entry, place: SourceLocation) {
+    fn report(&mut self, entry: &Entry, place: SourceLocation) {
         let found = entry.problems.iter().map(|problem| finding(&place, entry.id.as_ref(), problem.clone()));
         self.findings.extend(found);
         let unusable = entry.id.as_ref().filter(|_| entry.object.is_none());

@@ -13,7 +13,7 @@ pub fn notes(status: &Value, object: &str, reason: &str) -> Vec<String> {
 }
 
 /// Whether there is such a finding.
-pub fn tells(status: &Value, object: &str, reason: &str) -> bool {
+pub fn reports(status: &Value, object: &str, reason: &str) -> bool {
     !notes(status, object, reason).is_empty()
 }
 

@@ -28,15 +28,15 @@ impl Systemd {
         let socket = UnixDatagram::bind(&path).unwrap();
         daemon.set_variable("NOTIFY_SOCKET", path.to_str().unwrap());
         let heard = Arc::<Mutex<Heard>>::default();
-        let told = Arc::clone(&heard);
+        let reported = Arc::clone(&heard);
         let task = tokio::spawn(async move {
             let mut datagram = vec![0; 64 * 1024];
             while let Ok(length) = socket.recv(&mut datagram).await {
-                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
                 for line in String::from_utf8_lossy(&datagram[..length]).lines() {
                     match line.split_once('=') {
-                        Some(("STATUS", text)) => text.clone_into(&mut told.line),
-                        Some(("READY", "1")) => told.ready += 1,
+                        Some(("STATUS", text)) => text.clone_into(&mut reported.line),
+                        Some(("READY", "1")) => reported.ready += 1,
                         _ => {}
                     }
                 }

@@ -74,10 +74,11 @@ mod tests {
 
     #[test]
     fn what_is_told_is_nearly_used_up_and_no_more_than_that() {
-        let told: Vec<_> = (0..8).filter(|used| OBJECT_PATHS.note(*used, 5).is_some()).collect();
-        assert_eq!(told, [5]);
-        let told: Vec<_> = [0, 80, 81, 100, 101].into_iter().filter(|used| NAMES.note(*used, 100).is_some()).collect();
-        assert_eq!(told, [81, 100]);
+        let reported: Vec<_> = (0..8).filter(|used| OBJECT_PATHS.note(*used, 5).is_some()).collect();
+        assert_eq!(reported, [5]);
+        let reported: Vec<_> =
+            [0, 80, 81, 100, 101].into_iter().filter(|used| NAMES.note(*used, 100).is_some()).collect();
+        assert_eq!(reported, [81, 100]);
         assert!(PASSWORDS.note(1, 1).unwrap().starts_with("there is 1 of the 1 user of one Secret that"));
         let note = ORIGINS.note(90, 100).unwrap();
         assert_eq!(

@@ -14,23 +14,23 @@ pub type Use = (CertificateId, Origin);
 
 /// What is found about the dates of certificates, and when.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct Reported {
     pub findings: Vec<Finding>,
     at: i64,
     /// When the passage of time alone changes it, in seconds since 1970.
     pub due: Option<i64>,
 }
 
-impl Told {
+impl Reported {
     /// Judges these certificates where they are used.
     pub fn of(uses: &[Use], certificates: &BTreeMap<CertificateId, Arc<Certificate>>, now: i64) -> Self {
-        let mut told = Told { at: now, ..Told::default() };
+        let mut reported = Reported { at: now, ..Reported::default() };
         for (id, origin) in uses {
             let (CertificateId::Secret(secret), Some(certificate)) = (id, certificates.get(id)) else { continue };
-            told.findings.extend(told_of_validity(&secret.name, certificate.validity, now, origin));
-            told.due = [told.due, certificate.validity.changes(now)].into_iter().flatten().min();
+            reported.findings.extend(reported_of_validity(&secret.name, certificate.validity, now, origin));
+            reported.due = [reported.due, certificate.validity.changes(now)].into_iter().flatten().min();
         }
-        told
+        reported
     }
 
     /// Whether it is the same now.
@@ -40,7 +40,7 @@ impl Told {
 }
 
 /// The finding about the validity of a served certificate.
-fn told_of_validity(secret: &str, validity: Validity, now: i64, origin: &Origin) -> Option<Finding> {
+fn reported_of_validity(secret: &str, validity: Validity, now: i64, origin: &Origin) -> Option<Finding> {
     let at = |second: i64| Timestamp::from_second(second).map_or_else(|_| second.to_string(), |time| time.to_string());
     let (reason, clause) = match validity.standing(now) {
         ValidityPhase::Good => return None,

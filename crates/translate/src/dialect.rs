@@ -39,8 +39,8 @@ pub struct Dialect {
 
 impl Dialect {
     /// Whether its objects have strict paths, given the setting for all objects.
-    pub fn has_strict_paths(&self, everywhere: Option<bool>) -> bool {
-        everywhere.unwrap_or(self.has_strict_paths)
+    pub fn has_strict_paths(&self, common: Option<bool>) -> bool {
+        common.unwrap_or(self.has_strict_paths)
     }
 }
 

@@ -41,11 +41,11 @@ pub use dialect::{DIALECTS, Dialect, ExpressionScope, INGRESS_NGINX, SPECIFICATI
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
 pub use options::{ClassRule, EndpointMode, HostOwnership, Hsts, Layer, OptionEntry, Options, StreamOptions};
-pub use policies::everywhere;
+pub use policies::common;
 pub use read::intent::{Intent, Port, Reference, Source, TlsSpec};
 pub use read::path::PathType;
 pub use read::reading::{
-    AppRoot, Canary, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Policy, Reading,
+    AppRoot, Canary, ClientRule, CommonPolicy, ErrorOptions, HostAliases, HostOptions, Policy, Reading,
     RequestedAuthentication, RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
 };
 pub use read::rule::{Other, Rule, RulePath, When};
@@ -217,7 +217,7 @@ impl Translator {
             slices: &Slices::new(snapshot),
             canaries: offers,
             unserved_rules: &admitted.unserved_rules,
-            everywhere: &objects.everywhere,
+            common: &objects.common,
             certificates: &memory.certificates,
         };
         let built = stages::build(&admitted, &settled.sites, materials, &mut memory.built, &mut translation.findings);

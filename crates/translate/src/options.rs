@@ -82,8 +82,8 @@ impl ClassRule {
     }
 
     /// Whether a host is exclusive when an object of the class claims it first.
-    pub fn is_exclusive(&self, everywhere: HostOwnership) -> bool {
-        match self.ownership.unwrap_or(everywhere) {
+    pub fn is_exclusive(&self, common: HostOwnership) -> bool {
+        match self.ownership.unwrap_or(common) {
             HostOwnership::Dialect => self.dialect.has_exclusive_hosts,
             HostOwnership::Namespace => true,
             HostOwnership::Shared => false,

@@ -10,7 +10,7 @@ use crate::attach::Attached;
 use crate::read::intent::Intent;
 use crate::select::Selected;
 use crate::tables::{self, ANNOTATIONS, Table};
-use crate::{ClassRule, Dialect, Everywhere, Layer, Options, Policy, SPECIFICATION};
+use crate::{ClassRule, CommonPolicy, Dialect, Layer, Options, Policy, SPECIFICATION};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::Snapshot;
 use ingressd_objects::references::may_refer;
@@ -89,9 +89,9 @@ impl Policies {
     }
 
     /// What counts where no object has a say.
-    pub fn everywhere(&mut self, snapshot: &Snapshot, options: &Options) -> Everywhere {
+    pub fn common(&mut self, snapshot: &Snapshot, options: &Options) -> CommonPolicy {
         let semantics = options.classes.first().map_or((&SPECIFICATION, &ANNOTATIONS), semantics);
-        Everywhere { dialect: semantics.0, policy: self.plain(semantics, (snapshot, options)) }
+        CommonPolicy { dialect: semantics.0, policy: self.plain(semantics, (snapshot, options)) }
     }
 
     fn plain(&mut self, semantics: Semantics, given: (&Snapshot, &Options)) -> Policy {
@@ -143,6 +143,6 @@ fn semantics(class: &ClassRule) -> Semantics {
 }
 
 /// What counts where no object has a say.
-pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
-    Policies::default().everywhere(snapshot, options)
+pub fn common(snapshot: &Snapshot, options: &Options) -> CommonPolicy {
+    Policies::default().common(snapshot, options)
 }

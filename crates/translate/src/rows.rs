@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::certified::{Told, Use};
+use crate::certified::{Reported, Use};
 use crate::{Limits, admit};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Endpoint, Model, Tables, Upstream};
@@ -32,7 +32,7 @@ pub struct Rows {
     /// Where fields name certificates.
     uses: Vec<Use>,
     /// What was found about the dates of these; `None` when it has to be found anew.
-    told: Option<Told>,
+    reported: Option<Reported>,
 }
 
 /// The tables of a model.
@@ -53,13 +53,13 @@ impl Rows {
         self.found.endpoints.extend(found.endpoints);
         if !found.certificates.is_empty() {
             self.found.certificates.extend(found.certificates);
-            self.told = None;
+            self.reported = None;
         }
     }
 
     /// Takes over where fields name certificates.
     pub fn set_uses(&mut self, uses: Vec<Use>) {
-        (self.uses, self.told) = (uses, None);
+        (self.uses, self.reported) = (uses, None);
     }
 
     /// The tables of a model now. What is equal is the same in memory as in the last ones.
@@ -86,17 +86,17 @@ impl Rows {
         if changed > 0 || is_shorter {
             self.tables = Arc::new(tables);
         }
-        let Rows { found, tables, uses, told } = self;
-        let told = match told.take().filter(|told| told.holds(now)) {
-            Some(kept) => told.insert(kept),
+        let Rows { found, tables, uses, reported } = self;
+        let reported = match reported.take().filter(|reported| reported.holds(now)) {
+            Some(kept) => reported.insert(kept),
             None => {
                 let is_used: BTreeSet<_> = uses.iter().map(|(id, _)| id).chain(tables.certificates.keys()).collect();
                 found.certificates.retain(|id, _| is_used.contains(id));
-                told.insert(Told::of(uses, &found.certificates, now))
+                reported.insert(Reported::of(uses, &found.certificates, now))
             }
         };
-        findings.extend_from_slice(&told.findings);
-        Made { tables: Arc::clone(tables), findings, due: told.due, changed }
+        findings.extend_from_slice(&reported.findings);
+        Made { tables: Arc::clone(tables), findings, due: reported.due, changed }
     }
 }
 

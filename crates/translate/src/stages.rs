@@ -25,7 +25,7 @@ use crate::memory::Memory;
 use crate::read::stream::StreamClaim;
 use crate::reader::Readers;
 use crate::secret::certificate::Certificates;
-use crate::{Allowances, Claims, Everywhere, Names, Options, SMALLEST_PART, Translation, admit, select};
+use crate::{Allowances, Claims, CommonPolicy, Names, Options, SMALLEST_PART, Translation, admit, select};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Forwarded, Model, ObjectState, Passthroughs, ServerName, Tables, Upstream};
 use ingressd_objects::Snapshot;
@@ -49,7 +49,7 @@ pub struct Objects<'a> {
     /// Versions that are not to be served, and keep their claims.
     unserved: Vec<Attached<'a>>,
     /// What counts where no object has a say.
-    pub everywhere: Everywhere,
+    pub common: CommonPolicy,
 }
 
 /// Selects, reads and attaches them. The others come as states.
@@ -59,7 +59,7 @@ pub fn attach<'a>(
     findings: &mut Vec<Finding>,
 ) -> (Objects<'a>, Vec<ObjectState>) {
     let Given { snapshot, options, readers, .. } = given;
-    let everywhere = memory.policies.everywhere(snapshot, options);
+    let common = memory.policies.common(snapshot, options);
     let (selected, others) = select::select(snapshot, readers, options, findings);
     let intents = memory.read_all(&selected, snapshot, options);
     let mut attached = memory.policies.attach(intents, &selected, snapshot, options);
@@ -68,7 +68,7 @@ pub fn attach<'a>(
     let unserved = select::withheld(snapshot, readers, options);
     let intents = memory.read_all(&unserved, snapshot, options);
     let unserved = memory.policies.attach(intents, &unserved, snapshot, options);
-    (Objects { attached, unserved, everywhere }, others)
+    (Objects { attached, unserved, common }, others)
 }
 
 /// The objects by what becomes of them.
@@ -89,7 +89,7 @@ pub struct Admitted<'a> {
 /// Leaves out what cannot be served, or is beyond a limit.
 pub fn admit<'a>(objects: &'a Objects<'a>, given: Given<'_>, translation: &mut Translation) -> Admitted<'a> {
     let Servable { subjects, withheld: refused, left_out } =
-        servable::judge(&objects.attached, &objects.everywhere.policy.behaviour, translation);
+        servable::judge(&objects.attached, &objects.common.policy.behaviour, translation);
     // A canary has no claim that could be reserved for it.
     let withheld = objects.unserved.iter().filter(|object| object.policy.reading.canary.is_none());
     let mut withheld: Vec<_> = withheld.map(Withheld::from).chain(refused).collect();
@@ -126,8 +126,8 @@ pub fn claim<'s, 'a: 's>(
     );
     let Settled { sites, claims, outsiders, findings, .. } = &mut settled;
     let mut entries = Entries::new(snapshot, certificates);
-    tls_idle::tell(subjects, sites, outsiders, (snapshot, &mut entries), findings);
-    challenges::tell(subjects, sites, (snapshot, claims, options), findings);
+    tls_idle::report(subjects, sites, outsiders, (snapshot, &mut entries), findings);
+    challenges::report(subjects, sites, (snapshot, claims, options), findings);
     settled
 }
 
@@ -152,8 +152,8 @@ pub fn build<'a>(
 ) -> Hosts<'a> {
     let (mut outside, mut found) = (Outside::default(), Tables::default());
     if !admitted.left_out.is_empty() {
-        let (told, of_left_out) = left_out::findings(Servers::new(materials), &admitted.left_out);
-        findings.extend(told);
+        let (reported, of_left_out) = left_out::findings(Servers::new(materials), &admitted.left_out);
+        findings.extend(reported);
         outside = of_left_out;
     }
     let mut servers = Servers::new(materials);
@@ -211,7 +211,7 @@ pub fn assemble<'a>(
         Gathered::of(&of_hosts, translation, &mut findings);
     findings.extend(admission.close(&mut servers));
     site::reserve(&mut servers, &translation.claims);
-    offers.tell(&taken, &mut findings);
+    offers.report(&taken, &mut findings);
     let streams = streams::build(ports, &mut backends, options, &mut findings);
     translation.note_names(&backends.names);
     upstreams.append(&mut backends.used);

@@ -128,8 +128,8 @@ pub fn services_by_url<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
 ) -> impl Iterator<Item = (ServiceAddress, &'a Arc<str>)> {
-    let everywhere = options.defaults.iter().filter(|option| option.row.key == external_authentication::KEY);
-    let everywhere = everywhere
+    let common = options.defaults.iter().filter(|option| option.row.key == external_authentication::KEY);
+    let common = common
         .filter_map(|option| Some((external_authentication::address(&option.value)?, &option.at.object.namespace)));
     let of_objects = snapshot.ingresses.iter().flat_map(move |stored| {
         let class = select::of_ingress(stored, snapshot, options);
@@ -138,7 +138,7 @@ pub fn services_by_url<'a>(
         let all = SERVICES.iter().filter_map(move |(key, address)| address(written(key)?));
         all.map(move |address| (address, &stored.id.namespace))
     });
-    everywhere.chain(of_objects)
+    common.chain(of_objects)
 }
 
 /// The Service that an object of this class names as default backend in an annotation.

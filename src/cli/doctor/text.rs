@@ -55,9 +55,9 @@ fn shown(check: &str, line: &Line, longest: usize, width: Option<usize>) -> Stri
 
 fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     let checks: BTreeSet<_> = report.lines.iter().map(|(check, _)| check).collect();
-    let told: BTreeSet<_> =
+    let reported: BTreeSet<_> =
         report.lines.iter().filter(|(_, line)| line.level != Level::Ok).map(|(check, _)| check).collect();
-    let fine = u64::try_from(checks.difference(&told).count()).unwrap_or(u64::MAX);
+    let fine = u64::try_from(checks.difference(&reported).count()).unwrap_or(u64::MAX);
     let fine =
         format!("{} fine{}", count(fine, "check is", "checks are"), if all { "" } else { " (--all lists them)" });
     let number = |level| u64::try_from(report.count(level)).unwrap_or(u64::MAX);

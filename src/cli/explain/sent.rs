@@ -59,13 +59,13 @@ pub struct Took {
 }
 
 /// Sends the request to a socket that `told`, the daemon's answer, names.
-pub fn send(settings: &Settings, address: &Address, told: &Value) -> Result<Sent, Exit> {
+pub fn send(settings: &Settings, address: &Address, reported: &Value) -> Result<Sent, Exit> {
     if address.host() == "*" || PathAndQuery::try_from(address.target()).is_err() {
         complain!("ingressd: no request can have this URL: --send needs a host, and a path that is encoded");
         return Err(Exit::Usage);
     }
     let (is_https, port) = address.scheme_and_port();
-    let sockets = told["sockets"].as_array().map_or(&[][..], Vec::as_slice);
+    let sockets = reported["sockets"].as_array().map_or(&[][..], Vec::as_slice);
     let Some((socket, to, says_client)) = chosen(sockets, is_https, port) else {
         complain!("ingressd: nginx listens nowhere for {}", if is_https { "https" } else { "http" });
         return Err(Exit::Unavailable);
@@ -97,7 +97,7 @@ pub fn send(settings: &Settings, address: &Address, told: &Value) -> Result<Sent
         return Err(failed(&format_args!("nothing listens at {to}: `ingressd status` says what nginx does")));
     }
     let took = match before.filter(|before| before.counts) {
-        Some(before) => Some(took(settings, &before, &answer, told)?),
+        Some(before) => Some(took(settings, &before, &answer, reported)?),
         None => None,
     };
     Ok(Sent { socket, to, scheme, host: request.host, answer, took })
@@ -128,7 +128,7 @@ fn counts(settings: &Settings) -> Result<Option<TrafficReport>, Exit> {
 }
 
 /// Waits until the request is counted.
-fn took(settings: &Settings, before: &TrafficReport, answer: &Answer, told: &Value) -> Result<Vec<Took>, Exit> {
+fn took(settings: &Settings, before: &TrafficReport, answer: &Answer, reported: &Value) -> Result<Vec<Took>, Exit> {
     let class = match answer {
         Answer::Some(answered) => usize::from(answered.status / 100),
         Answer::None(_) => 0,
@@ -137,7 +137,7 @@ fn took(settings: &Settings, before: &TrafficReport, answer: &Answer, told: &Val
     loop {
         let Some(now) = counts(settings)? else { return Ok(Vec::new()) };
         let all = more(before, &now, class);
-        let expected = &told["route"]["answer"];
+        let expected = &reported["route"]["answer"];
         let services = expected["services"].as_array().map_or(&[][..], Vec::as_slice);
         let is_expected = |took: &Took| {
             expected["ingress"].as_str() == took.ingress.as_deref()

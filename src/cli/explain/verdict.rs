@@ -19,16 +19,16 @@ pub struct Verdict {
 }
 
 /// Compares the answer with what was `told` of the request.
-pub fn verdict(told: &Value, sent: &Sent) -> Verdict {
+pub fn verdict(reported: &Value, sent: &Sent) -> Verdict {
     let mut verdict = Verdict { answered: answered(sent), ..Verdict::default() };
     let is_there = |part: &&Value| part["on"].as_array().is_some_and(|on| on.iter().any(|on| *on == *sent.socket));
-    let sites = told["other_sites"].as_array().into_iter().flatten();
+    let sites = reported["other_sites"].as_array().into_iter().flatten();
     if let Some(site) = sites.clone().find(|site| is_there(site) && site["is_unclear"] != true) {
         let from = printable(site["from"].as_str().unwrap_or("-"));
         verdict.notes.push(format!("another site of this nginx answers there ({from}), so that nothing is compared"));
         return verdict;
     }
-    if Some(&told["passthrough"]).filter(|passed| passed.is_object()).is_some_and(|passed| is_there(&passed)) {
+    if Some(&reported["passthrough"]).filter(|passed| passed.is_object()).is_some_and(|passed| is_there(&passed)) {
         verdict.notes.push("nginx does not read TLS of the host, so that nothing is compared".to_owned());
         return verdict;
     }
@@ -39,9 +39,9 @@ pub fn verdict(told: &Value, sent: &Sent) -> Verdict {
             return verdict;
         }
     };
-    judge(&told["route"]["answer"], sent, reply, &mut verdict);
+    judge(&reported["route"]["answer"], sent, reply, &mut verdict);
     let unclear =
-        told["route"]["unless"].as_str().map(|expression| format!("the expression {}", printable(expression)));
+        reported["route"]["unless"].as_str().map(|expression| format!("the expression {}", printable(expression)));
     let unclear = unclear.or_else(|| {
         let site = { sites }.find(|site| is_there(site))?;
         Some(format!("the expression of the other site at {}", printable(site["from"].as_str().unwrap_or("-"))))
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use ingressd_migrate::compare::Silence;
 
-    fn told(answer: Value) -> Value {
+    fn reported(answer: Value) -> Value {
         json!({"other_sites": [], "passthrough": null, "route": {"answer": answer, "unless": null}})
     }
 
@@ -243,7 +243,7 @@ mod tests {
             (&moved, sent(301, "https://new.example/", Some(own)), "", ""),
             (&moved, sent(301, "https://\u{9b}.example/", Some(own)), "https://new.example/ is said", ""),
         ] {
-            let found = verdict(&told(expected.clone()), &sent);
+            let found = verdict(&reported(expected.clone()), &sent);
             let (different, noted) = (found.differences.join("; "), found.notes.join("; "));
             assert_eq!(different.is_empty(), differences.is_empty(), "{expected} {sent:?}: {different}");
             assert!(different.contains(differences) && noted.contains(notes), "{different} {noted}");
@@ -253,19 +253,19 @@ mod tests {
 
     #[test]
     fn an_expression_that_is_not_judged_is_settled_by_the_answer() {
-        let mut told = told(json!({"ingress": "a/shop", "services": ["a/web"], "instead": []}));
-        told["route"]["unless"] = "^/(?!x)".into();
-        let found = verdict(&told, &sent(200, "", Some(&[("a/other", "a/api", true)])));
+        let mut reported = reported(json!({"ingress": "a/shop", "services": ["a/web"], "instead": []}));
+        reported["route"]["unless"] = "^/(?!x)".into();
+        let found = verdict(&reported, &sent(200, "", Some(&[("a/other", "a/api", true)])));
         assert!(
             found.differences.is_empty() && found.notes[0].contains("nginx matches the expression ^/(?!x): "),
             "{found:?}"
         );
         // What goes elsewhere is not compared.
-        told["passthrough"] = json!({"on": ["0.0.0.0:80"]});
-        assert!(verdict(&told, &sent(200, "", None)).notes[0].contains("nothing is compared"));
-        told["passthrough"] = Value::Null;
+        reported["passthrough"] = json!({"on": ["0.0.0.0:80"]});
+        assert!(verdict(&reported, &sent(200, "", None)).notes[0].contains("nothing is compared"));
+        reported["passthrough"] = Value::Null;
         let silent = Sent { answer: Answer::None(Silence::Late), ..sent(200, "", None) };
-        told["route"]["unless"] = Value::Null;
-        assert_eq!(verdict(&told, &silent).differences, ["nginx does not answer: no answer in time"]);
+        reported["route"]["unless"] = Value::Null;
+        assert_eq!(verdict(&reported, &silent).differences, ["nginx does not answer: no answer in time"]);
     }
 }

@@ -119,7 +119,7 @@ impl Cluster {
     }
 
     /// Says on standard error by what is judged, and what is not known.
-    pub fn tell_what_is_unknown(&self) {
+    pub fn report_what_is_unknown(&self) {
         self.notes.iter().for_each(|note| complain!("note: {note}"));
     }
 
@@ -215,8 +215,8 @@ impl Reaching {
         (options.own_addresses, options.limits) = (of_nodes.own_addresses, of_nodes.limits);
         let members = leases.iter().flat_map(|leases| &leases.members);
         options.claim_orders = members.clone().map(|kept| Arc::clone(&kept.what.claim_order)).collect();
-        let told = members.filter_map(|kept| offline::version(&kept.what.nginx).ok()).min();
-        let version = self.nginx_version.or(told).unwrap_or_else(|| {
+        let reported = members.filter_map(|kept| offline::version(&kept.what.nginx).ok()).min();
+        let version = self.nginx_version.or(reported).unwrap_or_else(|| {
             notes.push(format!("no node tells the version of its nginx: judging for {}", offline::ASSUMED));
             offline::ASSUMED
         });

@@ -82,8 +82,8 @@ fn lines(processed: &Processed) -> Lines {
         lines.entry(format!("host {}", listed.host)).or_default().extend(listed.does);
     }
     for stored in &processed.snapshot.ingresses {
-        let told = in_force.written_for(&stored.id, &processed.findings);
-        let of_object = told.iter().map(|told| format!("{} = {}", told.name(), told.value()));
+        let reported = in_force.written_for(&stored.id, &processed.findings);
+        let of_object = reported.iter().map(|reported| format!("{} = {}", reported.name(), reported.value()));
         lines.entry(stored.id.to_string()).or_default().extend(of_object);
     }
     for finding in processed.findings.iter().filter(|finding| finding.severity >= Severity::Warning) {

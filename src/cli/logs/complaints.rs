@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::file::{self, Told};
+use super::file::{self, Reported};
 use super::{Arguments, places};
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::output::{self, Format, Reader};
@@ -39,8 +39,8 @@ pub fn run(arguments: &Arguments, settings: &Settings) -> Ended {
     }
     let is_about_all = choice.hosts.is_empty() && choice.ingress.is_none();
     let (mut found, mut read_lines) = (0_usize, 0_usize);
-    let mut tell = |told: Told<&[u8]>| {
-        let Told::Line(line) = told else { return ControlFlow::Continue(()) };
+    let mut report = |reported: Reported<&[u8]>| {
+        let Reported::Line(line) = reported else { return ControlFlow::Continue(()) };
         read_lines += 1;
         let text = String::from_utf8_lossy(line);
         let Some(line) = ErrorLine::read(&text) else { return ControlFlow::Continue(()) };
@@ -54,13 +54,13 @@ pub fn run(arguments: &Arguments, settings: &Settings) -> Ended {
             Format::Json => as_json(&line),
             Format::Text => as_text(&text, &line),
         };
-        match output::tell(&(shown + "\n")) {
+        match output::report(&(shown + "\n")) {
             Ok(Reader::There) => ControlFlow::Continue(()),
             Ok(Reader::Gone) => ControlFlow::Break(Ok(())),
             Err(exit) => ControlFlow::Break(Err(exit)),
         }
     };
-    match file::read(&[path], arguments.choice.earliest(), arguments.follow, &mut tell)? {
+    match file::read(&[path], arguments.choice.earliest(), arguments.follow, &mut report)? {
         ControlFlow::Break(Err(exit)) => Err(exit),
         _ if found > 0 || arguments.follow => Ok(Exit::Success),
         _ => {
@@ -105,7 +105,7 @@ fn as_text(text: &str, line: &ErrorLine<'_>) -> String {
 
 fn as_json(line: &ErrorLine<'_>) -> String {
     let request = line.request;
-    let told: Value = json!({
+    let reported: Value = json!({
         "time": line.time().map(|time| time.to_string()),
         "level": line.level,
         "kind": line.kind().name,
@@ -115,5 +115,5 @@ fn as_json(line: &ErrorLine<'_>) -> String {
         "upstream": request.and_then(|request| request.upstream),
         "remote_addr": request.map(|request| request.client),
     });
-    printable_json(&told.to_string())
+    printable_json(&reported.to_string())
 }

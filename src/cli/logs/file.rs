@@ -22,13 +22,13 @@ const LONGEST: usize = 1 << 20;
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// A line, or that no more is there for now.
-pub enum Told<T> {
+pub enum Reported<T> {
     Line(T),
     Pause,
 }
 
 /// Whoever takes lines; a break ends the reading.
-pub type Tell<'t> = &'t mut dyn FnMut(Told<&[u8]>) -> ControlFlow<Result<(), Exit>>;
+pub type Report<'t> = &'t mut dyn FnMut(Reported<&[u8]>) -> ControlFlow<Result<(), Exit>>;
 
 /// Reads files from the beginning, and where a time is named also what was rotated away since
 /// then; with `follow` goes on with what is added, and without a time begins with that.
@@ -36,19 +36,19 @@ pub fn read(
     files: &[PathBuf],
     since: Option<Timestamp>,
     follow: bool,
-    tell: Tell<'_>,
+    report: Report<'_>,
 ) -> Result<ControlFlow<Result<(), Exit>>, Exit> {
     let mut open = Vec::new();
     for path in files {
         if path.as_os_str() == "-" {
-            let read = all(&mut io::stdin().lock(), tell).map_err(|error| failed(path, &error))?;
+            let read = all(&mut io::stdin().lock(), report).map_err(|error| failed(path, &error))?;
             if read.is_break() {
                 return Ok(read);
             }
             continue;
         }
         for earlier in since.map(|since| rotated(path, since)).unwrap_or_default() {
-            let read = whole(&earlier, tell).map_err(|error| failed(&earlier, &error))?;
+            let read = whole(&earlier, report).map_err(|error| failed(&earlier, &error))?;
             if read.is_break() {
                 return Ok(read);
             }
@@ -57,14 +57,14 @@ pub fn read(
         if follow && since.is_none() {
             followed.reader.seek(SeekFrom::End(0)).map_err(|error| failed(path, &error))?;
         }
-        let read = followed.read(tell).map_err(|error| failed(path, &error))?;
+        let read = followed.read(report).map_err(|error| failed(path, &error))?;
         if read.is_break() {
             return Ok(read);
         }
         open.push((followed, None));
     }
     while follow && !open.is_empty() {
-        let paused = tell(Told::Pause);
+        let paused = report(Reported::Pause);
         if paused.is_break() {
             return Ok(paused);
         }
@@ -72,7 +72,7 @@ pub fn read(
             break;
         }
         for (followed, before) in &mut open {
-            let read = go_on(followed, before, tell).map_err(|error| failed(&followed.path, &error))?;
+            let read = go_on(followed, before, report).map_err(|error| failed(&followed.path, &error))?;
             if read.is_break() {
                 return Ok(read);
             }
@@ -94,10 +94,10 @@ fn failed(path: &Path, error: &io::Error) -> Exit {
 fn go_on(
     followed: &mut Followed,
     before: &mut Option<Followed>,
-    tell: Tell<'_>,
+    report: Report<'_>,
 ) -> io::Result<ControlFlow<Result<(), Exit>>> {
     for file in before.iter_mut().chain([&mut *followed]) {
-        let read = file.read(tell)?;
+        let read = file.read(report)?;
         if read.is_break() {
             return Ok(read);
         }
@@ -136,8 +136,8 @@ impl Followed {
         Ok(Followed { path, reader: BufReader::new(file), identity, rest: Rest::default() })
     }
 
-    fn read(&mut self, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
-        lines(&mut self.reader, &mut self.rest, tell)
+    fn read(&mut self, report: Report<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+        lines(&mut self.reader, &mut self.rest, report)
     }
 }
 
@@ -149,7 +149,7 @@ struct Rest {
 }
 
 /// Tells each whole line until the end.
-fn lines(reader: &mut dyn BufRead, rest: &mut Rest, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+fn lines(reader: &mut dyn BufRead, rest: &mut Rest, report: Report<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
     loop {
         let chunk = reader.fill_buf()?;
         if chunk.is_empty() {
@@ -168,34 +168,34 @@ fn lines(reader: &mut dyn BufRead, rest: &mut Rest, tell: Tell<'_>) -> io::Resul
             if rest.is_too_long {
                 complain!("ingressd: a line of more than {LONGEST} bytes was left out");
             }
-            let told = match rest.is_too_long || rest.bytes.is_empty() {
+            let reported = match rest.is_too_long || rest.bytes.is_empty() {
                 true => ControlFlow::Continue(()),
-                false => tell(Told::Line(&rest.bytes)),
+                false => report(Reported::Line(&rest.bytes)),
             };
             rest.bytes.clear();
             rest.is_too_long = false;
-            if told.is_break() {
-                return Ok(told);
+            if reported.is_break() {
+                return Ok(reported);
             }
         }
     }
 }
 
-fn whole(path: &Path, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+fn whole(path: &Path, report: Report<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
     let file = File::open(path)?;
     let reader: Box<dyn Read> = match path.extension().is_some_and(|end| end == "gz") {
         true => Box::new(MultiGzDecoder::new(file)),
         false => Box::new(file),
     };
-    all(&mut BufReader::new(reader), tell)
+    all(&mut BufReader::new(reader), report)
 }
 
 /// Tells each line of what does not grow any more: the last one may lack its end.
-fn all(reader: &mut dyn BufRead, tell: Tell<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+fn all(reader: &mut dyn BufRead, report: Report<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
     let mut rest = Rest::default();
-    let read = lines(reader, &mut rest, tell)?;
+    let read = lines(reader, &mut rest, report)?;
     match read {
-        ControlFlow::Continue(()) if !rest.bytes.is_empty() => Ok(tell(Told::Line(&rest.bytes))),
+        ControlFlow::Continue(()) if !rest.bytes.is_empty() => Ok(report(Reported::Line(&rest.bytes))),
         read => Ok(read),
     }
 }
@@ -230,13 +230,13 @@ mod tests {
 
     fn read_all(bytes: &[u8]) -> Vec<usize> {
         let mut lengths = Vec::new();
-        let mut tell = |told: Told<&[u8]>| {
-            if let Told::Line(line) = told {
+        let mut report = |reported: Reported<&[u8]>| {
+            if let Reported::Line(line) = reported {
                 lengths.push(line.len());
             }
             ControlFlow::Continue(())
         };
-        assert!(all(&mut BufReader::new(bytes), &mut tell).unwrap().is_continue());
+        assert!(all(&mut BufReader::new(bytes), &mut report).unwrap().is_continue());
         lengths
     }
 
@@ -264,15 +264,15 @@ mod tests {
         ago("a.log.3", b"too old\n", 9);
         ago("a.log.conf", b"other\n", 1);
         ago("a.log", b"now\n", 0);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let since = Timestamp::now() - jiff::SignedDuration::from_hours(5);
         let read = read(&[path], Some(since), false, &mut |line| {
-            if let Told::Line(line) = line {
-                told.push(String::from_utf8(line.to_vec()).unwrap());
+            if let Reported::Line(line) = line {
+                reported.push(String::from_utf8(line.to_vec()).unwrap());
             }
             ControlFlow::Continue(())
         });
         assert!(read.is_ok());
-        assert_eq!(told, ["oldest", "older", "now"]);
+        assert_eq!(reported, ["oldest", "older", "now"]);
     }
 }

@@ -54,10 +54,10 @@ mod tests {
 
     #[test]
     fn a_line_has_columns_and_steers_no_terminal() {
-        let told = r#"{"time":"2026-11-29T05:00:00.123+00:00","remote_addr":"192.0.2.7","method":"GET","host":"shop.test",
+        let reported = r#"{"time":"2026-11-29T05:00:00.123+00:00","remote_addr":"192.0.2.7","method":"GET","host":"shop.test",
             "uri":"/\u001b[2Jx\n","status":502,"request_time":0.003,"namespace":"shop","ingress":"web","service":"api",
             "service_port":"80","upstream_addr":"10.0.0.1:80","upstream_status":"502"}"#;
-        let shown = line(&Entry::read(told.as_bytes(), &[]).unwrap());
+        let shown = line(&Entry::read(reported.as_bytes(), &[]).unwrap());
         let plain = anstream::adapter::strip_str(&shown).to_string();
         let expected = "2026-11-29T05:00:00.123  502      3 ms  GET     shop.test/\\u{1b}[2Jx\\n                    shop/web                  \
                         api:80            10.0.0.1:80 (502)  192.0.2.7";

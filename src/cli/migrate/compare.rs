@@ -19,7 +19,7 @@ use crate::cli::page;
 use crate::cli::waiting::waiting;
 use ingressd_migrate::compare::{
     AGENT, Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports,
-    Request, Rounds, Scheme, Side, Silence, Sites, explain, told,
+    Request, Rounds, Scheme, Side, Silence, Sites, explain, reported,
 };
 use ingressd_migrate::{Controller, Report};
 use ingressd_model::USUAL_LINE;
@@ -126,7 +126,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         left_out: choice.left_out,
         ..found
     };
-    tell(arguments, &comparison)
+    print(arguments, &comparison)
 }
 
 /// The requests to send; keys of the ConfigMap say how to parse a log.
@@ -160,7 +160,7 @@ fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<Str
     Ok(choice)
 }
 
-fn tell(arguments: &Arguments, comparison: &Comparison) -> Ended {
+fn print(arguments: &Arguments, comparison: &Comparison) -> Ended {
     let json = || output::json(&comparison.json());
     if let Some(file) = &arguments.report {
         write(file, &json()).map_err(|error| unwritable(file, &error))?;
@@ -311,8 +311,8 @@ impl BothSides {
                 }
             }
             let [controller, ingressd] = &self.sides;
-            rounds.controller.push(told(&answers[0], request, controller.side.ports));
-            rounds.ingressd.push(told(&answers[1], request, ingressd.side.ports));
+            rounds.controller.push(reported(&answers[0], request, controller.side.ports));
+            rounds.ingressd.push(reported(&answers[1], request, ingressd.side.ports));
             if rounds.outcome().different.is_empty() {
                 break;
             }

@@ -57,8 +57,8 @@ pub fn problems(findings: &[Value], left_out: u64, width: Option<usize>) -> Vec<
     if more > 0 {
         let ways = "`ingressd status NAMESPACE/NAME` tells all of one Ingress, --format json more of each namespace, and the journal \
                     has them by REASON=";
-        let told = format!("{} not shown: {ways}", count(more, "finding is", "findings are"));
-        lines.push(wrapped(&told, width, 0, 0));
+        let reported = format!("{} not shown: {ways}", count(more, "finding is", "findings are"));
+        lines.push(wrapped(&reported, width, 0, 0));
     }
     lines.extend(remarks(findings, width));
     lines
@@ -106,8 +106,8 @@ fn remarks(findings: &[Value], width: Option<usize>) -> Option<String> {
     }
     let all: u64 = counts.values().sum();
     let named = counts.iter().map(|(reason, count)| format!("{reason} {count}")).collect::<Vec<_>>().join(", ");
-    let told = format!("{} besides ({named}): --format json tells them", count(all, "remark", "remarks"));
-    (all > 0).then(|| styled(FAINT, &wrapped(&told, width, 0, 0)))
+    let reported = format!("{} besides ({named}): --format json tells them", count(all, "remark", "remarks"));
+    (all > 0).then(|| styled(FAINT, &wrapped(&reported, width, 0, 0)))
 }
 
 fn object(finding: &Value) -> String {

@@ -16,8 +16,8 @@ pub fn subject(status: &Value, width: Option<usize>) -> String {
     };
     let findings = subject["findings"].as_array().map_or(&[][..], Vec::as_slice);
     // The reason why it is not ours is shown already.
-    let told = |finding: &&Value| is_host || subject["state"] != "not ours" || finding["reason"] != "ForeignClass";
-    let findings = findings.iter().filter(told).map(|finding| match finding["page"].as_str() {
+    let reported = |finding: &&Value| is_host || subject["state"] != "not ours" || finding["reason"] != "ForeignClass";
+    let findings = findings.iter().filter(reported).map(|finding| match finding["page"].as_str() {
         Some(page) => format!("{}\n         {}", problem(finding, width), styled(FAINT, &printable(page))),
         None => problem(finding, width),
     });
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn one_ingress_is_told_with_all_that_is_known_of_it() {
-        let told = status(json!({
+        let reported = status(json!({
             "kind": "Ingress", "namespace": "shop", "name": "cart", "state": "last good", "class": "ingressd",
             "hosts": ["a.example", "b.example"], "served_seconds": 7200, "routes": 2, "closed": 1, "addresses": ["192.0.2.1"],
             "tls": [{"hosts": ["a.example"], "secret": "cart-tls", "served": true, "ends": 0},
@@ -254,17 +254,17 @@ serving generation 7, as the folder /m says
         let squeezed = |text: &str| {
             text.lines().map(|line| line.split_whitespace().collect()).collect::<Vec<Vec<_>>>().join(&"\n").join(" ")
         };
-        assert_eq!(squeezed(&plain(&told)), squeezed(expected));
-        assert!(!is_well(&told));
+        assert_eq!(squeezed(&plain(&reported)), squeezed(expected));
+        assert!(!is_well(&reported));
     }
 
     #[test]
     fn what_is_not_ours_and_what_is_not_there_says_why() {
         let foreign = json!({"kind": "Ingress", "namespace": "shop", "name": "cart", "state": "not ours", "why": "IngressClass x",
             "findings": [{"severity": "info", "reason": "ForeignClass", "note": "IngressClass x"}]});
-        let told = plain(&status(foreign.clone()));
-        assert!(told.starts_with("Ingress shop/cart  not ours\nwhy         IngressClass x\n"), "{told}");
-        assert_eq!(told.matches("IngressClass x").count(), 1, "{told}");
+        let reported = plain(&status(foreign.clone()));
+        assert!(reported.starts_with("Ingress shop/cart  not ours\nwhy         IngressClass x\n"), "{reported}");
+        assert_eq!(reported.matches("IngressClass x").count(), 1, "{reported}");
         let absent =
             json!({"kind": "Ingress", "namespace": "shop", "name": "cart", "state": "absent", "why": "there is none"});
         assert!(
@@ -280,14 +280,14 @@ serving generation 7, as the folder /m says
             json!([{"host": "a.example", "path": path, "path_type": "Prefix", "service": "web", "port": "80",
             "endpoints": 1}])
         };
-        let told = status(json!({
+        let reported = status(json!({
             "kind": "Host", "host": "a.example", "is_name": true,
             "claims": [{"host": "a.example", "namespaces": [{"namespace": "shop", "exclusive": true}, {"namespace": "blog"}]},
                 {"host": "*.example", "namespaces": []}],
             "ingresses": [{"namespace": "shop", "name": "cart", "state": "ok", "asks": route("/")},
                 {"namespace": "blog", "name": "late", "state": "refused", "asks": route("/blog")}],
         }));
-        let shown = plain(&told);
+        let shown = plain(&reported);
         let owner =
             "owner       a.example was first asked for by namespace shop, which has it for itself; then by blog\n";
         assert!(
@@ -295,7 +295,7 @@ serving generation 7, as the folder /m says
             "{shown}"
         );
         assert!(shown.contains("\nblog/late  refused  -      -\n") && shown.contains("/blog"), "{shown}");
-        assert!(!is_well(&told));
+        assert!(!is_well(&reported));
         let served =
             status(json!({"kind": "Host", "is_name": true, "ingresses": [{"state": "ok"}, {"state": "not ours"}]}));
         assert!(is_well(&served));
@@ -323,9 +323,9 @@ serving generation 7, as the folder /m says
         for (state, marked) in [("last good", true), ("waiting", true), ("refused", true), ("ok", false)] {
             let subject =
                 json!({"kind": "Ingress", "namespace": "shop", "name": "cart", "state": state, "asks": asks.clone()});
-            let told = plain(&status(subject));
+            let reported = plain(&status(subject));
             let mark = "\nWhat its newest version asks for, which is not served:\nHOST ";
-            assert_eq!(told.contains(mark), marked, "{told}");
+            assert_eq!(reported.contains(mark), marked, "{reported}");
         }
     }
 }

@@ -38,8 +38,8 @@ pub fn watch(interval: Duration, mut look: impl FnMut() -> Result<Shown, Exit>) 
         let shown = look()?;
         let reader = match is_terminal && !shown.is_last {
             true if shown.text.is_empty() => Reader::There,
-            true => output::steer(ANEW).and_then(|_| output::tell(&shown.text))?,
-            false if differs(&mut before, shown.essence) => output::tell(&shown.text)?,
+            true => output::steer(ANEW).and_then(|_| output::report(&shown.text))?,
+            false if differs(&mut before, shown.essence) => output::report(&shown.text)?,
             false => Reader::There,
         };
         if shown.is_last || reader == Reader::Gone || is_closed(interval) {

@@ -199,7 +199,7 @@ mod tests {
     }
 
     /// Names and rates.
-    fn told(words: &[&str]) -> Vec<(String, f64, f64)> {
+    fn reported(words: &[&str]) -> Vec<(String, f64, f64)> {
         let report =
             |seconds, objects| TrafficReport { seconds, bounds: BOUNDS.to_vec(), objects, ..TrafficReport::default() };
         let earlier = report(10.0, vec![counted("web", "a", 100, 0, 0), counted("idle", "c", 5, 5, 5)]);
@@ -217,11 +217,11 @@ mod tests {
     #[test]
     fn what_happened_between_two_looks_is_told_by_what_is_asked_for() {
         let row = |name: &str, rate, errors| (format!("shop/{name}"), rate, errors);
-        assert_eq!(told(&[]), [row("web", 17.0, 2.0), row("new", 3.0, 2.0)]);
-        assert_eq!(told(&["--by", "service"]), [row("a", 15.0, 4.0), row("b", 5.0, 0.0)]);
-        assert_eq!(told(&["--sort", "p99"]), [row("new", 3.0, 2.0), row("web", 17.0, 2.0)]);
-        assert_eq!(told(&["--sort", "name", "--filter", "e"]), [row("new", 3.0, 2.0), row("web", 17.0, 2.0)]);
-        assert_eq!(told(&["--filter", "new"]), [row("new", 3.0, 2.0)]);
-        assert_eq!(told(&["--by", "host"]), []);
+        assert_eq!(reported(&[]), [row("web", 17.0, 2.0), row("new", 3.0, 2.0)]);
+        assert_eq!(reported(&["--by", "service"]), [row("a", 15.0, 4.0), row("b", 5.0, 0.0)]);
+        assert_eq!(reported(&["--sort", "p99"]), [row("new", 3.0, 2.0), row("web", 17.0, 2.0)]);
+        assert_eq!(reported(&["--sort", "name", "--filter", "e"]), [row("new", 3.0, 2.0), row("web", 17.0, 2.0)]);
+        assert_eq!(reported(&["--filter", "new"]), [row("new", 3.0, 2.0)]);
+        assert_eq!(reported(&["--by", "host"]), []);
     }
 }

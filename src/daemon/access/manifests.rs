@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Namespace, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{Grant, LEASES, Permission, STANDARD, everywhere, is_without_namespace, of_named};
+use super::{Grant, LEASES, Permission, STANDARD, global, is_without_namespace, of_named};
 use ingressd_objects::yaml::document;
 
 type Rule = (PolicyRule, &'static str);
@@ -34,7 +34,7 @@ impl Grant {
     pub fn documents_within(&self) -> Vec<String> {
         let metadata = place(&self.namespace, &self.account);
         let mut documents = vec![document(&ServiceAccount { metadata, ..ServiceAccount::default() })];
-        let needed = everywhere().into_iter().filter(|permission| !self.without.contains(&permission.resource));
+        let needed = global().into_iter().filter(|permission| !self.without.contains(&permission.resource));
         let (of_cluster, within): (Vec<_>, Vec<_>) =
             needed.partition(|permission| self.namespaces.is_empty() || is_without_namespace(permission.resource));
         let metadata = ObjectMeta { name: Some(self.name()), ..ObjectMeta::default() };
@@ -145,7 +145,7 @@ mod tests {
         let text = manifests();
         let lines = Vec::from_iter(text.lines().map(str::trim));
         let rules = Vec::from_iter((0..lines.len()).filter(|line| lines[*line].starts_with("- apiGroups:")));
-        let purposes = everywhere().into_iter().chain([LEASES]).map(|permission| format!("# {}", permission.purpose));
+        let purposes = global().into_iter().chain([LEASES]).map(|permission| format!("# {}", permission.purpose));
         let said = rules.iter().map(|line| lines[line - 1].to_owned());
         assert_eq!(Vec::from_iter(said), Vec::from_iter(purposes));
     }

@@ -112,7 +112,7 @@ impl Cycle {
 
     /// The error about a removal, and that about one that is held.
     pub(super) fn findings_of_removals(&self) -> impl Iterator<Item = Finding> {
-        let told = self.removals.removal.as_ref().map(|removal| {
+        let reported = self.removals.removal.as_ref().map(|removal| {
             removal.finding(
                 "no longer served",
                 "if that was not meant, restore what is gone; the error ends when the hosts are back, or after a day",
@@ -124,7 +124,7 @@ impl Cycle {
                 "restore what is gone, or let the change pass with `ingressd resume`",
             )
         });
-        told.into_iter().chain(held)
+        reported.into_iter().chain(held)
     }
 }
 

@@ -184,8 +184,8 @@ impl Rules {
             }
         };
         // Like a real nginx, it stops at the first error in a shared file.
-        let told = if self.shared.is_empty() { culprits.len() } else { 1 };
-        culprits.into_iter().take(told).map(complaint).collect()
+        let reported = if self.shared.is_empty() { culprits.len() } else { 1 };
+        culprits.into_iter().take(reported).map(complaint).collect()
     }
 }
 
@@ -444,13 +444,13 @@ fn new_templates_are_to_blame_for_what_is_accepted_without_them() {
     let objects = snapshot(&["a@1", "b@1", "c@1"]);
     let report = cycle.turn(&objects, &mut rules);
     assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]"], "that one is bad without them, too");
-    let told = |report: &Report| report.findings.iter().any(|finding| finding.note.contains("nginx.templates"));
-    assert!(matches!(report.outcome, Outcome::Refused { .. }) && told(&report), "{:?}", report.findings);
+    let reported = |report: &Report| report.findings.iter().any(|finding| finding.note.contains("nginx.templates"));
+    assert!(matches!(report.outcome, Outcome::Refused { .. }) && reported(&report), "{:?}", report.findings);
     // No other object is ever blamed, however often it is tried.
     assert_eq!(quarantined(&cycle.turn(&objects, &mut rules)), ["Ingress shop/b: spec.rules[2]"]);
     rules.bad_by_templates = Some(BTreeSet::new());
     let report = cycle.turn(&objects, &mut rules);
-    assert_eq!((rules.made.as_slice(), told(&report)), (["a@1".to_owned(), "c@1".to_owned()].as_slice(), false));
+    assert_eq!((rules.made.as_slice(), reported(&report)), (["a@1".to_owned(), "c@1".to_owned()].as_slice(), false));
 }
 
 #[test]

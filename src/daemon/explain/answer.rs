@@ -77,20 +77,20 @@ impl InForce {
 
     /// The statuses by which nginx may answer before it does what the route is for.
     fn instead(&self, server: &Server, route: &Route) -> Option<Vec<u16>> {
-        let (behaviour, everywhere) = (&route.behaviour, &self.settings.gate.everywhere);
+        let (behaviour, global) = (&route.behaviour, &self.settings.gate.global);
         if !behaviour.snippets.is_empty() {
             return None;
         }
-        let is_blocking = !everywhere.blocked_networks.is_empty()
-            || !everywhere.blocked_agents.is_empty()
-            || !everywhere.blocked_referers.is_empty();
+        let is_blocking = !global.blocked_networks.is_empty()
+            || !global.blocked_agents.is_empty()
+            || !global.blocked_referers.is_empty();
         let mut statuses: Vec<u16> = Vec::new();
         let mut may = |is_so: bool, those: &[u16]| statuses.extend(those.iter().filter(|_| is_so));
         may(is_blocking || behaviour.access.is_some() || behaviour.firewall.is_some(), &[403]);
         may(behaviour.basic_authentication.is_some(), &[401]);
         // Where the service does not answer, nginx says 500.
         may(behaviour.external_authentication.is_some(), &[302, 401, 403, 500]);
-        may(behaviour.limits.is_some(), &[everywhere.rate_status, everywhere.connections_status]);
+        may(behaviour.limits.is_some(), &[global.rate_status, global.connections_status]);
         may(server.client_certificates.is_some(), &[302, 400, 403]);
         for choice in route.action.split().into_iter().flat_map(Split::choices) {
             match choice {

@@ -31,10 +31,10 @@ impl InForce {
         let others = server.routes.iter().map(|route| &*route.origin.object);
         let others = others.filter(|other| other.namespace == own.namespace && *other != own);
         [own].into_iter().chain(others).find_map(|id| {
-            let told = self.annotations(id);
-            let made = told.iter().find(|told| {
-                let counts = &told.effective.counts;
-                let is_maker = |(key, idle): &(&str, &str)| told.name.ends_with(key) && *counts.value != **idle;
+            let reported = self.annotations(id);
+            let made = reported.iter().find(|reported| {
+                let counts = &reported.effective.counts;
+                let is_maker = |(key, idle): &(&str, &str)| reported.name.ends_with(key) && *counts.value != **idle;
                 counts.is_of(id) && MAKERS.iter().any(is_maker)
             })?;
             match &made.effective.counts.at {

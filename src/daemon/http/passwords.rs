@@ -141,10 +141,10 @@ impl fmt::Debug for Passwords {
 /// The name and the password in the value of a header `Authorization`.
 pub fn basic(value: &[u8]) -> Option<(String, Vec<u8>)> {
     use base64::prelude::{BASE64_STANDARD, Engine as _};
-    let (scheme, told) = std::str::from_utf8(value).ok()?.split_once(' ')?;
-    let told = BASE64_STANDARD.decode(told.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
-    let middle = told.iter().position(|byte| *byte == b':')?;
-    Some((std::str::from_utf8(&told[..middle]).ok()?.to_owned(), told[middle + 1..].to_vec()))
+    let (scheme, reported) = std::str::from_utf8(value).ok()?.split_once(' ')?;
+    let reported = BASE64_STANDARD.decode(reported.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
+    let middle = reported.iter().position(|byte| *byte == b':')?;
+    Some((std::str::from_utf8(&reported[..middle]).ok()?.to_owned(), reported[middle + 1..].to_vec()))
 }
 
 #[cfg(test)]

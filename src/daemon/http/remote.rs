@@ -150,8 +150,8 @@ impl Proof {
             return Err(Refusal(StatusCode::FORBIDDEN, "a certificate of an authority in http.client-ca is needed\n"));
         }
         let Some(passwords) = &self.access.passwords else { return Ok(()) };
-        let told = headers.get(AUTHORIZATION).and_then(|value| basic(value.as_bytes()));
-        let verdict = match told {
+        let reported = headers.get(AUTHORIZATION).and_then(|value| basic(value.as_bytes()));
+        let verdict = match reported {
             Some((name, password)) => passwords.judge(&name, &password, from).await,
             None => Verdict::Wrong,
         };
@@ -252,18 +252,20 @@ mod tests {
         let files = folder.files(true, true);
         folder.write("authorities", &fs::read_to_string(folder.path("certificate")).unwrap());
         assert_eq!(faults(&files, NOW), []);
-        let told = || faults(&files, NOW).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        let reported = || faults(&files, NOW).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         let mode = |name: &str, mode| fs::set_permissions(folder.path(name), Permissions::from_mode(mode)).unwrap();
         mode("key", 0o644);
         assert!(
-            told().ends_with("/key can be used by everybody; run chmod o= on it, and make a new key"),
+            reported().ends_with("/key can be used by everybody; run chmod o= on it, and make a new key"),
             "{}",
-            told()
+            reported()
         );
         assert!(faults(&files, NOW)[0].is_used);
         mode("key", 0o640);
         mode("passwords", 0o640);
-        assert!(told().contains("/passwords is refused: others than its owner may use it (mode 0640); run chmod 600"));
+        assert!(
+            reported().contains("/passwords is refused: others than its owner may use it (mode 0640); run chmod 600")
+        );
         mode("passwords", 0o600);
         for (name, text, words) in [
             ("certificate", "", "/certificate has no certificate; put it there as PEM"),
@@ -277,14 +279,14 @@ mod tests {
         ] {
             let good = fs::read_to_string(folder.path(name)).unwrap();
             folder.write(name, text);
-            assert!(told().contains(words) && faults(&files, NOW).len() == 1, "{name}: {}", told());
+            assert!(reported().contains(words) && faults(&files, NOW).len() == 1, "{name}: {}", reported());
             fs::remove_file(folder.path(name)).unwrap();
-            assert!(told().contains(&format!("/{name} cannot be read: ")), "{name}: {}", told());
+            assert!(reported().contains(&format!("/{name} cannot be read: ")), "{name}: {}", reported());
             folder.write(name, &good);
         }
         folder.make_pair();
-        assert_eq!(told(), "", "a pair may be replaced");
-        let [ended] = &faults(&files, i64::MAX)[..] else { panic!("{}", told()) };
+        assert_eq!(reported(), "", "a pair may be replaced");
+        let [ended] = &faults(&files, i64::MAX)[..] else { panic!("{}", reported()) };
         assert!(ended.what.ends_with("/certificate has ended, so browsers refuse it") && ended.is_used, "{ended}");
         assert!(faults(&files, 0)[0].what.ends_with("/certificate is not valid yet by the clock of this host"));
     }
@@ -338,8 +340,11 @@ mod tests {
         let folder = Folder::new();
         folder.write("authorities", &fs::read_to_string(folder.path("certificate")).unwrap());
         let from = "192.0.2.7".parse().unwrap();
-        let admits = async |access: &Access, certificate, told: Option<&str>| {
-            let headers = told.map(|told| (AUTHORIZATION, HeaderValue::from_str(told).unwrap())).into_iter().collect();
+        let admits = async |access: &Access, certificate, reported: Option<&str>| {
+            let headers = reported
+                .map(|reported| (AUTHORIZATION, HeaderValue::from_str(reported).unwrap()))
+                .into_iter()
+                .collect();
             let admitted = Proof { access: access.clone(), certificate }.admits(&headers, from).await;
             admitted.map_or_else(|refusal| refusal.0.as_u16(), |()| 200)
         };
@@ -350,11 +355,11 @@ mod tests {
             (true, true, [403, 401, 403, 200]),
         ] {
             let access = Remote::new(folder.files(passwords, authorities)).look();
-            for ((certificate, told), expected) in
+            for ((certificate, reported), expected) in
                 [(false, none), (true, none), (false, right), (true, right)].into_iter().zip(expected)
             {
                 assert_eq!(
-                    admits(&access, certificate, told).await,
+                    admits(&access, certificate, reported).await,
                     expected,
                     "{passwords} {authorities} {certificate}"
                 );

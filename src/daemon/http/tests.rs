@@ -54,7 +54,7 @@ async fn get(address: SocketAddr, request: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn endpoints_tell_the_truth() {
+async fn endpoints_report_the_truth() {
     let world = World::new();
     let (address, sender) = (world.serve().await, &world.status);
     world.hosts.send_replace(vec![HostName::new("edge1.example").unwrap()]);
@@ -78,7 +78,7 @@ async fn endpoints_tell_the_truth() {
     assert_eq!(get(address, &path("/readyz")).await, (503, "nginx-down: no process\n".into()));
     let drained = Served { drained: true, ..Served::default() };
     let serving = Status { phase: Phase::Serving, generation: Some(4), served: Some(4), ..Status::default() };
-    sender.send_replace(Arc::new(Status { told: drained, ..serving }));
+    sender.send_replace(Arc::new(Status { reported: drained, ..serving }));
     assert_eq!(get(address, &path("/readyz")).await, (503, "drained\n".into()));
     sender.send_modify(|status| {
         let down = Status { phase: Phase::NginxDown, ..Status::default() };
@@ -130,13 +130,13 @@ async fn a_change_is_told_to_those_who_follow() {
     let (address, sender) = (world.serve().await, &world.status);
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
-    let mut told = String::new();
+    let mut reported = String::new();
     let mut read_to = async |words: &str| {
-        while !told.contains(words) {
+        while !reported.contains(words) {
             let byte = tokio::time::timeout(CONNECTION_TIMEOUT, stream.read_u8()).await.expect("an event").unwrap();
-            told.push(char::from(byte));
+            reported.push(char::from(byte));
         }
-        told.clone()
+        reported.clone()
     };
     assert!(read_to("retry: 1000\n\n").await.contains("content-type: text/event-stream\r\n"));
     sender.send_replace(Arc::new(Status { phase: Phase::Serving, ..Status::default() }));
@@ -170,9 +170,9 @@ async fn other_machines_see_health_and_metrics_alone() {
         });
         tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(server), service));
         client.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
-        let mut told = String::new();
-        client.read_to_string(&mut told).await.unwrap();
-        assert!(told.starts_with(&format!("HTTP/1.0 {expected} ")), "{peer} {path}: {told}");
+        let mut reported = String::new();
+        client.read_to_string(&mut reported).await.unwrap();
+        assert!(reported.starts_with(&format!("HTTP/1.0 {expected} ")), "{peer} {path}: {reported}");
     }
 }
 
@@ -205,10 +205,10 @@ fn whoever_is_refused_is_told_what_to_do() {
         (StatusCode::FORBIDDEN, None),
     ] {
         let response = refused(&Refusal(status, "words\n"));
-        let told = [WWW_AUTHENTICATE, RETRY_AFTER].into_iter().filter_map(|name| {
+        let reported = [WWW_AUTHENTICATE, RETRY_AFTER].into_iter().filter_map(|name| {
             let value = response.headers().get(&name)?.to_str().ok()?;
             Some((name, value))
         });
-        assert_eq!((response.status(), told.collect::<Vec<_>>()), (status, header.into_iter().collect()));
+        assert_eq!((response.status(), reported.collect::<Vec<_>>()), (status, header.into_iter().collect()));
     }
 }

@@ -40,9 +40,9 @@ impl Format {
 fn plain(metrics: &str) -> String {
     let (mut plain, mut help) = (String::with_capacity(metrics.len()), "");
     for line in metrics.lines() {
-        if let Some(told) = line.strip_prefix("# HELP ") {
-            help = told;
-        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|told| told.split_once(' ')) {
+        if let Some(reported) = line.strip_prefix("# HELP ") {
+            help = reported;
+        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|reported| reported.split_once(' ')) {
             let (suffix, kind) = match kind {
                 "counter" => ("_total", kind),
                 "info" => ("_info", "gauge"),

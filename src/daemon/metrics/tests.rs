@@ -33,7 +33,7 @@ fn example() -> String {
     metrics.tested(&[Duration::from_millis(20)]);
     metrics.count(Cause::Change, &outcome, Some(Duration::from_millis(70)));
     metrics.count(Cause::Change, &Outcome::Unchanged { generation: 3 }, None);
-    metrics.traffic().tell("a.example - - 404 GET 0.020 150 90 0.010");
+    metrics.traffic().count("a.example - - 404 GET 0.020 150 90 0.010");
     metrics.published().status(StatusWrite::Written);
     metrics.published().events(EventResult::Sent, 1);
     let secret = Arc::new(ObjectId::new(Kind::SECRET, "shop", "cert"));

@@ -70,7 +70,7 @@ impl AnswerPacing {
 
     /// Records that all waiting answers were passed on. Namespaces that had one wait twice as long
     /// until the next, while that goes on.
-    pub fn told(&mut self, now: Instant) {
+    pub fn reported(&mut self, now: Instant) {
         self.paces.retain(|_, pace| now < pace.next + pace.interval);
         let namespaces: Namespaces =
             std::mem::take(&mut self.waiting).into_values().flat_map(|waiting| waiting.namespaces).collect();
@@ -102,18 +102,18 @@ mod tests {
     fn names_that_change_all_the_time_are_told_ever_more_seldom() {
         let began = Instant::now();
         let mut pacing = AnswerPacing::new(LEAST);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for second in 0..200 {
             let now = began + Duration::from_secs(second);
             for number in 0..150 {
                 pacing.differs(&name(&format!("{number}.x")), &of(&["crowd"]), false, now);
             }
             if pacing.due().is_some_and(|due| due <= now) {
-                pacing.told(now);
-                told.push(second);
+                pacing.reported(now);
+                reported.push(second);
             }
         }
-        assert_eq!(told, [0, 5, 15, 35, 65, 95, 125, 155, 185]);
+        assert_eq!(reported, [0, 5, 15, 35, 65, 95, 125, 155, 185]);
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
         let now = Instant::now();
         let mut pacing = AnswerPacing::new(LEAST);
         pacing.differs(&name("a.x"), &of(&["crowd"]), false, now);
-        pacing.told(now);
+        pacing.reported(now);
         pacing.differs(&name("a.x"), &of(&["crowd"]), false, now);
         assert_eq!(pacing.due(), Some(now + LEAST));
         pacing.differs(&name("b.x"), &of(&["crowd"]), true, now);
@@ -129,13 +129,13 @@ mod tests {
         pacing.drop(&name("b.x"));
         pacing.differs(&name("shared.x"), &of(&["crowd", "victim"]), false, now);
         assert_eq!(pacing.due(), Some(now), "it is the victim's as well");
-        pacing.told(now);
+        pacing.reported(now);
         assert_eq!(pacing.due(), None, "what waited is told with it");
         // After a quiet time an answer is passed on at once.
         let later = now + LEAST * 4;
         pacing.differs(&name("a.x"), &of(&["crowd"]), false, later);
         assert!(pacing.due().is_some_and(|due| due <= later));
-        pacing.told(later);
+        pacing.reported(later);
         pacing.differs(&name("a.x"), &of(&["crowd"]), false, later);
         assert_eq!(pacing.due(), Some(later + LEAST));
     }

@@ -81,11 +81,12 @@ mod tests {
         let mut wanted = WantedNames::default();
         let nothing = Names::default();
         let read = |referred: &str| Wanted { referred: names(referred), others: names("o.x/a") };
-        let told = |Wanted { referred, others }: Wanted| format!("{}; others {}", written(&referred), written(&others));
-        assert_eq!(told(wanted.read(read("n.x/a n.x/b m.x/b"))), "; others m.x/b n.x/a n.x/b o.x/a");
+        let reported =
+            |Wanted { referred, others }: Wanted| format!("{}; others {}", written(&referred), written(&others));
+        assert_eq!(reported(wanted.read(read("n.x/a n.x/b m.x/b"))), "; others m.x/b n.x/a n.x/b o.x/a");
         assert!(wanted.has_unjudged(&nothing), "nobody knows what is served");
         wanted.begin();
-        assert_eq!(told(wanted.judged(names("n.x/b"))), "n.x/b; others m.x/b n.x/a o.x/a");
+        assert_eq!(reported(wanted.judged(names("n.x/b"))), "n.x/b; others m.x/b n.x/a o.x/a");
         assert!(!wanted.has_unjudged(&nothing), "what is not served is not looked at again");
         // A name that came during the translation is not judged yet.
         wanted.begin();

@@ -59,7 +59,7 @@ fn differs(one: &Status, other: &Status) -> bool {
         [&status.why, &status.source_failure, &status.refused_settings, &status.refusal].map(Option::clone)
     };
     let conditions =
-        |status: &Status| (status.data_current, status.concluded, status.told.drained, status.old_workers.draining);
+        |status: &Status| (status.data_current, status.concluded, status.reported.drained, status.old_workers.draining);
     let in_force = |status: &Status| status.in_force.as_ref().map(Arc::as_ptr);
     one.phase != other.phase
         || numbers(one) != numbers(other)
@@ -144,7 +144,7 @@ mod tests {
             assert!(shown(changed.clone()).differs(&shown(status.clone())), "{changed:?}");
         }
         let before = shown(status.clone());
-        metrics.traffic().tell("a.example - - 200 GET 0.100 9 1 -");
+        metrics.traffic().count("a.example - - 200 GET 0.100 9 1 -");
         assert!(shown(status).differs(&before), "a request");
     }
 }

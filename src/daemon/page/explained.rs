@@ -28,7 +28,7 @@ pub fn section(asked: &Asked, status: &Status, metrics: &Metrics, now: Instant) 
 
 fn explained(address: Address, status: &Status, metrics: &Metrics, now: Instant) -> Value {
     let mut subject = status.answer(&Inquiry::Request(address), now)["subject"].take();
-    metrics.traffic().errors().tell_of(&mut subject);
+    metrics.traffic().errors().report_of(&mut subject);
     subject
 }
 

@@ -147,7 +147,7 @@ fn otherwise(asked: &Asked, status: &Status) -> Markup {
         (&state.id, status.standing(state), version.hosts.iter().map(|host| &**host).collect::<Vec<_>>())
     });
     let without = status.not_served();
-    let without = without.map(|state| (&state.id, state.standing(), asked_hosts(&status.told.snapshot, &state.id)));
+    let without = without.map(|state| (&state.id, state.standing(), asked_hosts(&status.reported.snapshot, &state.id)));
     let found = in_place.chain(without).filter(|(_, standing, _)| *standing != Standing::Served);
     let found: Vec<_> = found
         .filter(|(id, standing, hosts)| {

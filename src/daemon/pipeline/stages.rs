@@ -80,7 +80,7 @@ impl Stages for Pipeline {
         findings.extend(self.sharing_refused.as_deref().map(not_shared));
         findings.extend(self.survey.installed.map(|installed| not_restarted(installed, &self.survey)));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        self.settings_in_force.tell_places(&mut findings);
+        self.settings_in_force.report_places(&mut findings);
         let in_force = Some(Arc::new(self.in_force(snapshot, plan)));
         Product {
             files: Arc::new(files),

@@ -19,7 +19,7 @@ fn accepted(name: &str, version: &str, routes: u32) -> Arc<ObjectState> {
 
 /// The objects that are ours, those that are served, those that this node lacks, and those that
 /// are closed.
-fn told(publication: &Publication) -> [String; 4] {
+fn reported(publication: &Publication) -> [String; 4] {
     let served = publication.served();
     let names = |has: &dyn Fn(&&Arc<ObjectState>) -> bool| {
         served.states.iter().filter(has).map(|state| &*state.id.name).collect::<Vec<_>>().join(",")
@@ -49,7 +49,7 @@ async fn what_has_no_route_is_not_served() {
     publication.read(&observed(1));
     publication.began();
     publication.concluded(&report(vec![accepted("a", "1", 0), accepted("b", "1", 1)]), None, Instant::now());
-    assert_eq!(told(&publication), ["b", "b", "a", ""]);
+    assert_eq!(reported(&publication), ["b", "b", "a", ""]);
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn what_this_nginx_leaves_out_is_ours_and_lacking() {
         let taken = of("taken", WorkingVersion { served, ..working("1", 2) });
         let objects = vec![accepted("a", "1", 1), accepted("refused", "1", 0), taken];
         publication.concluded(&report(objects), None, Instant::now());
-        told(&publication)
+        reported(&publication)
     };
     assert_eq!(conclude(0), ["a,taken", "a", "refused,taken", ""]);
     assert_eq!(conclude(2), ["a,taken", "a,taken", "refused", ""]);
@@ -96,7 +96,7 @@ async fn what_is_closed_is_ours_and_neither_served_nor_lacking() {
         let report = report(vec![object]);
         let report = if is_taken { report } else { Report { outcome: failed, ..report } };
         publication.concluded(&report, None, Instant::now());
-        told(&publication)
+        reported(&publication)
     };
     for (what, routes, closed, is_taken, expected) in [
         ("some of it is closed", 1, 1, true, ["a", "a", "", ""]),
@@ -143,7 +143,7 @@ async fn a_change_that_failed_withdraws_nothing() {
         publication.read(&observed(1));
         publication.began();
         publication.concluded(&report, None, Instant::now());
-        assert_eq!(told(&publication)[0], expected);
+        assert_eq!(reported(&publication)[0], expected);
     }
 }
 
@@ -168,7 +168,7 @@ async fn an_nginx_that_runs_and_says_nothing_for_a_moment_may_well_serve() {
         ("it answers once more", &good, 24, true),
         ("it does not run", &status(None, None), 25, false),
     ] {
-        publication.tell(status, false, began + Duration::from_secs(seconds));
+        publication.report(status, false, began + Duration::from_secs(seconds));
         assert_eq!(publication.served().serving, expected, "{what}");
     }
 }

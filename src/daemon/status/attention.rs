@@ -36,28 +36,28 @@ impl Status {
     /// What needs attention, the most urgent first.
     pub fn needs(&self, now: Instant) -> Vec<Need> {
         let mut found = Vec::new();
-        let mut tell = |what: String, remedy| found.push(Need { what, remedy, section: None });
+        let mut report = |what: String, remedy| found.push(Need { what, remedy, section: None });
         if let Err(why) = self.ready() {
-            tell(format!("This node is not ready: {}.", on_one_line(&why)), "`ingressd doctor` finds what keeps it.");
+            report(format!("This node is not ready: {}.", on_one_line(&why)), "`ingressd doctor` finds what keeps it.");
         } else if let Some(why) = &self.why {
             let what = format!("The last change is not served: {}.", on_one_line(why));
-            tell(what, "nginx goes on with the generation before; correct what it names.");
+            report(what, "nginx goes on with the generation before; correct what it names.");
         }
         if let Some(note) = self.pinned_note() {
-            tell(format!("{note}."), "`ingressd diff` shows what waits.");
+            report(format!("{note}."), "`ingressd diff` shows what waits.");
         }
-        if self.told.drained {
-            tell("This node is drained.".to_owned(), "`ingressd undrain` takes it back into service.");
+        if self.reported.drained {
+            report("This node is drained.".to_owned(), "`ingressd undrain` takes it back into service.");
         }
         if let Some(why) = &self.source_failure {
             let what = format!("The source cannot be read: {}.", on_one_line(why));
-            tell(what, "What is served stays as it is; `ingressd doctor` finds what is in the way.");
+            report(what, "What is served stays as it is; `ingressd doctor` finds what is in the way.");
         } else if self.data_read.is_none() && self.ready().is_ok() {
             let what = "The cluster was not read since the daemon began: this is what an earlier run has served.";
-            tell(what.to_owned(), "`ingressd doctor` finds what is in the way.");
+            report(what.to_owned(), "`ingressd doctor` finds what is in the way.");
         } else if self.data_age(now).is_some_and(|age| age.as_secs() >= LONGEST_QUIET) {
             let what = "What the cluster says may be out of date.".to_owned();
-            tell(what, "The watches below say why; `ingressd doctor` tells what to do.");
+            report(what, "The watches below say why; `ingressd doctor` tells what to do.");
         }
         let findings = self.all_findings();
         for (severity, one, many) in [(Severity::Error, "error", "errors"), (Severity::Warning, "warning", "warnings")]
@@ -113,13 +113,13 @@ mod tests {
             ..well
         };
         let needs = failed.needs(now);
-        let told: Vec<_> = needs.iter().map(|need| (need.what.as_str(), need.section)).collect();
+        let reported: Vec<_> = needs.iter().map(|need| (need.what.as_str(), need.section)).collect();
         let expected = [
             ("This node is not ready: nginx-down.", None),
             ("The source cannot be read: away\\u{1b}[2J.", None),
             ("1 error found in objects and on this node.", Some("findings")),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         assert_eq!((verdict(1), verdict(3)), ("1 thing needs attention".into(), "3 things need attention".into()));
     }
 }

@@ -34,8 +34,8 @@ impl Status {
             "settings_refused": self.refused_settings.as_deref(),
             "node": view.as_ref().map(|view| &*view.identity),
             "role": self.role(),
-            "drained": self.told.drained,
-            "withdrawal": self.told.drained.then(|| self.withdrawal().json(self.connections)),
+            "drained": self.reported.drained,
+            "withdrawal": self.reported.drained.then(|| self.withdrawal().json(self.connections)),
             "leader": view.as_ref().and_then(|view| view.leader.as_deref()),
             "publishes": view.as_ref().map(publishes),
             "members": view.iter().flat_map(|view| &view.members).map(member).collect::<Vec<_>>(),
@@ -108,7 +108,7 @@ impl Status {
                 "namespace": &*state.id.namespace,
                 "name": &*state.id.name,
                 "state": state.standing().name(),
-                "hosts": asked_hosts(&self.told.snapshot, &state.id),
+                "hosts": asked_hosts(&self.reported.snapshot, &state.id),
             })
         };
         self.not_served().map(row).collect()

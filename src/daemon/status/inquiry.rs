@@ -71,7 +71,7 @@ impl Status {
 
     /// Everything about one Ingress.
     fn ingress(&self, id: &ObjectId, now: Instant) -> Value {
-        let asked = asked(&self.told.snapshot, id).unwrap_or_default();
+        let asked = asked(&self.reported.snapshot, id).unwrap_or_default();
         let secrets = asked.tls.iter().filter_map(|entry| entry.secret);
         let secrets: Vec<_> = secrets.map(|name| ObjectId::new(Kind::SECRET, &id.namespace, name)).collect();
         let all = self.all_findings();
@@ -99,7 +99,7 @@ impl Status {
         let names: Vec<_> = hosts.iter().map(|(name, _)| name.clone()).collect();
         let is_of_it = |written: &str| hosts.iter().any(|(_, host)| host.eq_ignore_ascii_case(written));
         let claims = hosts.iter().map(|(name, written)| self.claimants(name, written));
-        let mut askers: Vec<_> = askers(&self.told.snapshot, &names).collect();
+        let mut askers: Vec<_> = askers(&self.reported.snapshot, &names).collect();
         let by_name = askers.len();
         // Further names of hosts stand in no rule.
         askers.extend(self.having(is_of_it).filter(|id| !askers.contains(id)).collect::<Vec<_>>());
@@ -120,7 +120,7 @@ impl Status {
             .enumerate()
             .take(MOST_ROWS)
             .map(|(number, id)| {
-                let asked = asked(&self.told.snapshot, id).unwrap_or_default();
+                let asked = asked(&self.reported.snapshot, id).unwrap_or_default();
                 // What has the host by another name of it has all that stands there.
                 let is_meant = |written: &str| number >= by_name || is_of_it(written);
                 let routes = asked.routes.iter().filter(|route| is_meant(route.host));
@@ -190,7 +190,7 @@ impl Status {
         };
         let hosts = match version {
             Some(version) => version.hosts.iter().map(|host| &**host).collect(),
-            None => asked_hosts(&self.told.snapshot, id),
+            None => asked_hosts(&self.reported.snapshot, id),
         };
         named([
             ("namespace", Value::from(&*id.namespace)),
@@ -213,7 +213,7 @@ impl Status {
         if self.is_read(id) {
             return None;
         }
-        let snapshot = &self.told.snapshot;
+        let snapshot = &self.reported.snapshot;
         let unserved = |setting: &str| format!("its namespace is not served: {setting} in the settings");
         match &self.read_from {
             ReadFrom::Cluster(_, Scope::Namespaces(names)) if !names.contains(&id.namespace) => {
@@ -240,7 +240,7 @@ impl Status {
     }
 
     fn is_read(&self, id: &ObjectId) -> bool {
-        self.told.snapshot.ingresses.position(&id.namespace, &id.name).is_ok()
+        self.reported.snapshot.ingresses.position(&id.namespace, &id.name).is_ok()
     }
 
     fn tls(&self, id: &ObjectId, entry: &AskedTls<'_>) -> Value {

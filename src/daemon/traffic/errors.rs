@@ -37,7 +37,7 @@ const MOST_COMPARED: usize = 2000;
 const LONGEST: usize = 300;
 
 /// How many kinds are told of an Ingress.
-const MOST_TOLD: usize = 5;
+const MOST_REPORTED: usize = 5;
 
 /// What nginx complained about since the start.
 #[derive(Debug, Default)]
@@ -93,14 +93,14 @@ impl Errors {
 
     /// Adds what nginx said of an Ingress to the explanation of a request that this takes, the
     /// newest first. Names of members are a contract.
-    pub fn tell_of(&self, subject: &mut Value) {
+    pub fn report_of(&self, subject: &mut Value) {
         let taker = subject["route"]["answer"]["ingress"].as_str();
         let Some((namespace, ingress)) = taker.and_then(|name| name.split_once('/')) else { return };
         let complaints = self.lock();
         let is_of = |key: &Key| key.namespace == namespace && key.ingress == ingress;
         let mut said: Vec<_> = complaints.of_objects.iter().filter(|(key, _)| is_of(key)).collect();
         said.sort_by_key(|(_, said)| std::cmp::Reverse(said.last));
-        let told = said.into_iter().take(MOST_TOLD).map(|(key, said)| {
+        let reported = said.into_iter().take(MOST_REPORTED).map(|(key, said)| {
             json!({
                 "kind": key.kind,
                 "about": ERROR_KINDS.iter().find(|kind| kind.name == key.kind).map(|kind| kind.about),
@@ -111,7 +111,7 @@ impl Errors {
                 "endpoint": said.endpoint,
             })
         });
-        subject["nginx_said"] = told.collect();
+        subject["nginx_said"] = reported.collect();
     }
 }
 

@@ -227,10 +227,12 @@ fn key(line: &Line<'_>, destination: Option<Destination<'_>>) -> Key {
     let ingress = object.map_or_else(|| Arc::from(""), |object| Arc::clone(&object.name));
     let upstream = route.and_then(|route| route.action.upstream());
     // A part of the requests may go to another Service of the same namespace.
-    let told = line.service.filter(|told| *told.namespace == *namespace).map(|told| told.name);
-    let service = match (upstream, told) {
-        (Some(upstream), told) if told.is_none_or(|told| told == &*upstream.service) => Arc::clone(&upstream.service),
-        (Some(_), Some(told)) => told.into(),
+    let reported = line.service.filter(|reported| *reported.namespace == *namespace).map(|reported| reported.name);
+    let service = match (upstream, reported) {
+        (Some(upstream), reported) if reported.is_none_or(|reported| reported == &*upstream.service) => {
+            Arc::clone(&upstream.service)
+        }
+        (Some(_), Some(reported)) => reported.into(),
         _ => "".into(),
     };
     Key { namespace, ingress, service }

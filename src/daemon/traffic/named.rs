@@ -106,13 +106,14 @@ fn key(line: &Line<'_>, destination: Destination<'_>) -> Option<Key> {
     let route = destination.route?;
     let object = Some(&route.origin.object).filter(|object| object.kind == Kind::INGRESS)?;
     let service = route.action.upstream().map_or_else(|| Arc::from(""), |upstream| Arc::clone(&upstream.service));
-    let other = line.service.filter(|told| *told.namespace == *object.namespace && *told.name != *service);
+    let other = line.service.filter(|reported| *reported.namespace == *object.namespace && *reported.name != *service);
     let canary = other.filter(|_| !service.is_empty());
     Some(Key {
         namespace: Arc::clone(&object.namespace),
         ingress: Arc::clone(&object.name),
         service,
-        canary: canary.map_or_else(String::new, |told| format!("{}-{}-{}", told.namespace, told.name, told.port)),
+        canary: canary
+            .map_or_else(String::new, |reported| format!("{}-{}-{}", reported.namespace, reported.name, reported.port)),
         host: written_host(&destination.server.name).into(),
         path: match &route.path {
             PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.text(),
@@ -262,7 +263,7 @@ mod tests {
     use super::*;
 
     /// All metrics of so many series, each of which has everything.
-    fn told(count: usize) -> String {
+    fn reported(count: usize) -> String {
         let mut named = Named::of(Controller { class: "k8s.io/ingress-nginx".into(), pod: "edge-1.example".into() });
         for number in 0..count {
             let name = |what: &str| Arc::from(format!("{what}-{number:04}"));
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_is_more_than_enough_is_counted_together_and_bounded() {
-        let text = told(MOST + 7);
+        let text = reported(MOST + 7);
         let ends = r#"host="other",path="other",method="GET",status="2xx"} 7"#;
         assert!(
             text.lines().any(|line| line.starts_with("nginx_ingress_controller_requests{") && line.ends_with(ends))
@@ -302,12 +303,12 @@ mod tests {
         // As the documentation of the setting says.
         let (lines, size) = (text.lines().count(), text.len());
         assert!((43_000..44_000).contains(&lines) && (12_000_000..14_000_000).contains(&size), "{lines} lines, {size}");
-        assert_eq!(text.lines().count(), told(2 * MOST).lines().count());
+        assert_eq!(text.lines().count(), reported(2 * MOST).lines().count());
     }
 
     #[test]
     fn clients_and_backends_make_no_labels() {
-        let told = [0, 200, 404, 499, 507, 599, 600, 999].map(status);
-        assert_eq!(told, ["0xx", "200", "404", "499", "507", "5xx", "6xx", "9xx"]);
+        let reported = [0, 200, 404, 499, 507, 599, 600, 999].map(status);
+        assert_eq!(reported, ["0xx", "200", "404", "499", "507", "5xx", "6xx", "9xx"]);
     }
 }

@@ -57,18 +57,18 @@ mod tests {
         for (minute, fails) in [(1000, false), (1000, true), (1002, false), (1001, false), (1059, false)] {
             recent.count(minute, 1, fails);
         }
-        let told = |recent: &Recent, minute| {
+        let reported = |recent: &Recent, minute| {
             let counts = recent.until(minute).into_iter().enumerate();
             counts.filter(|(_, counts)| *counts != [0; 2]).collect::<Vec<_>>()
         };
-        assert_eq!(told(&recent, 1059), [(0, [2, 1]), (2, [2, 0]), (59, [1, 0])]);
-        assert_eq!(told(&recent, 1060), [(1, [2, 0]), (58, [1, 0])]);
-        assert_eq!(told(&recent, 1119), []);
+        assert_eq!(reported(&recent, 1059), [(0, [2, 1]), (2, [2, 0]), (59, [1, 0])]);
+        assert_eq!(reported(&recent, 1060), [(1, [2, 0]), (58, [1, 0])]);
+        assert_eq!(reported(&recent, 1119), []);
         recent.count(1062, 1, true);
-        assert_eq!(told(&recent, 1062), [(56, [1, 0]), (59, [1, 1])]);
+        assert_eq!(reported(&recent, 1062), [(56, [1, 0]), (59, [1, 1])]);
         recent.count(5000, 1, false);
-        assert_eq!(told(&recent, 5000), [(59, [1, 0])]);
-        assert_eq!(told(&recent, 4000), [(59, [1, 0])], "the clock was set back");
+        assert_eq!(reported(&recent, 5000), [(59, [1, 0])]);
+        assert_eq!(reported(&recent, 4000), [(59, [1, 0])], "the clock was set back");
         assert_eq!(std::mem::size_of::<Recent>(), 488);
     }
 }

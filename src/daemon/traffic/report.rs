@@ -116,7 +116,7 @@ mod tests {
     fn answers_of_all_methods_are_one_number() {
         let traffic = Traffic::default();
         for line in ["a.example - - 200 GET 0.100 9 1 -", "a.example - - 503 POST 0.300 9 1 -"] {
-            traffic.tell(line);
+            traffic.count(line);
         }
         let report = traffic.report();
         let [all] = report.objects.as_slice() else { panic!("{report:?}") };

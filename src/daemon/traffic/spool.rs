@@ -122,7 +122,7 @@ impl Spool {
 
     /// Reads the lines that wait, and makes room. What nginx writes in the instant between both is
     /// lost.
-    pub fn take(&self, mut tell: impl FnMut(&[u8])) -> io::Result<Read> {
+    pub fn take(&self, mut report: impl FnMut(&[u8])) -> io::Result<Read> {
         let (mut at, mut chunk, mut rest) = (self.begin, vec![0; CHUNK], Vec::new());
         loop {
             // The kernel refuses to read beyond the largest size, too, and at its end.
@@ -138,9 +138,9 @@ impl Spool {
                 .as_slice()
                 .split(|byte| *byte == b'\n')
                 .filter(|line| !line.is_empty())
-                .for_each(&mut tell);
+                .for_each(&mut report);
             if rest.len() > CHUNK {
-                tell(&std::mem::take(&mut rest));
+                report(&std::mem::take(&mut rest));
             }
         }
         // Also where somebody has cut the file short, which would take its bound away.
@@ -149,7 +149,7 @@ impl Spool {
         }
         // A line that has no end has met the bound.
         if !rest.is_empty() {
-            tell(&rest);
+            report(&rest);
         }
         Ok(if at - self.begin + CHUNK as u64 > ROOM { Read::Full } else { Read::Enough })
     }

@@ -22,7 +22,7 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
     let of_nginx: Vec<_> = of_nginx.chain([gate.status]).chain(inside).collect();
     let daemon = facts.settings.http.address;
     let mut lines = Vec::new();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for listener in &facts.listeners {
         let wanted = of_nginx.iter().find(|wanted| overlap(**wanted, listener.address));
         let line = match wanted {
@@ -32,9 +32,9 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
         };
         // A program usually listens on a port of both address families.
         if let Some((key, line)) = line
-            && !told.contains(&key)
+            && !reported.contains(&key)
         {
-            told.push(key);
+            reported.push(key);
             lines.push(line);
         }
     }

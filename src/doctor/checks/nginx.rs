@@ -400,7 +400,7 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
             "each host has a server of its own (nginx.shared-servers): no request waits for a search",
         )];
     }
-    if nginx.survey.other_sites.tells_server_name {
+    if nginx.survey.other_sites.names_server {
         return vec![Line::ok("each host has a server of its own, because nginx.conf asks for $server_name")];
     }
     let objects = match super::pods::known(facts) {

@@ -180,7 +180,7 @@ const ROWS: &[Row] = &[
         "shared-servers",
         |facts| {
             objects(facts).upstreams = 5000;
-            nginx(facts).survey.other_sites.tells_server_name = true;
+            nginx(facts).survey.other_sites.names_server = true;
         },
         Good,
         "$server_name",

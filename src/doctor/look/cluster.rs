@@ -96,9 +96,9 @@ type ResourceScope = (Option<String>, Option<String>);
 
 /// Each right of the packages' roles, with the places where these settings need it.
 fn wanted(settings: &Settings) -> Vec<(ingressd_objects::Permission, Vec<ResourceScope>)> {
-    let everywhere = |row: &ingressd_objects::Permission| (*row, places(settings, row.resource));
+    let global = |row: &ingressd_objects::Permission| (*row, places(settings, row.resource));
     let leases = vec![(Some(settings.publish.namespace.to_string()), None)];
-    let mut wanted: Vec<_> = access::everywhere().iter().map(everywhere).collect();
+    let mut wanted: Vec<_> = access::global().iter().map(global).collect();
     // An object outside of the namespaces that are served.
     if let Some((namespace, name)) = access::Grant::of(settings, "").service {
         let purpose = "the addresses that are published";
@@ -156,11 +156,11 @@ mod tests {
     fn what_may_be_left_out_is_not_required() {
         let mut settings = Settings::default();
         let optional = |settings: &Settings| {
-            let rows = access::everywhere().into_iter().filter(|row| !is_required(settings, row.resource));
+            let rows = access::global().into_iter().filter(|row| !is_required(settings, row.resource));
             rows.map(|row| row.resource).collect::<Vec<_>>()
         };
         // The table marks these, and no others.
-        let may_be = access::everywhere().into_iter().filter(|row| row.purpose.contains("not needed"));
+        let may_be = access::global().into_iter().filter(|row| row.purpose.contains("not needed"));
         let may_be: Vec<_> = may_be.map(|row| row.resource).collect();
         assert_eq!(optional(&settings), ["configmaps", "nodes", "namespaces"]);
         settings.publish.status = false;

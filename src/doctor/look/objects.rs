@@ -35,7 +35,7 @@ const MODES: [EndpointMode; 4] =
 pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapshot>, String> {
     let mut feed = Feed::start(settings, WatchedKinds::default(), link).map_err(|error| error.to_string())?;
     let mut last = None;
-    let told = async {
+    let reported = async {
         loop {
             let reading = feed.next().await;
             if let Some(snapshot) = reading.snapshot {
@@ -49,7 +49,7 @@ pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapsh
             }
         }
     };
-    match tokio::time::timeout(PATIENCE, told).await {
+    match tokio::time::timeout(PATIENCE, reported).await {
         Ok(read) => read,
         Err(_) => {
             let why = last.map(|why| format!(": {why}")).unwrap_or_default();

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 use url::Url;
 
-use super::told;
+use super::reported;
 use rig::client::get;
 use rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
 use rig::{ECHO, Rig};
@@ -244,8 +244,8 @@ fn write(rig: &mut Rig, objects: &[Drawn]) {
         let all = drawn.paths.iter().enumerate();
         names.extend(all.map(|(place, _)| (drawn.namespace, service(number, place, Behind::Own))));
     }
-    let told: Vec<_> = names.iter().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
-    rig.serve(&told.iter().map(String::as_str).collect::<Vec<_>>());
+    let reported: Vec<_> = names.iter().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
+    rig.serve(&reported.iter().map(String::as_str).collect::<Vec<_>>());
     let services = (1..).zip(&names).flat_map(|(number, (namespace, name))| {
         service_at(name, &[&format!("10.244.1.{number}")], ECHO).map(|object| in_namespace(namespace, object))
     });
@@ -261,12 +261,12 @@ fn write(rig: &mut Rig, objects: &[Drawn]) {
 }
 
 /// How what is `told` of a URL differs from what nginx does with it.
-async fn difference(rig: &Rig, url: &str, told: &Value) -> Option<String> {
+async fn difference(rig: &Rig, url: &str, reported: &Value) -> Option<String> {
     // Where only PCRE can judge an expression, explain says so.
-    if told["route"]["unless"].is_string() {
+    if reported["route"]["unless"].is_string() {
         return None;
     }
-    let answer = &told["route"]["answer"];
+    let answer = &reported["route"]["answer"];
     let reply = get(url).send().await;
     let (who, status) = (rig.who(&reply), reply.status);
     let is_instead = answer["instead"].as_array().unwrap().iter().any(|other| *other == status);
@@ -288,8 +288,9 @@ async fn difference(rig: &Rig, url: &str, told: &Value) -> Option<String> {
     };
     let is_status = says.as_ref().is_none_or(|says| *says == who);
     let is_refused = is_instead && who == status.to_string();
-    let is_as_told = is_refused || (is_right && is_status);
-    (!is_as_told).then(|| format!("{url}: nginx: {who} {location}\n  explain: {answer}\n  {}", told["route"]["does"]))
+    let is_as_reported = is_refused || (is_right && is_status);
+    (!is_as_reported)
+        .then(|| format!("{url}: nginx: {who} {location}\n  explain: {answer}\n  {}", reported["route"]["does"]))
 }
 
 #[test]
@@ -303,9 +304,9 @@ fn explain_says_of_random_objects_what_nginx_does() {
             rig.start().await;
             let (mut wrong, mut by_services) = (Vec::new(), 0);
             for url in &urls {
-                let told = told(rig, url);
-                wrong.extend(difference(rig, url, &told).await);
-                let services = told["route"]["answer"]["services"].as_array();
+                let reported = reported(rig, url);
+                wrong.extend(difference(rig, url, &reported).await);
+                let services = reported["route"]["answer"]["services"].as_array();
                 by_services += usize::from(services.is_some_and(|all| !all.is_empty()));
             }
             let written: Vec<_> =

@@ -91,9 +91,9 @@ fn what_nginx_answers_is_compared_with_what_is_said() {
         get("http://shop.test/cart").send_until("what nginx runs now", |reply| reply.status == 302).await;
         rig.nginx.settled_workers().await;
         let output = send(rig, &["http://shop.test/cart", "--json"]).await;
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{told:#}");
-        let sent = &told["sent"];
+        let reported: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{reported:#}");
+        let sent = &reported["sent"];
         assert_eq!((&sent["status"], &sent["location"]), (&302.into(), &"https://evil.test/".into()), "{sent}");
         assert_eq!(sent["differences"][1], "Ingress default/shop is said, and no Ingress has it", "{sent}");
         rig.nginx.stop().await;

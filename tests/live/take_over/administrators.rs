@@ -37,7 +37,7 @@ pub async fn without(cluster: &Cluster, missing: Option<(&str, &str)>) -> PathBu
 /// The kubeconfig of a new ServiceAccount with these rights and no others.
 pub async fn with(cluster: &Cluster, account: &str, allowed: &[Right]) -> PathBuf {
     let objects = &cluster.objects;
-    let (leases, everywhere): (Vec<_>, Vec<_>) = allowed.iter().partition(|(_, _, kind)| *kind == "leases");
+    let (leases, global): (Vec<_>, Vec<_>) = allowed.iter().partition(|(_, _, kind)| *kind == "leases");
     let rules = |rights: &[&Right]| -> Vec<Value> {
         let rule = |(verb, group, kind): &Right| json!({"apiGroups": [group], "resources": [kind], "verbs": [verb]});
         rights.iter().map(|right| rule(right)).collect()
@@ -56,7 +56,7 @@ pub async fn with(cluster: &Cluster, account: &str, allowed: &[Right]) -> PathBu
     objects
         .apply_all([
             json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account}}),
-            role("ClusterRole", &name, &everywhere),
+            role("ClusterRole", &name, &global),
             bind("ClusterRole", &name),
             role("Role", account, &leases),
             bind("Role", account),
@@ -88,7 +88,7 @@ async fn kubeconfig(cluster: &Cluster, account: &str) -> PathBuf {
     let uid = cluster.objects.get("ServiceAccount", account).await["metadata"]["uid"].as_str().unwrap().to_owned();
     let life = Duration::from_secs(3600).as_secs();
     let order = format!("token {} {account} {uid} {life}s", cluster.objects.namespace());
-    let token = cluster.control_plane.tell(&order).await;
+    let token = cluster.control_plane.report(&order).await;
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "cluster",
         "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": account}}],

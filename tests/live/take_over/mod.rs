@@ -112,12 +112,12 @@ async fn write_deployment(cluster: &Cluster) {
             } },
         }))
         .await;
-    tell_rollout(cluster, 1, 1).await;
+    write_rollout(cluster, 1, 1).await;
 }
 
 /// Says of the Deployment what its controller says when so many of its pods run, and so many of
 /// them are new.
-async fn tell_rollout(cluster: &Cluster, pods: u64, updated: u64) {
+async fn write_rollout(cluster: &Cluster, pods: u64, updated: u64) {
     let deployment = cluster.objects.get("Deployment", NAME).await;
     let status = json!({
         "observedGeneration": deployment["metadata"]["generation"], "replicas": pods, "updatedReplicas": updated,
@@ -248,7 +248,7 @@ async fn prepare(cluster: &mut Cluster) -> Controller {
 
 /// Lets the old pod go when the new one is there, as a Deployment does.
 async fn roll_out(cluster: &Cluster, old: Controller) -> Controller {
-    tell_rollout(cluster, 2, 1).await;
+    write_rollout(cluster, 2, 1).await;
     let new = Controller::start(&cluster.objects, "controller-2", OLD).await;
     old.stop().await;
     new
@@ -309,7 +309,7 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         migrate(cluster, &all, "take-over", &clean).await.is(1, &["may still run"]);
         let (_, new) = tokio::join!(kubectl(cluster, status), async {
             let new = roll_out(cluster, old).await;
-            tell_rollout(cluster, 1, 1).await;
+            write_rollout(cluster, 1, 1).await;
             new
         });
         migrate(cluster, &all, "take-over", &[&clean[..], &["--dry-run"]].concat()).await.is(
@@ -357,7 +357,7 @@ fn addresses_move_to_the_nodes_and_back_without_a_gap() {
         migrate(cluster, &able, "take-over", &clean).await.is(0, &["have the addresses of the nodes"]);
         new.stop().await;
         kubectl(cluster, end).await;
-        tell_rollout(cluster, 0, 0).await;
+        write_rollout(cluster, 0, 0).await;
         migrate(cluster, &able, "take-over", &clean).await.is(0, &["has no pod"]);
         migrate(cluster, &able, "take-over", &["--undo"]).await.is(1, &["no pod of the controller is ready"]);
         expect_published(cluster, &["shop", "cart"], ADDRESS).await;
@@ -391,14 +391,14 @@ fn an_ingress_that_the_nodes_refuse_keeps_the_address_of_the_controller_and_is_n
         let closed = cluster.objects.follow_addresses("closed").await;
         old.crash().await;
         cluster.objects.merge("Deployment", NAME, json!({ "spec": { "replicas": 0 } })).await;
-        tell_rollout(cluster, 0, 0).await;
+        write_rollout(cluster, 0, 0).await;
         let said = migrate(cluster, &all, "take-over", &["--force", "--timeout=3s"]).await;
         let namespace = cluster.objects.namespace();
         said.is(1, &[&format!("{namespace}/closed still has {OLD}"), &format!("ingressd status {namespace}/closed")]);
         expect_published(cluster, &["shop", "cart"], ADDRESS).await;
         assert_eq!(closed.states(), [[OLD]]);
         // A node that does not say that it writes no more may still write over what is put back.
-        tell_rollout(cluster, 1, 1).await;
+        write_rollout(cluster, 1, 1).await;
         cluster.daemon.signal(Signal::SIGSTOP);
         let said = migrate(cluster, &all, "take-over", &["--undo", "--timeout=1s"]).await;
         said.is(69, &["does not say that it writes nothing any more", "no status was put back"]);
@@ -407,10 +407,10 @@ fn an_ingress_that_the_nodes_refuse_keeps_the_address_of_the_controller_and_is_n
         migrate(cluster, &all, "take-over", &["--undo"]).await.is(0, &["as they were"]);
         expect_published(cluster, &["shop", "cart", "closed"], OLD).await;
         // Without a record of what was there before, nothing is put back.
-        tell_rollout(cluster, 0, 0).await;
+        write_rollout(cluster, 0, 0).await;
         migrate(cluster, &all, "take-over", &["--force", "--timeout=3s"]).await.is(1, &["closed still has"]);
         fs::remove_file(record(cluster)).unwrap();
-        tell_rollout(cluster, 1, 1).await;
+        write_rollout(cluster, 1, 1).await;
         migrate(cluster, &all, "take-over", &["--undo"]).await.is(66, &["it is not known what the statuses had"]);
         expect_published(cluster, &["shop", "cart"], ADDRESS).await;
     });

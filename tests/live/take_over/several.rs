@@ -9,7 +9,7 @@ use super::clients::Clients;
 use super::controller::Controller;
 use super::{
     CONTROLLER, NAME, OLD, TOKENS, documented, expect_challenge_at, expect_published, kubectl, migrate_with, order,
-    record, report, roll_out, tell_rollout, write_objects, write_settings, write_solver,
+    record, report, roll_out, write_objects, write_rollout, write_settings, write_solver,
 };
 use crate::nodes::addresses;
 use rig::cluster::node::Node;
@@ -36,7 +36,7 @@ pub async fn end_writing(cluster: &Cluster, old: Controller) -> Controller {
     kubectl(cluster, patch).await;
     let (_, new) = tokio::join!(kubectl(cluster, status), async {
         let new = roll_out(cluster, old).await;
-        tell_rollout(cluster, 1, 1).await;
+        write_rollout(cluster, 1, 1).await;
         new
     });
     new

@@ -8,8 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::alone::{apply, scenes, write_services};
-use crate::asking::check_told;
-use crate::row::told;
+use crate::asking::check_reported;
+use crate::row::reported;
 use crate::scene::Scene;
 use rig::ECHO;
 use rig::client::get;
@@ -46,7 +46,7 @@ fn the_node_is_no_backend() {
                 let reply = get(&format!("http://{}/", scene.host(name))).send().await;
                 assert_eq!(reply.status, 503, "port {port}: {}", reply.text());
             }
-            let wrong = check_told(&told("Ingress site", &["ForbiddenTarget"]), scene, &status);
+            let wrong = check_reported(&reported("Ingress site", &["ForbiddenTarget"]), scene, &status);
             assert_eq!(wrong, None);
         }
     });

@@ -5,8 +5,8 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::alone::{apply, scenes, write_services};
-use crate::asking::{check, check_told};
-use crate::row::told;
+use crate::asking::{check, check_reported};
+use crate::row::reported;
 use crate::rows::hosts::SHOP;
 use crate::scene::Scene;
 use rig::Rig;
@@ -116,7 +116,7 @@ fn expressions_of_others_take_as_long_as_they_may_and_no_longer() {
                 known["namespace"] == *scene.evil && known["name"] == "attack-00" && known["routes"] == 1
             });
             assert!(first.is_some(), "{scene}: {status:#}");
-            assert_eq!(check_told(&told("Ingress attack-59", &["TooManyPaths"]), scene, &status), None);
+            assert_eq!(check_reported(&reported("Ingress attack-59", &["TooManyPaths"]), scene, &status), None);
         }
         let workers = rig.nginx.settled_workers().await;
         let before = worked(&workers);

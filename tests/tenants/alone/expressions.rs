@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use crate::alone::{apply, scenes, write_services};
-use crate::asking::{check, check_told, check_victim, who};
-use crate::row::{Ask, ask, told};
+use crate::asking::{check, check_reported, check_victim, who};
+use crate::row::{Ask, ask, reported};
 use crate::scene::Scene;
 use rig::Rig;
 use rig::client::get;
@@ -96,7 +96,11 @@ fn an_expression_takes_no_host_that_somebody_has_or_will_have() {
             for ask in VICTIMS.iter().chain(REST) {
                 wrong.extend(check(ask, scene).await);
             }
-            wrong.extend(check_told(&told("Ingress costly", &["RefusedValue"]).words("too many ways"), scene, &status));
+            wrong.extend(check_reported(
+                &reported("Ingress costly", &["RefusedValue"]).words("too many ways"),
+                scene,
+                &status,
+            ));
         }
         // An expression that only nginx refuses harms no other object: the victim's change is
         // served, and a host that comes later goes to its owner.
@@ -111,7 +115,11 @@ fn an_expression_takes_no_host_that_somebody_has_or_will_have() {
             for ask in VICTIMS.iter().chain(REST).chain(&later) {
                 wrong.extend(check(ask, scene).await);
             }
-            wrong.extend(check_told(&told("Ingress refused", &["Quarantined", "RefusedValue"]), scene, &status));
+            wrong.extend(check_reported(
+                &reported("Ingress refused", &["Quarantined", "RefusedValue"]),
+                scene,
+                &status,
+            ));
             let allowed = ["InvalidValue", "RefusedValue", "StrictPaths"];
             let whole: Vec<_> =
                 shops(scene).into_iter().filter(|object| object["metadata"]["name"] != "broken").collect();
@@ -158,8 +166,8 @@ fn an_expression_takes_nothing_from_another_site_of_the_host() {
                     assert_eq!(reply.text(), "site", "{scene}: {name} of {site}");
                 }
                 assert_eq!(who(&get(&format!("http://{}/", scene.host("own"))).send().await), "evil");
-                let told = told("Ingress attack", &["HostConflict"]).words("sites-enabled/site:1");
-                assert_eq!(check_told(&told, scene, &status), None);
+                let reported = reported("Ingress attack", &["HostConflict"]).words("sites-enabled/site:1");
+                assert_eq!(check_reported(&reported, scene, &status), None);
             }
         });
     }

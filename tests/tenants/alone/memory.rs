@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::alone::{apply, scenes, write_services};
-use crate::asking::check_told;
-use crate::row::told;
+use crate::asking::check_reported;
+use crate::row::reported;
 use crate::scene::Scene;
 use crate::weigh::kibibytes;
 use rig::client::get;
@@ -104,7 +104,7 @@ fn bodies_on_their_way_take_no_more_memory_than_the_ceilings() {
         };
         let status = apply(rig, "attack", scenes.iter().flat_map(attack).collect()).await;
         for scene in &scenes {
-            assert_eq!(check_told(&told("Ingress large", &["AboveCeiling"]), scene, &status), None);
+            assert_eq!(check_reported(&reported("Ingress large", &["AboveCeiling"]), scene, &status), None);
         }
         rig.nginx.settled_workers().await;
         let alone = memory(rig);

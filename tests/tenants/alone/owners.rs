@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Value, json};
 
 use crate::alone::{apply, scenes, write_services};
-use crate::asking::{check, check_told};
-use crate::row::{Ask, Told, ask, told};
+use crate::asking::{check, check_reported};
+use crate::row::{Ask, Reported, ask, reported};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 use rig::client::get;
@@ -14,10 +14,12 @@ use rig::manifests::{in_namespace, ingress, service_at, tls_secret};
 use rig::{ECHO, Rig};
 
 /// Sends these requests in all scenes, and looks for these findings.
-async fn expect(rig: &Rig, scenes: &[Scene], asks: &[Ask], tells: &[Told]) {
+async fn expect(rig: &Rig, scenes: &[Scene], asks: &[Ask], reports: &[Reported]) {
     let status = rig.daemon.status().await.unwrap();
-    let mut wrong: Vec<_> =
-        scenes.iter().flat_map(|scene| tells.iter().filter_map(|told| check_told(told, scene, &status))).collect();
+    let mut wrong: Vec<_> = scenes
+        .iter()
+        .flat_map(|scene| reports.iter().filter_map(|reported| check_reported(reported, scene, &status)))
+        .collect();
     for scene in scenes {
         for ask in asks {
             wrong.extend(check(ask, scene).await);
@@ -48,7 +50,7 @@ fn a_namespace_claims_what_it_may() {
         rig.start().await;
         // The attacker's Ingress is the older one, and gets nothing.
         apply(rig, "attack", scenes.iter().map(|scene| on(scene, false, "free")).collect()).await;
-        let refused = [told("Ingress attack", &[])];
+        let refused = [reported("Ingress attack", &[])];
         expect(rig, &scenes, &[ask("http://free.{h}/").gets("404")], &refused).await;
         let shops = scenes.iter().flat_map(|scene| {
             let shop = scene.of_victim("shop").host(&scene.host("*"), "web").host(&scene.host("free"), "web");
@@ -84,7 +86,7 @@ fn what_is_for_all_hosts_is_whose_the_administrator_says() {
         let attack =
             scenes.iter().flat_map(|scene| [everything(scene.of_evil("attack")), pair(&scene.evil, "evil.test")]);
         apply(rig, "attack", attack.collect()).await;
-        let refused = [told("Ingress attack", &["HostOwned"])];
+        let refused = [reported("Ingress attack", &["HostOwned"])];
         let unknown = [
             ask("http://unknown.{h}/x").gets("default"),
             ask("https://unknown.{h}/x").gets("default").certificate("!evil.test"),
@@ -119,10 +121,10 @@ fn what_waits_is_served_when_the_grace_is_over() {
         rig.daemon.status_when("hosts that wait", |status| waits(status) >= scenes.len()).await;
         // The finding of the object that waits says why, and until when.
         let waits = [
-            told("Ingress attack", &["HostOwned"])
+            reported("Ingress attack", &["HostOwned"])
                 .words("reserved for the namespace that had it until `hosts.grace` from")
                 .only(Namespace),
-            told("Ingress attack", &["PathConflict"]).words("less than `hosts.grace` from").only(Shared),
+            reported("Ingress attack", &["PathConflict"]).words("less than `hosts.grace` from").only(Shared),
         ];
         expect(rig, &scenes, &[ask("http://shop.{h}/").never("evil")], &waits).await;
         // The moment from which on it counts outlasts the daemon.
@@ -196,14 +198,14 @@ fn at_first_sight_no_name_decides() {
             // The UID decides, which a tenant cannot choose, and not the namespace.
             ask("http://high.{h}/").gets("evil"),
         ];
-        let refused = |object| told(object, &["HostOwned", "PathConflict"]);
-        let tells = [
+        let refused = |object| reported(object, &["HostOwned", "PathConflict"]);
+        let reports = [
             refused("Ingress file"),
             refused("Ingress uid"),
             refused("Ingress late").to_victim(),
             refused("Ingress high").to_victim(),
         ];
-        expect(rig, &scenes, &asks, &tells).await;
+        expect(rig, &scenes, &asks, &reports).await;
 
         // A host that is served stays with its owner, also when its file is the younger one at the
         // next start.
@@ -218,7 +220,7 @@ fn at_first_sight_no_name_decides() {
         rig.daemon.kill();
         rig.daemon.start();
         apply(rig, "again", Vec::new()).await;
-        expect(rig, &scenes, &[asks[0], asks[2]], &tells[..2]).await;
+        expect(rig, &scenes, &[asks[0], asks[2]], &reports[..2]).await;
     });
 }
 

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::alone::{apply, config_map, scenes, write_services};
-use crate::asking::{check_told, who};
-use crate::row::told;
+use crate::asking::{check_reported, who};
+use crate::row::reported;
 use crate::scene::Scene;
 use rig::ECHO;
 use rig::client::{Request, get};
@@ -83,7 +83,10 @@ fn ports_and_the_config_map_are_the_administrators() {
             for name in ["stream", "itself", "http"] {
                 assert_eq!(answered(get(&format!("http://{}/", scene.host(name)))).await, "503", "{scene}: {name}");
                 let name = &*format!("Ingress {name}");
-                assert_eq!(check_told(&told(name.to_owned().leak(), &["ForbiddenTarget"]), scene, &status), None);
+                assert_eq!(
+                    check_reported(&reported(name.to_owned().leak(), &["ForbiddenTarget"]), scene, &status),
+                    None
+                );
             }
         }
         let findings = status["findings"].as_array().unwrap();

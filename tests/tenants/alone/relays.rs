@@ -42,24 +42,24 @@ enum Seen {
 
 /// Relays every connection to a port of the node, and keeps it when it ends there.
 async fn relay_to(port: u16) -> (UnboundedSender<Seen>, UnboundedReceiver<Seen>) {
-    let (tell, seen) = unbounded_channel();
+    let (report, seen) = unbounded_channel();
     let listener = TcpListener::bind((POD, PORT)).await.unwrap();
-    let told = tell.clone();
+    let reported = report.clone();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let _ = told.send(Seen::Came);
-            let told = told.clone();
+            let _ = reported.send(Seen::Came);
+            let reported = reported.clone();
             tokio::spawn(async move {
                 if let Ok(mut node) = TcpStream::connect(("127.0.0.1", port)).await {
                     let _ = copy_bidirectional(&mut stream, &mut node).await;
                 }
-                let _ = told.send(Seen::Ended);
+                let _ = reported.send(Seen::Ended);
                 std::future::pending::<()>().await;
                 drop(stream);
             });
         }
     });
-    (tell, seen)
+    (report, seen)
 }
 
 /// nginx with few connections, the shop with TLS, and the attacker's Service.
@@ -86,15 +86,15 @@ async fn prepare(rig: &mut Rig, scenes: &[Scene]) {
 /// Begins one loop after the other, waits for the end of each, and asks the shops meanwhile.
 async fn attack<F: Future<Output = ()> + Send + 'static>(
     scenes: &[Scene],
-    (tell, mut seen): (UnboundedSender<Seen>, UnboundedReceiver<Seen>),
+    (report, mut seen): (UnboundedSender<Seen>, UnboundedReceiver<Seen>),
     begin: impl Fn(usize) -> F,
 ) {
     let (mut open, mut came) = (JoinSet::new(), 0);
     for attempt in 0..ATTEMPTS {
-        let (begun, tell) = (begin(attempt), tell.clone());
+        let (begun, report) = (begin(attempt), report.clone());
         open.spawn(async move {
             begun.await;
-            let _ = tell.send(Seen::Ended);
+            let _ = report.send(Seen::Ended);
         });
         while tokio::time::timeout(wait::LIMIT, seen.recv()).await.expect("the end of the loop") == Some(Seen::Came) {
             came += 1;

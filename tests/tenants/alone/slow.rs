@@ -72,14 +72,14 @@ async fn head(stream: &mut TcpStream) -> Option<()> {
 
 /// A pod that answers nothing, and tells of each request.
 async fn silent() -> UnboundedReceiver<()> {
-    let (tell, seen) = unbounded_channel();
+    let (report, seen) = unbounded_channel();
     let listener = TcpListener::bind((SILENT, PORT)).await.unwrap();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let tell = tell.clone();
+            let report = report.clone();
             tokio::spawn(async move {
                 if head(&mut stream).await.is_some() {
-                    let _ = tell.send(());
+                    let _ = report.send(());
                 }
                 std::future::pending::<()>().await;
                 drop(stream);

@@ -120,7 +120,7 @@ const SNIPPET: &str = "add_header X-Taken yes always;\nproxy_set_header X-Taken 
 const ALIAS: &str = "a";
 
 /// A host and the one that `from-to-www-redirect` redirects to it.
-const TWINS: [&str; 2] = ["a", "www.a"];
+const COUNTERPARTS: [&str; 2] = ["a", "www.a"];
 
 /// Most paths that one object has on each of its hosts.
 pub const MOST_PATHS: usize = 4;
@@ -171,10 +171,10 @@ impl Drawn {
     /// The host that is redirected to one of its own, if any.
     pub fn redirected(&self) -> Option<&'static str> {
         let asks = self.annotations.iter().copied().flatten().any(|(key, _)| *key == "from-to-www-redirect");
-        let [one, other] = TWINS.map(|host| self.hosts.contains(&host));
+        let [one, other] = COUNTERPARTS.map(|host| self.hosts.contains(&host));
         match (one, other) {
-            (true, false) if asks && !self.is_canary() => Some(TWINS[1]),
-            (false, true) if asks && !self.is_canary() => Some(TWINS[0]),
+            (true, false) if asks && !self.is_canary() => Some(COUNTERPARTS[1]),
+            (false, true) if asks && !self.is_canary() => Some(COUNTERPARTS[0]),
             _ => None,
         }
     }

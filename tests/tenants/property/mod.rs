@@ -213,7 +213,7 @@ impl Answer {
 
     fn of(reply: &Reply, suffix: &str) -> Self {
         let echo = reply.try_echo();
-        let told =
+        let reported =
             ["location", "www-authenticate", "strict-transport-security", "access-control-allow-origin", "expires"];
         let header = |name: &&str| Some(((*name).to_owned(), reply.header(name)?.replace(suffix, "draw")));
         // Its value is another one each time.
@@ -231,7 +231,7 @@ impl Answer {
             target: echo.map(|echo| {
                 format!("{} {}", echo.header("host").unwrap_or_default().replace(suffix, "draw"), echo.path)
             }),
-            headers: told.iter().filter_map(header).chain(cookie).collect(),
+            headers: reported.iter().filter_map(header).chain(cookie).collect(),
         }
     }
 }

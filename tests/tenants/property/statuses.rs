@@ -15,7 +15,7 @@ const OF_OTHERS: &[&str] = &["SharedHost"];
 /// The differences between the findings and states of a draw's victim with the attacker and
 /// without.
 pub fn differences(status: &Value, number: usize, ownership: Ownership) -> Vec<String> {
-    let [with, alone] = ["with", "alone"].map(|side| told(status, number, side, ownership));
+    let [with, alone] = ["with", "alone"].map(|side| reported(status, number, side, ownership));
     let more = with.difference(&alone).map(|text| format!("told with the attacker alone: {text}"));
     let less = alone.difference(&with).map(|text| format!("told without the attacker alone: {text}"));
     more.chain(less).collect()
@@ -23,7 +23,7 @@ pub fn differences(status: &Value, number: usize, ownership: Ownership) -> Vec<S
 
 /// All findings and states of a side's victim, with the names of its hosts and its namespace as if
 /// there were one draw only.
-fn told(status: &Value, number: usize, side: &str, ownership: Ownership) -> BTreeSet<String> {
+fn reported(status: &Value, number: usize, side: &str, ownership: Ownership) -> BTreeSet<String> {
     let namespace = format!("victim-{number}-{side}");
     let left_out = |left_out: &Value| left_out["namespace"] == *namespace;
     assert!(!status["findings_left_out"].as_array().unwrap().iter().any(left_out), "{namespace}: {status:#}");
@@ -46,5 +46,6 @@ fn told(status: &Value, number: usize, side: &str, ownership: Ownership) -> BTre
         })
     };
     let all = findings.chain(of_namespace("ingresses").map(standing)).chain(of_namespace("not_served").map(standing));
-    all.map(|told| told.to_string().replace(&suffix(number, side), "draw").replace(&namespace, "victim")).collect()
+    all.map(|reported| reported.to_string().replace(&suffix(number, side), "draw").replace(&namespace, "victim"))
+        .collect()
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::row::{Ask, ROW, Row, ask, told};
+use crate::row::{Ask, ROW, Row, ask, reported};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
@@ -36,7 +36,7 @@ pub const ROWS: &[Row] = &[
         attack: |scene| asking(scene, &format!("http://web.{}.svc.cluster.local/", scene.victim)),
         clients: SHOP,
         during: CLOSED,
-        told: &[told("Ingress attack", &["CrossNamespace"])],
+        reported: &[reported("Ingress attack", &["CrossNamespace"])],
         ..ROW
     },
     Row {
@@ -48,7 +48,7 @@ pub const ROWS: &[Row] = &[
         },
         clients: SHOP,
         during: CLOSED,
-        told: &[told("Ingress attack", &["CrossNamespace"])],
+        reported: &[reported("Ingress attack", &["CrossNamespace"])],
         ..ROW
     },
     Row {
@@ -59,7 +59,7 @@ pub const ROWS: &[Row] = &[
         },
         clients: SHOP,
         during: CLOSED,
-        told: &[told("Ingress attack", &["CrossNamespace"])],
+        reported: &[reported("Ingress attack", &["CrossNamespace"])],
         ..ROW
     },
     Row {
@@ -69,7 +69,7 @@ pub const ROWS: &[Row] = &[
         clients: &[ask("http://shop.{h}/").gets("503"), ask("http://shop.{h}/deep/er").gets("503")],
         // Nothing younger of another namespace lies below what is protected.
         during: &[ask("http://shop.{h}/oauth2/auth").gets("503").only(Shared)],
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        reported: &[reported("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["CrossNamespace", "ClosedRoute", "MissingService", "SharedHost"],
         ..ROW
     },
@@ -83,7 +83,7 @@ pub const ROWS: &[Row] = &[
         // The service of its own namespace lets clients in, whoever has the path for clients.
         clients: &[ask("http://shop.{h}/app").gets("victim"), ask("http://shop.{h}/oauth2/start").gets("admin")],
         during: &[ask("http://shop.{h}/oauth2/auth").by("admin", "evil")],
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        reported: &[reported("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],
         ..ROW
     },
@@ -113,7 +113,7 @@ pub const ROWS: &[Row] = &[
         },
         clients: &[ask("http://shop.{h}/").gets("403"), ask("http://shop.{h}/deep/er").gets("403")],
         during: &[ask("http://shop.{h}/mine").gets("403").only(Shared)],
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        reported: &[reported("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],
         ..ROW
     },

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
+use crate::row::{Ask, ROW, Row, STEP, Step, ask, reported};
 use crate::scene::Order;
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
@@ -47,10 +47,10 @@ const LONG_ROW: Row = Row {
     victim: shop_with_tls,
     clients: LONG,
     during: FITS,
-    told: &[
-        told("Ingress own", &["InvalidPath"]),
-        told("Ingress attack", &["InvalidPath"]).only(Shared),
-        told("Ingress attack", &["HostOwned"]).only(Namespace),
+    reported: &[
+        reported("Ingress own", &["InvalidPath"]),
+        reported("Ingress attack", &["InvalidPath"]).only(Shared),
+        reported("Ingress attack", &["HostOwned"]).only(Namespace),
     ],
     allowed: &["SharedHost"],
     ..ROW
@@ -81,7 +81,7 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "long-and-plain",
         attack: |scene| long(scene, "Prefix", &format!("/{}", "-".repeat(2000))),
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        reported: &[reported("Ingress attack", &["HostOwned"]).only(Namespace)],
         ..LONG_ROW
     },
     Row { name: "long-exact", attack: |scene| long(scene, "Exact", &format!("/{}", "-".repeat(4094))), ..LONG_ROW },
@@ -97,7 +97,7 @@ pub const ROWS: &[Row] = &[
         orders: &[Order::Edited],
         attack: |scene| long(scene, "Prefix", &format!("/{}", "+".repeat(2000))),
         during: &[ask("http://old-own.{h}/").gets("evil")],
-        told: &[told("Ingress own", &["InvalidPath"]), told("Ingress attack", &["InvalidPath"])],
+        reported: &[reported("Ingress own", &["InvalidPath"]), reported("Ingress attack", &["InvalidPath"])],
         ..LONG_ROW
     },
     Row {
@@ -154,7 +154,7 @@ pub const ROWS: &[Row] = &[
             asks: &[ask("http://shop.{h}/later").gets("admin")],
             ..STEP
         }],
-        told: &[told("Ingress own", &["Quarantined", "InvalidValue", "RefusedValue"])],
+        reported: &[reported("Ingress own", &["Quarantined", "InvalidValue", "RefusedValue"])],
         allowed: &["SharedHost"],
         ..ROW
     },

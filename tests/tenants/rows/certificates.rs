@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::hosts::SHOP;
-use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
+use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, reported};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 use rig::manifests::{in_namespace, secret, tls_secret};
@@ -68,9 +68,9 @@ pub const ROWS: &[Row] = &[
         attack: |scene| by_authority(scene, "on", true),
         clients: WITH_TLS,
         during: &[ask("https://shop.{h}/evil").by("victim", "503"), ask("http://shop.{h}/evil").by("victim", "503")],
-        told: &[
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Ingress attack", &["ClosedRoute"]).only(Shared),
+        reported: &[
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
+            reported("Ingress attack", &["ClosedRoute"]).only(Shared),
         ],
         allowed: &["SharedHost"],
         ..ROW
@@ -89,7 +89,7 @@ pub const ROWS: &[Row] = &[
         victim: with_tls,
         attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test"]),
         clients: WITH_TLS,
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        reported: &[reported("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],
         ..ROW
     },
@@ -106,7 +106,10 @@ pub const ROWS: &[Row] = &[
         },
         clients: WITH_TLS,
         during: &[ask("https://shop.{h}/evil").by("victim", "evil").certificate("victim.test")],
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace), told("", &["TlsConflict"]).only(Shared)],
+        reported: &[
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
+            reported("", &["TlsConflict"]).only(Shared),
+        ],
         allowed: &["SharedHost"],
         ..ROW
     },
@@ -121,9 +124,9 @@ pub const ROWS: &[Row] = &[
         },
         clients: WITH_TLS,
         during: &[ask("https://shop.{h}/evil").by("victim", "evil").certificate("victim.test")],
-        told: &[
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Ingress attack", &["TlsConflict"]).only(Shared),
+        reported: &[
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
+            reported("Ingress attack", &["TlsConflict"]).only(Shared),
         ],
         allowed: &["SharedHost"],
         ..ROW
@@ -156,7 +159,7 @@ pub const ROWS: &[Row] = &[
         attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test"]),
         clients: SHOP,
         during: &[ask("https://shop.{h}/").gets("victim").certificate("!evil.test")],
-        told: &[told("Ingress attack", &["HostOwned", "CertificateHostMismatch"])],
+        reported: &[reported("Ingress attack", &["HostOwned", "CertificateHostMismatch"])],
         allowed: &["SharedHost"],
         ..ROW
     },
@@ -171,7 +174,7 @@ pub const ROWS: &[Row] = &[
         },
         clients: SHOP,
         during: &[ask("https://own.{h}/").gets("evil").certificate("!evil.test")],
-        told: &[told("Ingress own", &["CertificateHostMismatch"])],
+        reported: &[reported("Ingress own", &["CertificateHostMismatch"])],
         ..ROW
     },
     Row {
@@ -221,7 +224,7 @@ pub const ROWS: &[Row] = &[
             ask("http://unknown.{h}/x/y").gets("default"),
             ask("https://shop.{h}/").gets("victim").certificate("!evil.test"),
         ],
-        told: &[told("Ingress attack", &[])],
+        reported: &[reported("Ingress attack", &[])],
         ..ROW
     },
     Row {
@@ -229,7 +232,7 @@ pub const ROWS: &[Row] = &[
         attack: |scene| vec![scene.of_evil("attack").default_backend("web").build()],
         clients: SHOP,
         during: &[ask("http://unknown.{h}/").gets("default")],
-        told: &[told("Ingress attack", &[])],
+        reported: &[reported("Ingress attack", &[])],
         ..ROW
     },
 ];

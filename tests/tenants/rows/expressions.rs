@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
+use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, reported};
 use crate::scene::Dialect::{IngressNginx, Specification};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
@@ -84,7 +84,7 @@ pub const ROWS: &[Row] = &[
         attack: |scene| expressions(scene, &["/.*", "/", "/.+", "/(.*)", "/?.*"]),
         clients: SHOP,
         during: &[ask("http://shop.{h}/x").with(&[("authorization", "Basic YTpi")]).gets("victim")],
-        told: &[told("Ingress attack", &["HostOwned", "PathConflict", "SharedHost"])],
+        reported: &[reported("Ingress attack", &["HostOwned", "PathConflict", "SharedHost"])],
         ..ROW
     },
     Row {
@@ -131,7 +131,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/item/secret").gets("403"),
             ask("http://shop.{h}/item/secret").from("10.244.5.7").gets("admin"),
         ],
-        told: &[told("Ingress attack", &["HostOwned", "PathConflict", "SharedHost"])],
+        reported: &[reported("Ingress attack", &["HostOwned", "PathConflict", "SharedHost"])],
         ..ROW
     },
     Row {
@@ -178,9 +178,9 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/x/free/y").gets("victim"),
         ],
         during: &[ask("http://shop.{h}/free/a").by("victim", "evil")],
-        told: &[
-            told("Ingress shop", &["SharedHost"]).to_victim().words("/free").only(Shared),
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
+        reported: &[
+            reported("Ingress shop", &["SharedHost"]).to_victim().words("/free").only(Shared),
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
         ],
         allowed: &["SharedHost"],
         ..ROW
@@ -195,7 +195,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/below/open").from("10.244.5.7").gets("admin"),
             ask("http://shop.{h}/").gets("victim"),
         ],
-        told: &[told("Ingress attack", &["HostOwned", "PathConflict"])],
+        reported: &[reported("Ingress attack", &["HostOwned", "PathConflict"])],
         ..ROW
     },
     Row {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::row::{Ask, ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
+use crate::row::{Ask, ROW, Row, STEP, Step, VICTIM_OLDER, ask, reported};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 use rig::authority::Authority;
@@ -93,7 +93,7 @@ pub const ROWS: &[Row] = &[
             vec![greedy(canary).build()]
         },
         clients: PARTS,
-        told: &[told("Ingress attack", &["CanaryWithoutMain"])],
+        reported: &[reported("Ingress attack", &["CanaryWithoutMain"])],
         ..ROW
     },
     Row {
@@ -107,7 +107,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/").with(BY_COOKIE).gets("admin"),
             ask("http://shop.{h}/").with(AWAY).gets("victim"),
         ],
-        told: &[told("Ingress attack", &["CanaryWithoutMain"])],
+        reported: &[reported("Ingress attack", &["CanaryWithoutMain"])],
         ..ROW
     },
     Row {
@@ -118,9 +118,9 @@ pub const ROWS: &[Row] = &[
         // A canary has no claim, so that what becomes of it has none of before.
         steps: &[Step {
             attack: Some(|scene| vec![scene.of_evil("attack").host(&scene.host("shop"), "web").build()]),
-            told: &[
-                told("Ingress attack", &["HostOwned"]).only(Namespace),
-                told("Ingress attack", &["PathConflict"]).only(Shared),
+            reported: &[
+                reported("Ingress attack", &["HostOwned"]).only(Namespace),
+                reported("Ingress attack", &["PathConflict"]).only(Shared),
             ],
             ..STEP
         }],
@@ -212,10 +212,10 @@ pub const ROWS: &[Row] = &[
             ask("http://verified.{h}/").gets("503"),
             ask("https://clients.{h}/").gets("503"),
         ],
-        told: &[
-            told("Ingress shown", &["CrossNamespace"]),
-            told("Ingress verified", &["CrossNamespace"]),
-            told("Ingress clients", &["CrossNamespace"]),
+        reported: &[
+            reported("Ingress shown", &["CrossNamespace"]),
+            reported("Ingress verified", &["CrossNamespace"]),
+            reported("Ingress clients", &["CrossNamespace"]),
         ],
         ..ROW
     },
@@ -239,10 +239,10 @@ pub const ROWS: &[Row] = &[
             ask("http://itself.{h}/").gets("evil"),
             ask("http://params.{h}/").gets("503"),
         ],
-        told: &[
-            told("Ingress copies", &["CrossNamespace"]),
-            told("Ingress itself", &["MirrorLeftOut"]),
-            told("Ingress params", &["CrossNamespace"]),
+        reported: &[
+            reported("Ingress copies", &["CrossNamespace"]),
+            reported("Ingress itself", &["MirrorLeftOut"]),
+            reported("Ingress params", &["CrossNamespace"]),
         ],
         ..ROW
     },
@@ -253,7 +253,7 @@ pub const ROWS: &[Row] = &[
         attack: |scene| lets_in(scene, "off"),
         clients: &[ask("https://shop.{h}/").gets("400"), ask("http://shop.{h}/").gets("308")],
         during: &[ask("https://shop.{h}/evil").gets("400")],
-        told: &[told("Ingress attack", &["HostOwned", "PathConflict"])],
+        reported: &[reported("Ingress attack", &["HostOwned", "PathConflict"])],
         allowed: &["SharedHost"],
         ..ROW
     },
@@ -284,7 +284,7 @@ pub const ROWS: &[Row] = &[
         attack: |scene| lets_in(scene, "optional_no_ca"),
         clients: &[ask("https://shop.{h}/").gets("400")],
         during: &[ask("https://shop.{h}/evil").gets("400")],
-        told: &[told("Ingress attack", &["HostOwned", "PathConflict"])],
+        reported: &[reported("Ingress attack", &["HostOwned", "PathConflict"])],
         allowed: &["SharedHost"],
         ..ROW
     },

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::row::{Ask, ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
+use crate::row::{Ask, ROW, Row, STEP, Step, VICTIM_OLDER, ask, reported};
 use crate::scene::Order;
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
@@ -37,9 +37,9 @@ pub const ROWS: &[Row] = &[
         attack: |scene| claims(scene, &[("Prefix", "/")]),
         clients: SHOP,
         during: &[OWN],
-        told: &[
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Ingress attack", &["PathConflict"]).only(Shared),
+        reported: &[
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
+            reported("Ingress attack", &["PathConflict"]).only(Shared),
         ],
         ..ROW
     },
@@ -60,7 +60,7 @@ pub const ROWS: &[Row] = &[
             )
         },
         clients: SHOP,
-        told: &[told("Ingress attack", REFUSED)],
+        reported: &[reported("Ingress attack", REFUSED)],
         ..ROW
     },
     Row {
@@ -80,7 +80,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/b"),
             ask("http://shop.{h}/b/x"),
         ],
-        told: &[told("Ingress attack", REFUSED)],
+        reported: &[reported("Ingress attack", REFUSED)],
         ..ROW
     },
     Row {
@@ -90,7 +90,7 @@ pub const ROWS: &[Row] = &[
             vec![scene.of_evil("attack").host(&host, "web").path(&host, "Exact", "/admin", "web").build()]
         },
         clients: SHOP,
-        told: &[told("Ingress attack", &[])],
+        reported: &[reported("Ingress attack", &[])],
         ..ROW
     },
     Row {
@@ -104,7 +104,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/").gets("default"),
         ],
         during: &[OWN],
-        told: &[told("Ingress attack", &["HostOwned"]).words("!web")],
+        reported: &[reported("Ingress attack", &["HostOwned"]).words("!web")],
         ..ROW
     },
     Row {
@@ -126,10 +126,10 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/login").by("victim", "evil"),
             ask("http://shop.{h}/.well-known/acme-challenge/token").gets("victim"),
         ],
-        told: &[
-            told("Ingress shop", &["SharedHost"]).to_victim().words("/").only(Shared),
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Ingress attack", &["PathConflict"]).words("hosts.challenges").only(Shared),
+        reported: &[
+            reported("Ingress shop", &["SharedHost"]).to_victim().words("/").only(Shared),
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
+            reported("Ingress attack", &["PathConflict"]).words("hosts.challenges").only(Shared),
         ],
         allowed: &["SharedHost"],
         ..ROW
@@ -163,7 +163,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/list/open").from("10.244.5.7").gets("victim"),
             ask("http://shop.{h}/closed/open").gets("503"),
         ],
-        told: &[told("Ingress attack", REFUSED)],
+        reported: &[reported("Ingress attack", REFUSED)],
         allowed: &["InvalidSecurityValue", "ClosedRoute"],
         ..ROW
     },
@@ -184,7 +184,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/exact").gets("401"),
             ask("http://shop.{h}/other").gets("401"),
         ],
-        told: &[told("Ingress attack", REFUSED)],
+        reported: &[reported("Ingress attack", REFUSED)],
         ..ROW
     },
     Row {
@@ -194,7 +194,7 @@ pub const ROWS: &[Row] = &[
         victim: |scene| vec![scene.of_victim("shop").host(&scene.host("*"), "web").build()],
         attack: |scene| vec![scene.of_evil("attack").host(&scene.host("login"), "web").build()],
         clients: &[ask("http://login.{h}/").gets("victim"), ask("http://other.{h}/").gets("victim")],
-        told: &[told("Ingress attack", &["HostOwned"])],
+        reported: &[reported("Ingress attack", &["HostOwned"])],
         ..ROW
     },
     Row {
@@ -236,7 +236,7 @@ pub const ROWS: &[Row] = &[
         },
         clients: &[ask("http://shop.{h}/here").gets("victim")],
         during: &[ask("http://shop.{h}/other").gets("default").only(Namespace)],
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        reported: &[reported("Ingress attack", &["HostOwned"]).only(Namespace)],
         ..ROW
     },
     Row {
@@ -274,9 +274,9 @@ pub const ROWS: &[Row] = &[
             ]
         },
         clients: &[ask("http://www.shop.{h}/").gets("308"), ask("http://www.shop.{h}/x").gets("308")],
-        told: &[
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Ingress attack", &["PathConflict"]).only(Shared),
+        reported: &[
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
+            reported("Ingress attack", &["PathConflict"]).only(Shared),
         ],
         allowed: &["SharedHost"],
         ..ROW
@@ -298,7 +298,7 @@ pub const ROWS: &[Row] = &[
                 vec![attack.annotation("app-root", "/evil").build()]
             }),
             asks: &[ask("http://shop.{h}/").gets("victim"), ask("http://shop.{h}/x").gets("victim")],
-            told: &[told("Ingress attack", &["HostRuleConflict"])],
+            reported: &[reported("Ingress attack", &["HostRuleConflict"])],
             ..STEP
         }],
         ..ROW
@@ -321,7 +321,7 @@ pub const ROWS: &[Row] = &[
             vec![attack.annotation("server-alias", &scene.host("shop")).build()]
         },
         clients: SHOP,
-        told: &[told("Ingress attack", &[])],
+        reported: &[reported("Ingress attack", &[])],
         ..ROW
     },
     Row {
@@ -333,9 +333,9 @@ pub const ROWS: &[Row] = &[
         },
         clients: SHOP,
         during: &[OWN, ask("http://unknown.{h}/").gets("default")],
-        told: &[
-            told("Ingress attack", &["HostNotAllowed"]).only(Namespace),
-            told("Ingress attack", &["HostOwned"]).only(Shared),
+        reported: &[
+            reported("Ingress attack", &["HostNotAllowed"]).only(Namespace),
+            reported("Ingress attack", &["HostOwned"]).only(Shared),
         ],
         ..ROW
     },
@@ -351,9 +351,9 @@ pub const ROWS: &[Row] = &[
         },
         attack: |scene| claims(scene, &[("Prefix", "/")]),
         during: &[ask("http://shop.{h}/").gets("evil"), ask("http://other.{h}/").gets("victim")],
-        told: &[
-            told("Ingress shop", &["HostOwned"]).to_victim().only(Namespace),
-            told("Ingress shop", &["PathConflict"]).to_victim().only(Shared),
+        reported: &[
+            reported("Ingress shop", &["HostOwned"]).to_victim().only(Namespace),
+            reported("Ingress shop", &["PathConflict"]).to_victim().only(Shared),
         ],
         ..ROW
     },

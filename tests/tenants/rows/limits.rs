@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
+use crate::row::{Ask, ROW, Row, STEP, Step, ask, reported};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
@@ -62,9 +62,9 @@ const OVER: Row = Row {
     clients: STEADY,
     during: COUNTED,
     steps: PRIVATE,
-    told: &[
-        told("Ingress attack-11", &["TooManyPaths"]).only(Shared),
-        told("Ingress attack-11", &["HostOwned"]).only(Namespace),
+    reported: &[
+        reported("Ingress attack-11", &["TooManyPaths"]).only(Shared),
+        reported("Ingress attack-11", &["HostOwned"]).only(Namespace),
     ],
     allowed: &["SharedHost"],
     ..ROW
@@ -96,11 +96,11 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/own/2/x").gets("admin"),
         ],
         steps: &[],
-        told: &[
-            told("Ingress attack-11", &["TooManyPaths"]).only(Shared),
-            told("Ingress attack-11", &["HostOwned"]).only(Namespace),
+        reported: &[
+            reported("Ingress attack-11", &["TooManyPaths"]).only(Shared),
+            reported("Ingress attack-11", &["HostOwned"]).only(Namespace),
             // The victim has five of six paths of its own, whatever the others have.
-            told("Ingress shop", &["NearBudget"]).to_victim().words("limits.paths-of-host"),
+            reported("Ingress shop", &["NearBudget"]).to_victim().words("limits.paths-of-host"),
         ],
         allowed: &["SharedHost", "NearBudget"],
         ..OVER
@@ -126,7 +126,7 @@ pub const ROWS: &[Row] = &[
             ask("http://own.{h}/other").from("10.244.5.7").gets("503"),
         ],
         steps: &[],
-        told: &[told("Ingress private", &["TooManyPaths"])],
+        reported: &[reported("Ingress private", &["TooManyPaths"])],
         ..OVER
     },
 ];

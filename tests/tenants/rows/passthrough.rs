@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
+use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, reported};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 use rig::manifests::{Ingress, in_namespace, tls_secret};
@@ -31,9 +31,9 @@ pub const ROWS: &[Row] = &[
         victim: |scene| with_tls(scene, "/"),
         attack: |scene| vec![passing(scene).host(&scene.host("shop"), "web").build()],
         clients: WITH_TLS,
-        told: &[
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Ingress attack", &["PathConflict"]).only(Shared),
+        reported: &[
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
+            reported("Ingress attack", &["PathConflict"]).only(Shared),
         ],
         ..ROW
     },
@@ -44,9 +44,9 @@ pub const ROWS: &[Row] = &[
         attack: |scene| vec![passing(scene).host(&scene.host("shop"), "web").build()],
         clients: WITH_TLS,
         during: &[ask("https://shop.{h}/").by("default", "503")],
-        told: &[
-            told("Ingress attack", &["HostOwned"]).only(Namespace),
-            told("Ingress attack", &["ClosedRoute"]).words("asked for").only(Shared),
+        reported: &[
+            reported("Ingress attack", &["HostOwned"]).only(Namespace),
+            reported("Ingress attack", &["ClosedRoute"]).words("asked for").only(Shared),
         ],
         allowed: &["SharedHost"],
         ..ROW

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::hosts::SHOP;
-use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
+use crate::row::{Ask, ROW, Row, STEP, Step, ask, reported};
 use crate::scene::Order;
 use crate::scene::Ownership::Shared;
 use crate::scene::Scene;
@@ -52,7 +52,7 @@ pub const ROWS: &[Row] = &[
             Step {
                 attack: Some(|scene| vec![with_the_rest(start(scene, "shop"))]),
                 asks: SHARED_SHOP,
-                told: &[told("Ingress attack", &["PathConflict"])],
+                reported: &[reported("Ingress attack", &["PathConflict"])],
                 ..STEP
             },
             Step {
@@ -61,7 +61,7 @@ pub const ROWS: &[Row] = &[
                     vec![with_the_rest(list)]
                 }),
                 asks: SHARED_SHOP,
-                told: &[told("Ingress attack", &["PathConflict"])],
+                reported: &[reported("Ingress attack", &["PathConflict"])],
                 ..STEP
             },
         ],
@@ -78,7 +78,7 @@ pub const ROWS: &[Row] = &[
         steps: &[Step {
             attack: Some(|scene| vec![start(scene, "shop").annotation("from-to-www-redirect", "true").build()]),
             asks: &[ask("http://www.shop.{h}/").gets("victim"), ask("http://www.shop.{h}/x").gets("victim")],
-            told: &[told("Ingress attack", &["HostRuleConflict"])],
+            reported: &[reported("Ingress attack", &["HostRuleConflict"])],
             ..STEP
         }],
         ..ROW
@@ -102,10 +102,10 @@ pub const ROWS: &[Row] = &[
                     ask("http://www.twin.{h}/"),
                     ask("http://start.{h}/"),
                 ],
-                told: &[
-                    told("Ingress rest", &["PathConflict"]),
-                    told("Ingress twin", &["PathConflict"]),
-                    told("Ingress start", &["SharedHost"]),
+                reported: &[
+                    reported("Ingress rest", &["PathConflict"]),
+                    reported("Ingress twin", &["PathConflict"]),
+                    reported("Ingress start", &["SharedHost"]),
                 ],
                 ..STEP
             },

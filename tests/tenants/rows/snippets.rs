@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
+use crate::row::{Ask, ROW, Row, STEP, Step, ask, reported};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
@@ -40,7 +40,7 @@ pub const ROWS: &[Row] = &[
         name: "snippets-without-leave",
         attack: |scene| beside(scene, "server-snippet", GREEDY),
         clients: SHOP,
-        told: &[told("Ingress attack", &["RefusedValue"])],
+        reported: &[reported("Ingress attack", &["RefusedValue"])],
         unwritten: &["pwned", "X-Taken"],
         ..ROW
     },
@@ -57,7 +57,7 @@ pub const ROWS: &[Row] = &[
         ],
         // This route is the attacker's own.
         during: &[ask("http://shop.{h}/mine").with(STOP).gets("410").only(Shared)],
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        reported: &[reported("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],
         ..ROW
     },
@@ -76,7 +76,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/").with(STOP).gets("410"),
         ],
         during: &[ask("http://shop.{h}/mine/admin").gets("evil").only(Shared)],
-        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        reported: &[reported("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],
         ..ROW
     },
@@ -95,23 +95,23 @@ pub const ROWS: &[Row] = &[
                     )
                 }),
                 asks: OWN_CLOSED,
-                told: &[told("Ingress attack", &["RefusedValue"])],
+                reported: &[reported("Ingress attack", &["RefusedValue"])],
                 ..STEP
             },
             Step {
                 attack: Some(|scene| alone(scene, "configuration-snippet", "alias /etc/nginx/; autoindex on;")),
                 asks: OWN_CLOSED,
-                told: &[told("Ingress attack", &["RefusedValue"])],
+                reported: &[reported("Ingress attack", &["RefusedValue"])],
                 ..STEP
             },
             Step {
                 attack: Some(|scene| alone(scene, "server-snippet", "listen 81; server_name ~.*;")),
                 asks: OWN_CLOSED,
-                told: &[told("Ingress attack", &["RefusedValue"])],
+                reported: &[reported("Ingress attack", &["RefusedValue"])],
                 ..STEP
             },
         ],
-        told: &[told("Ingress attack", &["RefusedValue"])],
+        reported: &[reported("Ingress attack", &["RefusedValue"])],
         unwritten: &["pwned", "autoindex"],
         ..ROW
     },

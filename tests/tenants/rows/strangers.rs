@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::hosts::SHOP;
-use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
+use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, reported};
 use crate::scene::Order;
 use crate::scene::Ownership::Shared;
 use crate::scene::Scene;
@@ -36,7 +36,7 @@ pub const ROWS: &[Row] = &[
         attack: |scene| protected(scene, &["/.well-known/acme-challenge", "/api"]),
         clients: SHOP,
         during: &[ask("http://shop.{h}/.well-known/acme-challenge/token").gets("victim")],
-        told: &[told("Ingress attack", &["PathConflict"]).words("hosts.challenges")],
+        reported: &[reported("Ingress attack", &["PathConflict"]).words("hosts.challenges")],
         steps: &[Step {
             victim: Some(|scene| {
                 let host = scene.host("shop");
@@ -64,7 +64,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/9/x").gets("victim"),
             ask("http://shop.{h}/.well-known/acme-challenge/token").gets("victim"),
         ],
-        told: &[told("Ingress attack", &["HostOwned", "PathConflict"])],
+        reported: &[reported("Ingress attack", &["HostOwned", "PathConflict"])],
         ..ROW
     },
     Row {
@@ -126,7 +126,7 @@ pub const ROWS: &[Row] = &[
         },
         clients: SHOP,
         during: &[ask("http://own.{h}/").gets("503")],
-        told: &[told("Ingress attack", &["CrossNamespace"])],
+        reported: &[reported("Ingress attack", &["CrossNamespace"])],
         ..ROW
     },
 ];

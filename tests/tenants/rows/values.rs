@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::row::{Ask, ROW, Row, ask, told};
+use crate::row::{Ask, ROW, Row, ask, reported};
 use crate::scene::Scene;
 use rig::manifests::{Ingress, in_namespace, secret};
 
@@ -35,11 +35,12 @@ const CLOSED: &[Ask] = &[ask("http://own.{h}/").gets("503")];
 /// What is refused is refused alone.
 const REFUSED_ALONE: &[Ask] = &[ask("http://own.{h}/fits").gets("evil")];
 
-const SIZE: Row = Row { clients: SHOP, told: &[told("Ingress attack", &[])], ..ROW };
+const SIZE: Row = Row { clients: SHOP, reported: &[reported("Ingress attack", &[])], ..ROW };
 
-const EXPRESSION: Row = Row { clients: SHOP, during: REFUSED_ALONE, told: &[told("Ingress attack", &[])], ..ROW };
+const EXPRESSION: Row =
+    Row { clients: SHOP, during: REFUSED_ALONE, reported: &[reported("Ingress attack", &[])], ..ROW };
 
-const PASSWORD: Row = Row { clients: SHOP, during: CLOSED, told: &[told("", &["InvalidSecret"])], ..ROW };
+const PASSWORD: Row = Row { clients: SHOP, during: CLOSED, reported: &[reported("", &["InvalidSecret"])], ..ROW };
 
 pub const ROWS: &[Row] = &[
     Row {
@@ -155,7 +156,7 @@ pub const ROWS: &[Row] = &[
             vec![own.annotation("ssl-redirect", "false").build(), in_namespace(&scene.evil, pair)]
         },
         clients: SHOP,
-        told: &[told("", &["InvalidCertificate"])],
+        reported: &[reported("", &["InvalidCertificate"])],
         ..ROW
     },
 ];

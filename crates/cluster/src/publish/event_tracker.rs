@@ -39,9 +39,9 @@ const MOST_REMEMBERED: usize = 10_000;
 /// not reported, and is made again when there is room.
 #[derive(Debug, Default)]
 pub struct EventTracker {
-    told: HashSet<Finding>,
+    reported: HashSet<Finding>,
     /// Findings that are not told yet, and since when each exists.
-    untold: HashMap<Finding, Instant>,
+    unreported: HashMap<Finding, Instant>,
     /// When the first finding that has not lasted for long enough will have.
     ripe: Option<Instant>,
     /// How often each finding that was reported before came back.
@@ -123,8 +123,8 @@ impl EventTracker {
         findings.sort();
         limit(&mut findings, MOST_OF_OBJECT);
         let current: HashSet<&Finding> = findings.iter().collect();
-        self.told.retain(|finding| current.contains(finding));
-        self.untold.retain(|finding, _| current.contains(finding));
+        self.reported.retain(|finding| current.contains(finding));
+        self.unreported.retain(|finding, _| current.contains(finding));
         self.ripe = None;
         if self.returned.len() >= MOST_REMEMBERED {
             self.returned.retain(|finding, _| current.contains(finding));
@@ -132,10 +132,10 @@ impl EventTracker {
         let mut suppressed = 0;
         for finding in &findings {
             let namespace = &finding.origin.object.namespace;
-            if self.told.contains(finding) {
+            if self.reported.contains(finding) {
                 continue;
             }
-            let since = *self.untold.entry(finding.clone()).or_insert(now);
+            let since = *self.unreported.entry(finding.clone()).or_insert(now);
             // The previous leader may have told it, also where it ends before this node does.
             if since == first {
                 self.returned.entry(finding.clone()).or_insert(0);
@@ -157,8 +157,8 @@ impl EventTracker {
                 suppressed += self.wait(&finding.origin.object, notice, now);
                 self.returned.insert(finding.clone(), occurrence);
             }
-            self.untold.remove(finding);
-            self.told.insert(finding.clone());
+            self.unreported.remove(finding);
+            self.reported.insert(finding.clone());
         }
         suppressed
     }
@@ -191,7 +191,7 @@ impl EventTracker {
             let published = served.snapshot.published_in(id);
             let before = before.or_else(|| {
                 let reported = self.synced_before.get(id).and_then(Option::as_ref);
-                let reported = reported.filter(|told| told.version == in_place.what.version).cloned();
+                let reported = reported.filter(|reported| reported.version == in_place.what.version).cloned();
                 let is_old = || self.is_old(in_place, published, now);
                 reported.or_else(|| is_old().then(|| Synced::of(in_place))).map(Some)
             });
@@ -205,27 +205,27 @@ impl EventTracker {
             let now_served = Synced::of(in_place);
             // What goes wrong later has its own Event; that all is well again is told here.
             let is_news = match before.as_ref().and_then(Option::as_ref) {
-                Some(told) => told.version != *version || (now_served.whole && !told.whole),
+                Some(reported) => reported.version != *version || (now_served.whole && !reported.whole),
                 None => true,
             };
-            let mut told = match (is_news, &before) {
+            let mut reported = match (is_news, &before) {
                 (false, Some(before)) => before.clone(),
                 _ => Some(now_served),
             };
             if is_news && !self.queue.has_room(Priority::Good, &id.namespace) {
                 self.crowded_out_synced.insert(Arc::clone(&id.namespace));
                 self.unsettled.insert(Arc::clone(id));
-                told = before.flatten();
+                reported = before.flatten();
             } else if is_news {
                 let causes = causes.get_or_insert_with(|| causes_of_503(&served.findings));
                 let note = served_note(in_place, causes.get(&**id).copied());
                 let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();
-                let told = [&*version.0, revision, if in_place.what.answering_503() > 0 { "503" } else { "" }];
-                if let Some(notice) = Notice::synced(id, &served.snapshot, &told, &note) {
+                let reported = [&*version.0, revision, if in_place.what.answering_503() > 0 { "503" } else { "" }];
+                if let Some(notice) = Notice::synced(id, &served.snapshot, &reported, &note) {
                     suppressed += self.wait(id, notice, now);
                 }
             }
-            self.synced.insert(Arc::clone(id), told);
+            self.synced.insert(Arc::clone(id), reported);
         }
         self.synced_before.clear();
         suppressed

@@ -62,24 +62,24 @@ pub async fn follow<K: Addressed>(
     clients: &Clients,
     namespace: Option<&str>,
     name: &str,
-    told: watch::Sender<Followed>,
+    reported: watch::Sender<Followed>,
     trouble: Trouble,
 ) {
     let selector = format!("metadata.name={name}");
     let stream = Stream::<K>::new(clients, clients.watch.clone(), namespace, TIMING).fields(Some(&selector));
-    stream.follow(&mut StateReporter { listed: Followed::Absent, told, trouble }).await;
+    stream.follow(&mut StateReporter { listed: Followed::Absent, reported, trouble }).await;
 }
 
 /// Reports the state of the object.
 struct StateReporter {
     listed: Followed,
-    told: watch::Sender<Followed>,
+    reported: watch::Sender<Followed>,
     trouble: Trouble,
 }
 
 impl StateReporter {
-    fn tell(&self, now: Followed) {
-        self.told.send_if_modified(|before| {
+    fn report(&self, now: Followed) {
+        self.reported.send_if_modified(|before| {
             let differs = *before != now;
             *before = now;
             differs
@@ -100,17 +100,17 @@ impl<K: Addressed> Sink<K> for StateReporter {
 
     fn end(&mut self) {
         let listed = std::mem::replace(&mut self.listed, Followed::Absent);
-        self.tell(listed);
+        self.report(listed);
     }
 
     fn applied(&mut self, found: Found<K>) {
         if let Ok(object) = found.object {
-            self.tell(Followed::Present(object.addresses()));
+            self.report(Followed::Present(object.addresses()));
         }
     }
 
     fn deleted(&mut self, _: &str, _: &str) {
-        self.tell(Followed::Absent);
+        self.report(Followed::Absent);
     }
 
     fn heard(&mut self, _: Option<&str>) {
@@ -120,8 +120,8 @@ impl<K: Addressed> Sink<K> for StateReporter {
     fn failed(&mut self, failure: &Failure) {
         self.trouble.failed(failure.code(), failure);
         // There is nothing to wait for.
-        if failure.is_refusal() && *self.told.borrow() == Followed::Unknown {
-            self.tell(Followed::Refused);
+        if failure.is_refusal() && *self.reported.borrow() == Followed::Unknown {
+            self.report(Followed::Refused);
         }
     }
 }

@@ -36,7 +36,7 @@ const LOOPBACK: u32 = 1;
 pub struct Kernel {
     handle: Handle,
     /// A stream with an item for each change.
-    told: BoxStream<'static, ()>,
+    reported: BoxStream<'static, ()>,
     /// The task of the connection; it ends when this is dropped.
     _connection: JoinSet<()>,
 }
@@ -48,10 +48,10 @@ impl Kernel {
     ///
     /// The error of the system, for example when netlink sockets are not allowed.
     pub fn open() -> io::Result<Self> {
-        let (connection, handle, told) = rtnetlink::new_multicast_connection(&GROUPS)?;
+        let (connection, handle, reported) = rtnetlink::new_multicast_connection(&GROUPS)?;
         let mut task = JoinSet::new();
         task.spawn(connection);
-        Ok(Kernel { handle, told: told.map(drop).boxed(), _connection: task })
+        Ok(Kernel { handle, reported: reported.map(drop).boxed(), _connection: task })
     }
 
     /// All interfaces by name. Messages may be lost when very much changes, so callers set a
@@ -79,12 +79,12 @@ impl Kernel {
     /// Waits for a change; returns `false` when the connection has ended. Callers then look again,
     /// because the change itself is not returned.
     pub async fn changed(&mut self) -> bool {
-        self.told.next().await.is_some()
+        self.reported.next().await.is_some()
     }
 
     /// Drops pending events, because the next look sees their effects.
     pub fn forget(&mut self) {
-        while let Some(Some(())) = self.told.next().now_or_never() {}
+        while let Some(Some(())) = self.reported.next().now_or_never() {}
     }
 }
 

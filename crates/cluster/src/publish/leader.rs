@@ -39,10 +39,10 @@ impl Candidate {
 
     /// Competes until `stop` says so, then releases the Lease. It never ends by itself: while the
     /// API is away, there is just no leader here.
-    pub async fn run(mut self, told: watch::Sender<Leadership>, mut stop: watch::Receiver<bool>) {
+    pub async fn run(mut self, reported: watch::Sender<Leadership>, mut stop: watch::Receiver<bool>) {
         loop {
             let now = Instant::now();
-            self.tell(&told, now);
+            self.report(&reported, now);
             match step(now, &self.us, &self.state, &self.timing) {
                 Action::Wait(until) => tokio::select! {
                     () = sleep_until(until) => {}
@@ -55,13 +55,13 @@ impl Candidate {
                 break;
             }
         }
-        told.send_modify(|leadership| leadership.until = None);
+        reported.send_modify(|leadership| leadership.until = None);
         self.release().await;
     }
 
-    fn tell(&self, told: &watch::Sender<Leadership>, now: Instant) {
+    fn report(&self, reported: &watch::Sender<Leadership>, now: Instant) {
         let leadership = Leadership::of(&self.state, &self.timing);
-        let held = told.borrow().holds(now);
+        let held = reported.borrow().holds(now);
         if leadership.holds(now) != held {
             let (lease, holder) = (&self.name, leadership.holder.as_deref().unwrap_or("nobody").escape_debug());
             match held {
@@ -69,7 +69,7 @@ impl Candidate {
                 true => tracing::info!("this node no longer leads: the Lease {lease} is held by {holder}"),
             }
         }
-        told.send_if_modified(|old| {
+        reported.send_if_modified(|old| {
             let changed = *old != leadership;
             *old = leadership;
             changed

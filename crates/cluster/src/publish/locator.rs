@@ -39,7 +39,7 @@ pub struct Locator {
     kernel: Option<Kernel>,
     trouble: Trouble,
     object: watch::Receiver<Followed>,
-    told: watch::Sender<Option<Arc<OwnAddresses>>>,
+    reported: watch::Sender<Option<Arc<OwnAddresses>>>,
     /// The task that watches an object of the cluster; it ends when this is dropped.
     following: JoinSet<()>,
 }
@@ -54,24 +54,24 @@ impl Locator {
     ) -> (Self, watch::Receiver<Option<Arc<OwnAddresses>>>) {
         let name = identity.rsplit_once('_').map_or(identity, |(name, _)| name).to_ascii_lowercase();
         let node = options.node_object.clone().unwrap_or_else(|| name.into());
-        let (tell_object, object) = watch::channel(Followed::Unknown);
+        let (report_object, object) = watch::channel(Followed::Unknown);
         let mut following = JoinSet::new();
         match &options.service {
             Some((namespace, name)) if options.mode == Mode::Service => {
                 let trouble = board.trouble("the Service of publish.service cannot be watched");
                 let (clients, namespace, name) = (clients.clone(), Arc::clone(namespace), Arc::clone(name));
                 following.spawn(async move {
-                    follow::<Service>(&clients, Some(&namespace), &name, tell_object, trouble).await;
+                    follow::<Service>(&clients, Some(&namespace), &name, report_object, trouble).await;
                 });
             }
             _ if options.addresses.iter().any(|entry| matches!(entry, Announced::Node(_))) => {
                 let trouble = board.trouble("the Node of this host cannot be watched");
                 let (clients, name) = (clients.clone(), Arc::clone(&node));
-                following.spawn(async move { follow::<Node>(&clients, None, &name, tell_object, trouble).await });
+                following.spawn(async move { follow::<Node>(&clients, None, &name, report_object, trouble).await });
             }
             _ => {}
         }
-        let (told, own_addresses) = watch::channel(None);
+        let (reported, own_addresses) = watch::channel(None);
         let mut locator = Locator {
             options: Arc::clone(options),
             node,
@@ -80,11 +80,11 @@ impl Locator {
             kernel: None,
             trouble: board.trouble("the addresses of this host cannot be read, which is tried again every 5 s"),
             object,
-            told,
+            reported,
             following,
         };
         if !locator.asks_host() {
-            locator.tell();
+            locator.report();
         }
         (locator, own_addresses)
     }
@@ -104,14 +104,14 @@ impl Locator {
         loop {
             tokio::select! {
                 () = changed(&mut self.kernel), if asks_host => self.look().await,
-                told = self.object.changed(), if !self.following.is_empty() => {
-                    if told.is_err() {
+                reported = self.object.changed(), if !self.following.is_empty() => {
+                    if reported.is_err() {
                         return;
                     }
                     match asks_host {
                         // A look that was due soon is taken now.
                         true => self.look().await,
-                        false => self.tell(),
+                        false => self.report(),
                     }
                 }
                 // No change will ever be reported.
@@ -139,7 +139,7 @@ impl Locator {
                 self.host = Host::with(std::mem::take(&mut self.host.interfaces));
             }
         }
-        self.tell();
+        self.report();
     }
 
     async fn ask(&mut self) -> Result<BTreeMap<String, Interface>, Box<dyn Error + Send + Sync>> {
@@ -151,15 +151,15 @@ impl Locator {
         Ok(kernel.interfaces().await?)
     }
 
-    fn tell(&mut self) {
+    fn report(&mut self) {
         let found = OwnAddresses::of(&self.options, &self.node, &self.host, &self.object.borrow_and_update());
         let Some(found) = found else { return };
-        self.told.send_if_modified(|told| {
-            if told.as_deref() == Some(&found) {
+        self.reported.send_if_modified(|reported| {
+            if reported.as_deref() == Some(&found) {
                 return false;
             }
-            report(told.as_deref(), &found);
-            *told = Some(Arc::new(found));
+            report(reported.as_deref(), &found);
+            *reported = Some(Arc::new(found));
             true
         });
     }

@@ -208,8 +208,8 @@ mod tests {
         let object = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
         let pinned = Member { pinned: Some(5), unserved: Unserved::of(&[object], true), ..member() };
         let old = Member { claim_order: ClaimOrder::read([[7; 8], [3; 8]], [[9; 8]]).into(), ..member() };
-        let told = Member { settings: Some("hosts.ownership = \"shared\"\n".into()), ..member() };
-        for member in [member(), bare, pinned, old, told] {
+        let reported = Member { settings: Some("hosts.ownership = \"shared\"\n".into()), ..member() };
+        for member in [member(), bare, pinned, old, reported] {
             let lease = member.lease("ingressd", Duration::from_secs(15), now, now);
             assert_eq!(Member::read(&lease), Some((member, Duration::from_secs(15))));
         }

@@ -38,8 +38,8 @@ pub struct Membership {
     failed: Option<Instant>,
     trouble: Trouble,
     /// What is told of another host with the same identity, and when it was noticed last.
-    twin: Trouble,
-    twin_noticed: Option<Instant>,
+    duplicate: Trouble,
+    duplicate_noticed: Option<Instant>,
     writes: watch::Receiver<Writes>,
 }
 
@@ -49,12 +49,24 @@ impl Membership {
         leases: Api<Lease>,
         identity: Identity,
         options: Arc<Options>,
-        (trouble, twin): (Trouble, Trouble),
+        (trouble, duplicate): (Trouble, Trouble),
         writes: watch::Receiver<Writes>,
     ) -> Self {
         let (acquired, lease, written) = (Timestamp::now(), None, None);
-        let (failed, twin_noticed) = (None, None);
-        Membership { leases, identity, options, acquired, lease, written, failed, trouble, twin, twin_noticed, writes }
+        let (failed, duplicate_noticed) = (None, None);
+        Membership {
+            leases,
+            identity,
+            options,
+            acquired,
+            lease,
+            written,
+            failed,
+            trouble,
+            duplicate,
+            duplicate_noticed,
+            writes,
+        }
     }
 
     /// Keeps the record until `stop` says so; then writes a last one that is valid for the grace
@@ -124,17 +136,17 @@ impl Membership {
     }
 
     /// Looks who wrote the Lease as it is now. After this run has written it, no earlier run does.
-    fn look_for_twin(&mut self, seen: Option<&Lease>, name: &str) {
+    fn look_for_duplicate(&mut self, seen: Option<&Lease>, name: &str) {
         let now = Instant::now();
         let run = seen.and_then(|lease| lease.metadata.annotations.as_ref()?.get(RUN));
         if self.written.is_some() && run.is_some_and(|run| **run != *self.identity.run) {
-            self.twin_noticed = Some(now);
+            self.duplicate_noticed = Some(now);
             let why = "give each host a machine ID of its own (systemd-machine-id-setup), or set publish.node";
-            self.twin.failed(0, &format_args!("both write the Lease {name}; {why}"));
+            self.duplicate.failed(0, &format_args!("both write the Lease {name}; {why}"));
         }
-        if self.twin_noticed.is_some_and(|noticed| now > noticed + self.options.lease_duration) {
-            self.twin_noticed = None;
-            self.twin.worked();
+        if self.duplicate_noticed.is_some_and(|noticed| now > noticed + self.options.lease_duration) {
+            self.duplicate_noticed = None;
+            self.duplicate.worked();
         }
     }
 
@@ -148,7 +160,7 @@ impl Membership {
             Some(lease) => Some(lease.clone()),
             None => call(patience, self.leases.get_opt(&name)).await?,
         };
-        self.look_for_twin(seen.as_ref(), &name);
+        self.look_for_duplicate(seen.as_ref(), &name);
         let parameters = PostParams::default();
         match seen {
             Some(seen) => {

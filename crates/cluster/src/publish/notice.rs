@@ -56,34 +56,34 @@ impl Notice {
             field if field.is_empty() => "Object".to_owned(),
             field => field,
         };
-        let told = [finding.reason.row().name, &field, &finding.note, &occurrence.to_string()];
+        let reported = [finding.reason.row().name, &field, &finding.note, &occurrence.to_string()];
         Some(Notice {
             warns: finding.severity > Severity::Info,
             reason: finding.reason.row().name,
             action: cut(&field, LONGEST_WORD),
             note: place_and_note(finding),
             explained: Some(finding.reason),
-            ..Notice::about(&finding.origin.object, snapshot, &told)?
+            ..Notice::about(&finding.origin.object, snapshot, &reported)?
         })
     }
 
     /// The notice that nginx serves this version of the object. `told` tells it from others: the
     /// version, the revision that the cluster has had since then at most, because a version that
     /// comes back is another change, and whether all routes are served.
-    pub fn synced(id: &ObjectId, snapshot: &Snapshot, told: &[&str], note: &str) -> Option<Self> {
-        let told: Vec<_> = std::iter::once("Synced").chain(told.iter().copied()).collect();
+    pub fn synced(id: &ObjectId, snapshot: &Snapshot, reported: &[&str], note: &str) -> Option<Self> {
+        let reported: Vec<_> = std::iter::once("Synced").chain(reported.iter().copied()).collect();
         Some(Notice {
             warns: false,
             reason: "Synced",
             action: "Sync".to_owned(),
             note: note.to_owned(),
-            ..Notice::about(id, snapshot, &told)?
+            ..Notice::about(id, snapshot, &reported)?
         })
     }
 
-    fn about(id: &ObjectId, snapshot: &Snapshot, told: &[&str]) -> Option<Self> {
+    fn about(id: &ObjectId, snapshot: &Snapshot, reported: &[&str]) -> Option<Self> {
         let regarding = reference(id, snapshot)?;
-        let parts = std::iter::once(regarding.uid.as_deref().unwrap_or_default()).chain(told.iter().copied());
+        let parts = std::iter::once(regarding.uid.as_deref().unwrap_or_default()).chain(reported.iter().copied());
         let mark = Digest::of_all(parts.flat_map(|part| [part, "\0"])).hexadecimal(8);
         let readable = cut(&id.name, LONGEST_NAME);
         let name = format!("{}.{mark}", readable.trim_end_matches(['.', '-']));
@@ -225,8 +225,8 @@ mod tests {
 
     #[test]
     fn field_and_remedy_are_told_and_what_stands_beside_them_is_not_repeated() {
-        let told = finding(Kind::INGRESS, "cart", "there is no Service \"cart\"; create it");
-        let event = event(&told, "https://docs.example/ingressd");
+        let reported = finding(Kind::INGRESS, "cart", "there is no Service \"cart\"; create it");
+        let event = event(&reported, "https://docs.example/ingressd");
         assert_eq!(event.reason.as_deref(), Some("MissingService"));
         assert_eq!(event.type_.as_deref(), Some("Warning"));
         assert_eq!(event.action.as_deref(), Some("spec.rules[0].http.paths[1].backend.service.name"));
@@ -236,7 +236,7 @@ mod tests {
         );
         assert_eq!(event.note, Some(words));
         assert_eq!(event.metadata.namespace.as_deref(), Some("shop"));
-        let of_object = Finding::new(Reason::HostOwned, Origin::object(&told.origin.object), "it is another's.");
+        let of_object = Finding::new(Reason::HostOwned, Origin::object(&reported.origin.object), "it is another's.");
         let note = |documentation| super::tests::event(&of_object, documentation).note.unwrap();
         let remedy = "Use another host, or ask the administrator.";
         assert_eq!(note(""), format!("it is another's. {remedy}"));
@@ -249,10 +249,10 @@ mod tests {
     #[test]
     fn the_same_has_the_same_name_and_other_things_have_others() {
         let of = |finding: &Finding, occurrence| Notice::of_finding(finding, &Snapshot::default(), occurrence).unwrap();
-        let told = finding(Kind::INGRESS, "cart", "a");
-        assert_eq!(of(&told, 0), of(&told, 0));
-        assert_ne!(of(&told, 0).name, of(&told, 1).name);
-        assert_ne!(of(&told, 0).name, of(&finding(Kind::INGRESS, "cart", "b"), 0).name);
+        let reported = finding(Kind::INGRESS, "cart", "a");
+        assert_eq!(of(&reported, 0), of(&reported, 0));
+        assert_ne!(of(&reported, 0).name, of(&reported, 1).name);
+        assert_ne!(of(&reported, 0).name, of(&finding(Kind::INGRESS, "cart", "b"), 0).name);
         assert_eq!(of(&finding(Kind::INGRESS_CLASS, "cart", "a"), 0).namespace(), "default");
         assert_eq!(Notice::of_finding(&finding(Kind::HOST, "nginx", "a"), &Snapshot::default(), 0), None);
     }

@@ -13,18 +13,18 @@ use crate::source::cluster::{Clients, Failure, Found, Sink, Stream, Timing};
 
 /// Watches for ever. A connection that is silent for the duration of a Lease is dropped: at least
 /// our own record should have changed.
-pub async fn watch(clients: &Clients, options: &Options, told: watch::Sender<Members>, trouble: Trouble) {
+pub async fn watch(clients: &Clients, options: &Options, reported: watch::Sender<Members>, trouble: Trouble) {
     let silence = options.lease_duration;
     let timing = Timing { answer: silence, silence, ..followed::TIMING };
     let selector = format!("{GROUP_LABEL}={}", options.lease);
     let stream = Stream::<Lease>::new(clients, clients.watch.clone(), Some(&options.namespace), timing);
-    stream.labels(Some(&selector)).follow(&mut MembersUpdater { listed: Vec::new(), told, trouble }).await;
+    stream.labels(Some(&selector)).follow(&mut MembersUpdater { listed: Vec::new(), reported, trouble }).await;
 }
 
 /// Updates the members.
 struct MembersUpdater {
     listed: Vec<Lease>,
-    told: watch::Sender<Members>,
+    reported: watch::Sender<Members>,
     trouble: Trouble,
 }
 
@@ -39,17 +39,17 @@ impl Sink<Lease> for MembersUpdater {
 
     fn end(&mut self) {
         let listed = std::mem::take(&mut self.listed);
-        self.told.send_modify(|members| members.replace(&listed, Instant::now()));
+        self.reported.send_modify(|members| members.replace(&listed, Instant::now()));
     }
 
     fn applied(&mut self, found: Found<Lease>) {
         if let Ok(lease) = found.object {
-            self.told.send_modify(|members| members.apply(&lease, Instant::now()));
+            self.reported.send_modify(|members| members.apply(&lease, Instant::now()));
         }
     }
 
     fn deleted(&mut self, _: &str, name: &str) {
-        self.told.send_modify(|members| members.delete(name, Instant::now()));
+        self.reported.send_modify(|members| members.delete(name, Instant::now()));
     }
 
     fn heard(&mut self, _: Option<&str>) {

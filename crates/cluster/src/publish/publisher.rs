@@ -56,10 +56,10 @@ impl Publisher {
     ) -> Self {
         let options = Arc::new(options);
         let (stop, stopped) = watch::channel(false);
-        let (tell_leadership, leadership) = watch::channel(Leadership::default());
-        let (tell_roster, members) = watch::channel(Members::new(options.lease_duration));
-        let (tell_contended, contended) = watch::channel(Vec::new());
-        let (tell_writes, writes) = watch::channel(if options.status { Writes::Now } else { Writes::Never });
+        let (report_leadership, leadership) = watch::channel(Leadership::default());
+        let (send_members, members) = watch::channel(Members::new(options.lease_duration));
+        let (report_contended, contended) = watch::channel(Vec::new());
+        let (report_writes, writes) = watch::channel(if options.status { Writes::Now } else { Writes::Never });
         let board = Board::default();
         let (locator, place) = Locator::start(&options, &identity, clients, &board);
         let inputs = Inputs {
@@ -82,22 +82,22 @@ impl Publisher {
 
         let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
         let trouble = board.trouble("the Lease of this node cannot be written");
-        let twin = board.trouble("another host has the name and the machine ID of this one");
+        let duplicate = board.trouble("another host has the name and the machine ID of this one");
         let node = Identity { node: Arc::clone(&identity), run: Arc::clone(run) };
-        let membership = Membership::new(leases.clone(), node, Arc::clone(&options), (trouble, twin), writes);
+        let membership = Membership::new(leases.clone(), node, Arc::clone(&options), (trouble, duplicate), writes);
         let (lease, timing) = (Arc::clone(&options.lease), options.timing());
         let trouble = board.trouble("the Lease of the leader cannot be read or written");
         let candidate = Candidate::new(leases, lease, holder_of(&identity, run), timing, trouble);
-        let leading = lead(candidate, served.clone(), place.clone(), tell_leadership, stopped.clone());
+        let leading = lead(candidate, served.clone(), place.clone(), report_leadership, stopped.clone());
         let leaving = vec![tokio::spawn(membership.run(served, place, stopped)), tokio::spawn(leading)];
 
         let (watched, settings) = (clients.clone(), Arc::clone(&options));
         let trouble = board.trouble("the Leases of the other nodes cannot be watched");
-        let watching = async move { peers::watch(&watched, &settings, tell_roster, trouble).await };
+        let watching = async move { peers::watch(&watched, &settings, send_members, trouble).await };
         let mut others = vec![tokio::spawn(locator.run()), tokio::spawn(watching)];
         let client = || clients.write.clone();
         let silence = if options.status {
-            let outputs = Outputs::new(tell_contended, tell_writes, statuses);
+            let outputs = Outputs::new(report_contended, report_writes, statuses);
             for row in statuses.0 {
                 let (identity, options, outputs) = (Arc::clone(&identity), Arc::clone(&options), outputs.clone());
                 let trouble = board.trouble(row.trouble);
@@ -106,7 +106,7 @@ impl Publisher {
             }
             None
         } else {
-            Some(tell_contended)
+            Some(report_contended)
         };
         if options.events {
             let trouble = board.trouble("Events cannot be written");
@@ -164,7 +164,7 @@ async fn lead(
     candidate: Candidate,
     mut served: watch::Receiver<Option<Served>>,
     mut place: watch::Receiver<Option<Arc<OwnAddresses>>>,
-    told: watch::Sender<Leadership>,
+    reported: watch::Sender<Leadership>,
     mut stop: watch::Receiver<bool>,
 ) {
     let known = async {
@@ -179,5 +179,5 @@ async fn lead(
         }
         () = asked(&mut stop) => return,
     }
-    candidate.run(told, stop).await;
+    candidate.run(reported, stop).await;
 }

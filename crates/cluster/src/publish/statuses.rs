@@ -37,7 +37,7 @@ impl Outputs {
     }
 
     /// Takes over what the writer of this strategy says; `Held` is told where all are.
-    pub fn tell<S: StatusStrategy>(&self, contended: Option<Vec<Arc<ObjectId>>>, writes: Option<Writes>) {
+    pub fn report<S: StatusStrategy>(&self, contended: Option<Vec<Arc<ObjectId>>>, writes: Option<Writes>) {
         let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
         let own = each.entry(S::TROUBLE).or_insert_with(|| (Vec::new(), Writes::Now));
         own.0 = contended.unwrap_or_else(|| std::mem::take(&mut own.0));
@@ -46,12 +46,12 @@ impl Outputs {
         contended.sort();
         let is_held = each.values().all(|(_, writes)| *writes == Writes::Held);
         let writes = if is_held { Writes::Held } else { Writes::Now };
-        self.contended.send_if_modified(|told| {
-            let changed = *told != contended;
-            *told = contended;
+        self.contended.send_if_modified(|reported| {
+            let changed = *reported != contended;
+            *reported = contended;
             changed
         });
-        self.writes.send_if_modified(|told| std::mem::replace(told, writes) != writes);
+        self.writes.send_if_modified(|reported| std::mem::replace(reported, writes) != writes);
     }
 }
 

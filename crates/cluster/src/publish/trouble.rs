@@ -12,7 +12,7 @@ use ingressd_model::{Kind, ObjectId, Origin};
 pub struct Trouble {
     what: &'static str,
     /// The causes of failures that were logged since the last success.
-    told: BTreeSet<u16>,
+    reported: BTreeSet<u16>,
     board: Board,
 }
 
@@ -24,7 +24,7 @@ impl Board {
     /// An action whose failures will be shown here. `what` is a clause such as "the Lease cannot
     /// be renewed".
     pub fn trouble(&self, what: &'static str) -> Trouble {
-        Trouble { what, told: BTreeSet::new(), board: self.clone() }
+        Trouble { what, reported: BTreeSet::new(), board: self.clone() }
     }
 
     /// The findings about what fails now.
@@ -52,25 +52,25 @@ impl Trouble {
     pub fn failed(&mut self, sort: u16, why: &dyn Display) {
         // The text may quote others, so control characters have to be escaped for terminals.
         let why = why.to_string().replace(char::is_control, " ");
-        if self.told.insert(sort) {
+        if self.reported.insert(sort) {
             tracing::warn!("{}: {why}", self.what);
         }
         self.board.set(self.what, Some(why));
     }
 
     /// Whether a failure was logged.
-    pub fn is_told(&self) -> bool {
-        !self.told.is_empty()
+    pub fn is_reported(&self) -> bool {
+        !self.reported.is_empty()
     }
 
     /// Clears the failure, because the action is not tried any more.
     pub fn ceased(&mut self) {
-        self.told.clear();
+        self.reported.clear();
         self.board.set(self.what, None);
     }
 
     pub fn worked(&mut self) {
-        if self.is_told() {
+        if self.is_reported() {
             self.ceased();
             tracing::info!("this problem is solved: {}", self.what);
         }

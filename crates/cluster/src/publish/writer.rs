@@ -147,7 +147,7 @@ impl<S: StatusStrategy> Writer<S> {
                 self.plan(&mut inputs, held, now);
                 due = None;
             }
-            self.tell(may_write, inputs.members.borrow().is_complete());
+            self.report(may_write, inputs.members.borrow().is_complete());
             self.look_back();
             let ready = self.send(&leadership, now);
             let expiry = inputs.members.borrow().next_expiry(now);
@@ -190,10 +190,10 @@ impl<S: StatusStrategy> Writer<S> {
 
     /// Reports whether this node writes. Restoring former statuses relies on this: after `Held`
     /// was reported nothing may be written.
-    fn tell(&self, may_write: bool, is_known: bool) {
+    fn report(&self, may_write: bool, is_known: bool) {
         let is_held = !may_write && is_known && self.under_way.is_empty();
         let writes = if is_held { Writes::Held } else { Writes::Now };
-        self.outputs.tell::<S>(None, Some(writes));
+        self.outputs.report::<S>(None, Some(writes));
     }
 
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
@@ -206,7 +206,7 @@ impl<S: StatusStrategy> Writer<S> {
             _ => Plan::default(),
         };
         let contended = std::mem::take(&mut self.plan.contended);
-        self.outputs.tell::<S>(Some(contended), None);
+        self.outputs.report::<S>(Some(contended), None);
         self.queue = std::mem::take(&mut self.plan.writes).into();
     }
 
@@ -311,7 +311,7 @@ impl<S: StatusStrategy> Writer<S> {
     /// Ends the failure when no failed write is left: each was written, or is not desired any
     /// more.
     fn look_back(&mut self) {
-        if self.trouble.is_told() && self.ledger.is_clear() {
+        if self.trouble.is_reported() && self.ledger.is_clear() {
             self.trouble.worked();
         }
     }
@@ -395,13 +395,13 @@ mod tests {
         let written = Served { snapshot: Arc::default(), ..served.clone() };
         let confirmed = Served { generation: Some(2), ..served.clone() };
         let planned = Some((served, made));
-        for (what, planned, told, expected) in [
+        for (what, planned, reported, expected) in [
             ("a status was written", planned.as_ref(), Some(&written), made + COMPARISON),
             ("another generation", planned.as_ref(), Some(&confirmed), now),
             ("nothing was planned yet", None, Some(&written), now),
             ("nothing is known any more", planned.as_ref(), None, now),
         ] {
-            assert_eq!(next_comparison(planned, told, now), expected, "{what}");
+            assert_eq!(next_comparison(planned, reported, now), expected, "{what}");
         }
     }
 }

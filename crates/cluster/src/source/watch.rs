@@ -30,7 +30,7 @@ pub struct DirectorySource {
     /// When everything was compared last; `None` before the first time.
     looked: Option<Instant>,
     /// The snapshot that was returned last, and what it was made from.
-    told: Option<(Arc<Snapshot>, Option<Finding>, Arc<Snapshot>)>,
+    reported: Option<(Arc<Snapshot>, Option<Finding>, Arc<Snapshot>)>,
 }
 
 /// inotify is not available.
@@ -72,9 +72,9 @@ impl DirectorySource {
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         let wake = Arc::new(Notify::new());
         let pending = Arc::new(Mutex::new(Pending { folder: folder.clone(), structure: true, ..Pending::default() }));
-        let (told, signal) = (Arc::clone(&pending), Arc::clone(&wake));
+        let (reported, signal) = (Arc::clone(&pending), Arc::clone(&wake));
         let handler = move |event: notify::Result<Event>| {
-            if told.lock().unwrap_or_else(PoisonError::into_inner).note(event) {
+            if reported.lock().unwrap_or_else(PoisonError::into_inner).note(event) {
                 signal.notify_one();
             }
         };
@@ -82,7 +82,7 @@ impl DirectorySource {
             notify::recommended_watcher(handler).map_err(|source| WatchError { folder: folder.clone(), source })?;
         let watches = Watches { watcher, watched: BTreeMap::new(), wanted: BTreeSet::new(), failed: None };
         let directory = Directory::new(vec![folder.clone()]).of_kinds(kinds).live();
-        Ok((DirectorySource { folder, directory, watches, pending, looked: None, told: None }, wake))
+        Ok((DirectorySource { folder, directory, watches, pending, looked: None, reported: None }, wake))
     }
 
     /// When there is something to read without a signal.
@@ -125,28 +125,28 @@ impl DirectorySource {
             self.watches.forget_others();
         }
         let snapshot = read?;
-        Ok(self.tell(snapshot))
+        Ok(self.report(snapshot))
     }
 
-    fn tell(&mut self, snapshot: Arc<Snapshot>) -> Arc<Snapshot> {
+    fn report(&mut self, snapshot: Arc<Snapshot>) -> Arc<Snapshot> {
         let finding = self.watches.finding();
-        if let Some((read, found, told)) = &self.told
+        if let Some((read, found, reported)) = &self.reported
             && Arc::ptr_eq(read, &snapshot)
             && *found == finding
         {
-            return Arc::clone(told);
+            return Arc::clone(reported);
         }
-        let told = match &finding {
+        let reported = match &finding {
             None => Arc::clone(&snapshot),
             Some(finding) => {
-                let mut told = (*snapshot).clone();
-                told.findings.push(finding.clone());
-                told.findings.sort();
-                Arc::new(told)
+                let mut reported = (*snapshot).clone();
+                reported.findings.push(finding.clone());
+                reported.findings.sort();
+                Arc::new(reported)
             }
         };
-        self.told = Some((snapshot, finding, Arc::clone(&told)));
-        told
+        self.reported = Some((snapshot, finding, Arc::clone(&reported)));
+        reported
     }
 
     /// What to read again, and the files that are being written.

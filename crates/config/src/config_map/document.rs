@@ -45,7 +45,7 @@ pub fn document() -> String {
         let _ = writeln!(text, "| `{}` | {} | {} |", key.name, key.scope().about(), words(key));
     }
     text.push_str(VARIABLES);
-    let named = LogVariable::names().map(str::to_owned).chain(VariableClass::told());
+    let named = LogVariable::names().map(str::to_owned).chain(VariableClass::reported());
     for name in named {
         let _ = writeln!(text, "- `${name}`");
     }

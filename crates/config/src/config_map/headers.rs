@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Layer;
 use super::keys::Headers;
-use crate::everywhere;
+use crate::global;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Field, Kind, ObjectId, Origin};
 use ingressd_nginx::SetHeader;
@@ -50,22 +50,22 @@ impl Layer<'_> {
         let id = Arc::new(ObjectId::new(Kind::CONFIG_MAP, own, name));
         for (number, (name, value)) in stored.object.data.iter().flatten().enumerate() {
             let origin = Origin::field(&id, Field::Data(name.clone().into()));
-            let header = everywhere::header(name, value).map_err(|refused| refused.to_string());
+            let header = global::header(name, value).map_err(|refused| refused.to_string());
             let proven = header.and_then(|header| {
                 let one = std::slice::from_ref(&header);
                 match headers {
-                    Headers::Answers => everywhere::answer_headers(one)?,
-                    Headers::Requests => everywhere::request_headers(one)?,
+                    Headers::Answers => global::answer_headers(one)?,
+                    Headers::Requests => global::request_headers(one)?,
                 }
                 match number < MOST {
                     true => Ok(header),
                     false => Err(format!("only {MOST} headers are read")),
                 }
             });
-            let everywhere = &mut self.settings.gate.everywhere;
+            let global = &mut self.settings.gate.global;
             let set = match headers {
-                Headers::Answers => &mut everywhere.answer_headers,
-                Headers::Requests => &mut everywhere.request_headers,
+                Headers::Answers => &mut global.answer_headers,
+                Headers::Requests => &mut global.request_headers,
             };
             match proven {
                 Ok(header) => {
@@ -76,16 +76,16 @@ impl Layer<'_> {
                 Err(why) => self.find(Reason::InvalidValue, origin, format!("{} is refused: {why}", excerpt(value))),
             }
         }
-        let everywhere = &self.settings.gate.everywhere;
+        let global = &self.settings.gate.global;
         let set = match headers {
-            Headers::Answers => &everywhere.answer_headers,
-            Headers::Requests => &everywhere.request_headers,
+            Headers::Answers => &global.answer_headers,
+            Headers::Requests => &global.request_headers,
         };
         let text = |header: &SetHeader| {
             let value = header.value.parts().iter().map(ToString::to_string).collect::<String>();
             format!("{}: {value}", header.name.as_str())
         };
         let set: Vec<_> = set.iter().map(text).collect();
-        self.told(key, setting, &set);
+        self.reported(key, setting, &set);
     }
 }

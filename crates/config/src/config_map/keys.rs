@@ -240,7 +240,7 @@ pub(super) const KEYS: &[Key] = &[
         effect: Effect::Read(
             "media type of responses of snippets with a text (`return 200 text`)",
             |layer, value, _| {
-                layer.settings.gate.everywhere.default_type = Some(media_type(value)?);
+                layer.settings.gate.global.default_type = Some(media_type(value)?);
                 Ok(())
             },
         ),
@@ -323,7 +323,7 @@ pub(super) const KEYS: &[Key] = &[
                 default",
             |layer, value, _| {
                 let size = ByteSize(integer(value, 0, 1024)? << 10);
-                layer.settings.gate.everywhere.grpc_buffer = Some(size).filter(|size| size.0 > 0);
+                layer.settings.gate.global.grpc_buffer = Some(size).filter(|size| size.0 > 0);
                 Ok(())
             },
         ),

@@ -136,22 +136,22 @@ impl Layer<'_> {
         for (said, key) in [(compression::gzip(&value), "use-gzip"), (compression::brotli(&value), "enable-brotli")] {
             self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data(key.into())));
         }
-        self.settings.gate.everywhere.uncompressed = compression::uncompressed_by(&value);
+        self.settings.gate.global.uncompressed = compression::uncompressed_by(&value);
         if data.get("enable-modsecurity").is_some_and(|value| boolean(value) == Ok(true)) {
             // Otherwise each host would load the rules.
             self.settings.share_firewall_rules(true);
-            self.told("enable-modsecurity", "firewall.shared", &["true"]);
+            self.reported("enable-modsecurity", "firewall.shared", &["true"]);
         }
         if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
             // This holds whatever size another key asks for.
-            self.settings.gate.everywhere.session_cache = ByteSize(0);
-            self.told("ssl-session-cache", "tls.session-cache", &["0"]);
+            self.settings.gate.global.session_cache = ByteSize(0);
+            self.reported("ssl-session-cache", "tls.session-cache", &["0"]);
         }
         is_safe
     }
 
     /// Notes what a key made of a setting.
-    fn told<T: std::fmt::Display>(&mut self, key: &'static str, setting: &'static str, values: &[T]) {
+    fn reported<T: std::fmt::Display>(&mut self, key: &'static str, setting: &'static str, values: &[T]) {
         let origin = Origin::field(self.id, Field::Data(key.into()));
         self.settings.written.say_list(setting, values, WrittenAt::Object(origin));
     }
@@ -315,19 +315,19 @@ impl Layer<'_> {
             (true, _) => {}
             (false, true) => {
                 trusted.clear();
-                return self.told::<&str>(by(false), SETTING, &[]);
+                return self.reported::<&str>(by(false), SETTING, &[]);
             }
             (false, false) => return,
         }
         let listed = data.get("proxy-real-ip-cidr").map(|value| value.trim()).filter(|value| !value.is_empty());
         match (listed.map(address_list), address_list("0.0.0.0/0,::/0")) {
             (Some(Ok(listed)), _) => {
-                self.told("proxy-real-ip-cidr", SETTING, &listed);
+                self.reported("proxy-real-ip-cidr", SETTING, &listed);
                 (self.settings.translate.trusted_proxies, self.settings.translate.only_addresses) =
                     (listed, only_addresses);
             }
             (None, Ok(everybody)) if trusted.is_empty() => {
-                self.told(by(true), SETTING, &everybody);
+                self.reported(by(true), SETTING, &everybody);
                 (self.settings.translate.trusted_proxies, self.settings.translate.only_addresses) =
                     (everybody, only_addresses);
                 let note = "nginx trusts every client about its address, so that clients can bypass lists of \

@@ -12,7 +12,7 @@ use ingressd_model::{Cidr, Protocols, StreamPolicy};
 use ingressd_nginx::SyslogServer;
 use ingressd_objects::Stored;
 use ingressd_translate::annotation::Trust;
-use ingressd_translate::{ANNOTATIONS, everywhere};
+use ingressd_translate::{ANNOTATIONS, common};
 
 pub fn settings() -> Settings {
     let mut settings = Settings::default();
@@ -36,7 +36,7 @@ fn layered(data: &[(&str, &str)]) -> Layered {
     settings().layered(&snapshot(data))
 }
 
-fn told(layered: &Layered) -> Vec<String> {
+fn reported(layered: &Layered) -> Vec<String> {
     layered
         .findings
         .iter()
@@ -82,7 +82,7 @@ fn keys_take_the_place_of_settings() {
         ("proxy-stream-responses", "0"),
         ("proxy-protocol-header-timeout", "5s"),
     ]);
-    assert_eq!(told(&layered), Vec::<String>::new());
+    assert_eq!(reported(&layered), Vec::<String>::new());
     let Settings { translate, gate, .. } = layered.settings;
     assert_eq!((translate.hsts.enabled, translate.hsts.max_age), (Some(false), 60));
     assert_eq!((translate.redirect_status, translate.max_trust), (301, Trust::Medium));
@@ -120,7 +120,7 @@ fn keys_about_logs_take_the_place_of_settings() {
         ("disable-access-log", "true"),
         ("disable-http-access-log", "false"),
     ]);
-    assert_eq!(told(&layered), Vec::<String>::new());
+    assert_eq!(reported(&layered), Vec::<String>::new());
     let log = layered.settings.gate.access_log;
     assert_eq!((log.line.map(|line| line.parts().len()), log.json, log.enabled), (Some(3), true, false));
     assert!(log.questions);
@@ -147,20 +147,20 @@ fn keys_about_few_routes_and_connections_count_as_they_are_written() {
         ("ssl-session-ticket-key", key),
         ("enable-aio-write", "true"),
     ]);
-    assert_eq!(told(&layered), Vec::<String>::new());
+    assert_eq!(reported(&layered), Vec::<String>::new());
     let Settings { translate, gate, .. } = layered.settings;
     let streams = &gate.access_log.streams;
     assert_eq!((streams.enabled, gate.access_log.unknown_hosts), (false, false));
     assert_eq!(streams.path.as_deref(), Some("/var/log/nginx/s.log".as_ref()));
     assert_eq!(streams.line.as_ref().map(|line| line.parts().len()), Some(3));
-    let everywhere = &gate.everywhere;
-    assert_eq!(everywhere.grpc_buffer, Some(ByteSize(64 << 10)));
-    assert_eq!(everywhere.default_type.as_ref().map(ingressd_model::Text::as_str), Some("text/html"));
-    assert_eq!(everywhere.uncompressed, None, "nothing is compressed");
-    assert_eq!(everywhere.ticket_key.as_ref().map(|key| key.bytes().to_vec()), Some(vec![b'A'; 48]));
+    let global = &gate.global;
+    assert_eq!(global.grpc_buffer, Some(ByteSize(64 << 10)));
+    assert_eq!(global.default_type.as_ref().map(ingressd_model::Text::as_str), Some("text/html"));
+    assert_eq!(global.uncompressed, None, "nothing is compressed");
+    assert_eq!(global.ticket_key.as_ref().map(|key| key.bytes().to_vec()), Some(vec![b'A'; 48]));
     let said: Vec<_> = translate.server_directives.iter().map(|directive| directive.row.name).collect();
     assert_eq!(said, ["aio", "aio_write"]);
-    assert!(!format!("{everywhere:?}").contains("65, 65"), "a key is never printed");
+    assert!(!format!("{global:?}").contains("65, 65"), "a key is never printed");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_config_map_with_headers_is_part_of_the_version_and_counts_before_settings()
     let (one, two) = (with("1", &[("X-A", "b"), ("Date", "x")]), with("2", &[("X-A", "b")]));
     assert_ne!(settings.layer_version(&one), settings.layer_version(&two));
     let layered = settings.layered(&one);
-    assert_eq!(layered.settings.gate.everywhere.answer_headers.len(), 1);
+    assert_eq!(layered.settings.gate.global.answer_headers.len(), 1);
     let found = &layered.findings[0];
     assert_eq!((&*found.origin.object.name, found.reason), ("headers", Reason::InvalidValue));
 }
@@ -242,8 +242,11 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         ("ssl-session-ticket-key", "c2hvcnQ=", "48 or 80"),
     ] {
         let layered = layered(&[(key, value)]);
-        let told = told(&layered);
-        assert!(told.len() == 1 && told[0].contains("InvalidValue") && told[0].contains(why), "{key}: {told:?}");
+        let reported = reported(&layered);
+        assert!(
+            reported.len() == 1 && reported[0].contains("InvalidValue") && reported[0].contains(why),
+            "{key}: {reported:?}"
+        );
         let (before, after) = (settings(), layered.settings);
         assert_eq!(after.translate, before.translate, "{key}");
         assert_eq!(after.translate.listeners.addresses, before.translate.listeners.addresses, "{key}");
@@ -272,7 +275,7 @@ fn keys_that_have_no_effect_say_so() {
         ("keep-alive", ""),
         ("zipkin-collector-host", "zipkin"),
     ]);
-    let told = told(&layered);
+    let reported = reported(&layered);
     let reasons: Vec<_> = layered.findings.iter().map(|finding| (finding.reason, finding.severity)).collect();
     assert_eq!(
         reasons,
@@ -283,9 +286,9 @@ fn keys_that_have_no_effect_say_so() {
             (Reason::UnsupportedKey, Severity::Info),
             (Reason::UnsupportedKey, Severity::Info)
         ],
-        "{told:?}"
+        "{reported:?}"
     );
-    assert!(told[2].contains("proxy-body-size") && told[3].contains("`worker_processes 4;`"), "{told:?}");
+    assert!(reported[2].contains("proxy-body-size") && reported[3].contains("`worker_processes 4;`"), "{reported:?}");
 }
 
 #[test]
@@ -328,11 +331,11 @@ fn forwarded_headers_of_listed_proxies_are_trusted() {
 #[test]
 fn the_proxy_protocol_of_listed_load_balancers_is_trusted() {
     let of = |layered: Layered| {
-        let told: Vec<_> = layered.findings.iter().map(|finding| finding.origin.field.to_string()).collect();
+        let reported: Vec<_> = layered.findings.iter().map(|finding| finding.origin.field.to_string()).collect();
         (
             layered.settings.translate.listeners.proxy_protocol,
             layered.settings.translate.trusted_proxies,
-            told.join(" "),
+            reported.join(" "),
         )
     };
     let [listed, own] = ["10.0.0.0/8", "192.0.2.1"].map(|text| address_list(text).unwrap());
@@ -364,8 +367,8 @@ fn the_proxy_protocol_of_listed_load_balancers_is_trusted() {
         (&with_protocol, &[(key, "false"), (headers, "true"), (list, "10.0.0.0/8")], (false, listed, "")),
         (&with_own, &[(key, "false")], (false, own_list(), "")),
     ];
-    for (settings, data, (protocol, trusted, told)) in rows {
-        let expected = (*protocol, trusted.clone(), (*told).to_owned());
+    for (settings, data, (protocol, trusted, reported)) in rows {
+        let expected = (*protocol, trusted.clone(), (*reported).to_owned());
         assert_eq!(of(settings.layered(&snapshot(data))), expected, "{data:?}");
     }
 }
@@ -390,7 +393,7 @@ fn a_default_above_a_ceiling_is_the_ceiling_that_the_settings_say() {
 #[test]
 fn a_list_for_everybody_makes_no_path_a_protected_one() {
     let layered = layered(&[("whitelist-source-range", "10.0.0.0/8")]);
-    let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).policy.behaviour;
+    let behaviour = common(&Snapshot::default(), &layered.settings.translate).policy.behaviour;
     let lists = behaviour.access.as_deref().unwrap();
     assert_eq!((lists.deny(), lists.allow()), (&[][..], &*address_list("10.0.0.0/8").unwrap()));
 }
@@ -404,13 +407,13 @@ fn an_empty_entry_of_a_list_is_left_out_and_the_others_count() {
         ("10.0.0.0/8,x", false),
     ] {
         let layered = layered(&[("whitelist-source-range", value)]);
-        let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).policy.behaviour;
+        let behaviour = common(&Snapshot::default(), &layered.settings.translate).policy.behaviour;
         let allowed = behaviour.access.as_deref().map(|lists| lists.allow().to_vec()).unwrap_or_default();
         let expected = if counts { address_list("10.0.0.0/8,192.0.2.0/24").unwrap() } else { Vec::new() };
         assert_eq!(allowed, expected, "{value}");
-        let [told] = &told(&layered)[..] else { panic!("{value}: {:?}", told(&layered)) };
-        assert_eq!(told.contains("has an empty entry, which is left out"), counts, "{told}");
-        assert_eq!(layered.refused.is_none(), counts, "what protects is not dropped silently: {told}");
+        let [reported] = &reported(&layered)[..] else { panic!("{value}: {:?}", reported(&layered)) };
+        assert_eq!(reported.contains("has an empty entry, which is left out"), counts, "{reported}");
+        assert_eq!(layered.refused.is_none(), counts, "what protects is not dropped silently: {reported}");
     }
 }
 
@@ -429,9 +432,9 @@ fn what_it_says_of_settings_keeps_its_origin() {
     assert_eq!(lines("listen.http2"), ["true built in"]);
     let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
     let mut findings = [Finding::new(Reason::InvalidValue, Origin::object(&id), "access.max-trust is low")];
-    layered.settings.tell_places(&mut findings);
-    let told = "access.max-trust from ConfigMap edge/controller: data[annotations-risk-level] is low";
-    assert_eq!(&*findings[0].note, told);
+    layered.settings.report_places(&mut findings);
+    let reported = "access.max-trust from ConfigMap edge/controller: data[annotations-risk-level] is low";
+    assert_eq!(&*findings[0].note, reported);
 }
 
 #[test]
@@ -464,8 +467,8 @@ fn what_several_keys_say_together_has_the_origin_of_the_one_that_decides() {
         assert_eq!(format!("{} {}", effective.counts.value, effective.counts.at), expected, "{data:?}");
     }
     let retries = layered(&[("retry-non-idempotent", "true"), ("proxy-next-upstream", "error")]);
-    let told = "ConfigMap edge/controller: data[retry-non-idempotent]";
-    assert_eq!(retries.settings.translate.defaults[0].at.to_string(), told);
+    let reported = "ConfigMap edge/controller: data[retry-non-idempotent]";
+    assert_eq!(retries.settings.translate.defaults[0].at.to_string(), reported);
 }
 
 const TRUSTED: &str = "access.trusted-proxies";
@@ -490,7 +493,7 @@ fn the_order_of_keys_does_not_change_what_is_said_of_all_hosts() {
     let settings =
         layered(&[("global-allowed-response-headers", "X-A,X-B"), ("forwarded-host-header", "X-C")]).settings;
     assert_eq!(settings.translate.allowed_headers.len(), 2);
-    assert_eq!(settings.gate.everywhere.host_header.unwrap().as_str(), "X-C");
+    assert_eq!(settings.gate.global.host_header.unwrap().as_str(), "X-C");
 }
 
 #[test]

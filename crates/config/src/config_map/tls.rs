@@ -28,7 +28,7 @@ pub(super) fn ticket_key(layer: &mut Layer<'_>, value: &str, origin: &Origin) ->
     let text: String = value.split_ascii_whitespace().collect();
     let bytes = BASE64.decode(text).map_err(|_| Refused::because("it is not base64"));
     match bytes.and_then(|bytes| TicketKey::new(bytes, origin.clone())) {
-        Ok(key) => layer.settings.gate.everywhere.ticket_key = Some(key),
+        Ok(key) => layer.settings.gate.global.ticket_key = Some(key),
         Err(refused) => {
             let note = format!(
                 "it is refused: {refused}; write 48 or 80 random bytes in base64, as `openssl rand -base64 80` prints \
@@ -68,7 +68,7 @@ pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin)
     match content.ok_or(Refused::because("it has no dhparam.pem")).and_then(|content| parameters(content)) {
         Ok(content) => {
             let origin = Origin::object(&secret.id);
-            layer.settings.gate.everywhere.dh_parameters = Some(DhParameters { origin, content });
+            layer.settings.gate.global.dh_parameters = Some(DhParameters { origin, content });
         }
         Err(refused) => layer.find(Reason::InvalidValue, origin.clone(), format!("the Secret is refused: {refused}")),
     }

@@ -150,35 +150,35 @@ impl FromStr for Ports {
 }
 
 /// All compared parts of the response to this request.
-pub fn told(answer: &Answer, request: &Request, ports: Ports) -> BTreeMap<Part, String> {
+pub fn reported(answer: &Answer, request: &Request, ports: Ports) -> BTreeMap<Part, String> {
     let answered = match answer {
         Answer::Some(answered) => answered,
         Answer::None(silence) => return BTreeMap::from([(Part::Answer, silence.to_string())]),
     };
-    let mut told = BTreeMap::from([
+    let mut reported = BTreeMap::from([
         (Part::Answer, "an answer".to_owned()),
         (Part::Status, answered.status.to_string()),
         (Part::Body, body(answered)),
     ]);
     if let Some(certificate) = &answered.certificate {
-        told.insert(Part::Certificate, described(certificate, &request.host));
+        reported.insert(Part::Certificate, described(certificate, &request.host));
     }
     for name in answered.headers.keys() {
         let values = answered.headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         match name.as_str() {
-            _ if *name == SET_COOKIE => told.extend(values.map(|value| cookie(&value))),
+            _ if *name == SET_COOKIE => reported.extend(values.map(|value| cookie(&value))),
             _ if *name == LOCATION => {
                 let places = values.map(|value| location(&value, request, ports));
-                told.insert(Part::Location, places.collect::<Vec<_>>().join(", "));
+                reported.insert(Part::Location, places.collect::<Vec<_>>().join(", "));
             }
             name if IGNORED.contains(&name) => {}
             text => {
                 let value = values.collect::<Vec<_>>().join(", ");
-                told.insert(Part::Header(text.to_owned()), header(text, value.trim()));
+                reported.insert(Part::Header(text.to_owned()), header(text, value.trim()));
             }
         }
     }
-    told
+    reported
 }
 
 fn header(name: &str, value: &str) -> String {
@@ -202,8 +202,8 @@ fn cookie(value: &str) -> (Part, String) {
     let name = pieces.next().and_then(|pair| pair.split('=').next()).unwrap_or_default().trim();
     let mut attributes: Vec<_> = pieces.filter(|piece| !piece.is_empty()).map(attribute).collect();
     attributes.sort();
-    let told = if attributes.is_empty() { "no attributes".to_owned() } else { attributes.join("; ") };
-    (Part::Cookie(name.to_owned()), told)
+    let reported = if attributes.is_empty() { "no attributes".to_owned() } else { attributes.join("; ") };
+    (Part::Cookie(name.to_owned()), reported)
 }
 
 fn attribute(piece: &str) -> String {

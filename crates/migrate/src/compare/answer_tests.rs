@@ -28,8 +28,8 @@ fn differing(controller: &Answer, ingressd: &Answer) -> Vec<String> {
 }
 
 fn differing_for(request: &Request, controller: &Answer, ingressd: &Answer) -> Vec<String> {
-    let told = |answer: &Answer, ports: Ports| vec![told(answer, request, ports)];
-    let rounds = Rounds { controller: told(controller, CONTROLLER), ingressd: told(ingressd, BESIDE) };
+    let reported = |answer: &Answer, ports: Ports| vec![reported(answer, request, ports)];
+    let rounds = Rounds { controller: reported(controller, CONTROLLER), ingressd: reported(ingressd, BESIDE) };
     let different = rounds.outcome().different;
     different.into_iter().map(|(part, one, other)| format!("{part}: {one} | {other}")).collect()
 }

@@ -189,7 +189,7 @@ impl Logged {
                 target = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
             }
         }
-        let told = ["scheme", "pass_access_scheme"].into_iter().find_map(field).and_then(read_scheme);
+        let reported = ["scheme", "pass_access_scheme"].into_iter().find_map(field).and_then(read_scheme);
         let by_port = || match field("server_port") {
             Some("443") => Some(Scheme::Https),
             Some("80") => Some(Scheme::Http),
@@ -201,7 +201,7 @@ impl Logged {
             method: method.to_owned(),
             target,
             host: host.map(|host| without_port(host).to_ascii_lowercase()),
-            scheme: scheme.or(told).or_else(by_tls).or_else(by_port),
+            scheme: scheme.or(reported).or_else(by_tls).or_else(by_port),
             status: field("status").and_then(|status| status.parse().ok()),
             upstream: field("proxy_upstream_name").map(str::to_owned),
             ingress: ingress.map(|(namespace, name)| format!("{namespace}/{name}")),

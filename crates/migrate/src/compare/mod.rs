@@ -16,7 +16,7 @@ mod sites;
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, Answered, Part, Ports, Silence, told};
+pub use answer::{Answer, Answered, Part, Ports, Silence, reported};
 pub use choice::{Choice, Chooser, LeftOut};
 pub use explain::{Because, Kind, explain};
 pub use format::{Fields, Format, Logged};

@@ -28,7 +28,7 @@ impl Rounds {
 
     /// Whether neither side responded.
     pub fn is_silent(&self) -> bool {
-        self.controller.iter().chain(&self.ingressd).all(|told| !told.contains_key(&Part::Status))
+        self.controller.iter().chain(&self.ingressd).all(|reported| !reported.contains_key(&Part::Status))
     }
 
     /// The result so far.
@@ -50,7 +50,7 @@ impl Rounds {
 
 /// The distinct values of a part.
 fn values<'a>(rounds: &'a [BTreeMap<Part, String>], part: &Part) -> Vec<&'a str> {
-    let mut values: Vec<_> = rounds.iter().map(|told| told.get(part).map_or("", String::as_str)).collect();
+    let mut values: Vec<_> = rounds.iter().map(|reported| reported.get(part).map_or("", String::as_str)).collect();
     values.sort_unstable();
     values.dedup();
     values

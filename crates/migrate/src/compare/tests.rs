@@ -332,19 +332,19 @@ fn a_log_says_what_is_asked_each_path_in_turn() {
 
 #[test]
 fn what_a_side_says_once_and_never_again_is_no_difference() {
-    let told = |values: &[(&str, &str)]| -> BTreeMap<Part, String> {
+    let reported = |values: &[(&str, &str)]| -> BTreeMap<Part, String> {
         values.iter().map(|(name, value)| (Part::Header((*name).to_owned()), (*value).to_owned())).collect()
     };
     let rounds = Rounds {
-        controller: vec![told(&[("a", "1"), ("b", "x")]), told(&[("a", "2"), ("b", "x")])],
-        ingressd: vec![told(&[("a", "3"), ("b", "y")]), told(&[("a", "4"), ("b", "y")])],
+        controller: vec![reported(&[("a", "1"), ("b", "x")]), reported(&[("a", "2"), ("b", "x")])],
+        ingressd: vec![reported(&[("a", "3"), ("b", "y")]), reported(&[("a", "4"), ("b", "y")])],
     };
     let Outcome { different, unsteady } = rounds.outcome();
     assert_eq!(unsteady, [Part::Header("a".to_owned())]);
     assert_eq!(different, [(Part::Header("b".to_owned()), "x".to_owned(), "y".to_owned())]);
     // A varying status hides everything else.
     let status = |status: u16| {
-        super::told(
+        super::reported(
             &answered(status, &[], if status == 200 { "x" } else { "" }),
             &request(Scheme::Http, "/"),
             CONTROLLER,
@@ -449,8 +449,8 @@ fn the_result_says_whether_it_is_clean() {
         ..Comparison::new(side(CONTROLLER), side(BESIDE))
     };
     let json = clean.json();
-    let told = ["version", "verdict", "asked", "different", "finished"].map(|key| json[key].to_string());
-    assert_eq!(told, ["1", "\"clean\"", "3", "0", "\"2026-11-24T10:00:00Z\""]);
+    let reported = ["version", "verdict", "asked", "different", "finished"].map(|key| json[key].to_string());
+    assert_eq!(reported, ["1", "\"clean\"", "3", "0", "\"2026-11-24T10:00:00Z\""]);
     assert_eq!(json["ingressd"], json!({"address": "192.0.2.1", "httpPort": 8080, "httpsPort": 8444}));
     assert!(!Comparison { unanswered: 3, ..clean.clone() }.is_clean(), "nobody answered");
     let request = Request::new(Method::Get, Scheme::Http, "a.test", "/").unwrap();

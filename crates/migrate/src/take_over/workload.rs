@@ -316,8 +316,8 @@ mod tests {
         assert!(
             remedy(workload("Deployment", &[], recreate)).contains("kubectl scale --replicas=2 deployment/controller")
         );
-        let told = &["--update-status-on-shutdown=false"];
-        assert!(!remedy(workload("Deployment", told, recreate)).contains("scale"));
+        let reported = &["--update-status-on-shutdown=false"];
+        assert!(!remedy(workload("Deployment", reported, recreate)).contains("scale"));
         let single = |workload: &mut Value| workload["status"]["desiredNumberScheduled"] = json!(1);
         assert!(remedy(workload("DaemonSet", &[], single)).contains("empties all statuses"));
         let at = |workload: &mut Value, value| workload["spec"]["template"]["spec"]["containers"][1] = value;

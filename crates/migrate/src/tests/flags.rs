@@ -141,8 +141,8 @@ fn a_flag_without_a_setting_says_why_and_sets_nothing() {
             assert_eq!(plain(&written.text), bare, "{flag}");
             let [item] = &written.flags[..] else { panic!("{flag}: {:?}", written.flags) };
             assert_eq!(item.verdict, *verdict, "{item:?}");
-            let told = format!("{} {}", item.why, item.remedy);
-            assert!(told.contains(why) && written.text.contains(why), "{flag}: {told}\n{}", written.text);
+            let reported = format!("{} {}", item.why, item.remedy);
+            assert!(reported.contains(why) && written.text.contains(why), "{flag}: {reported}\n{}", written.text);
         }
     }
 }

@@ -272,7 +272,7 @@ impl DirectiveRow {
         DirectiveRow { default, ..self }
     }
 
-    const fn twin(self, name: &'static str) -> Self {
+    const fn grpc(self, name: &'static str) -> Self {
         DirectiveRow { grpc: Some(name), ..self }
     }
 

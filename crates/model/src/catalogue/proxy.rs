@@ -23,7 +23,7 @@ rows! {
     pub PROXY_BUFFER_SIZE = row("proxy_buffer_size", Form::Size)
         .default("4k")
         .fastcgi("fastcgi_buffer_size")
-        .twin("grpc_buffer_size")
+        .grpc("grpc_buffer_size")
         .contradicts(&["proxy_buffers", "proxy_busy_buffers_size", "proxy_max_temp_file_size"])
         .reset()
         .by_route()
@@ -51,7 +51,7 @@ rows! {
     PROXY_CACHE_VALID = row("proxy_cache_valid", Form::Words);
     /// The timeout for connecting to an endpoint.
     pub PROXY_CONNECT_TIMEOUT =
-        row("proxy_connect_timeout", Form::Time).default("60s").fastcgi("fastcgi_connect_timeout").twin("grpc_connect_timeout").by_route().in_template(InTemplate::Always);
+        row("proxy_connect_timeout", Form::Time).default("60s").fastcgi("fastcgi_connect_timeout").grpc("grpc_connect_timeout").by_route().in_template(InTemplate::Always);
     /// Changes the `Domain` of backends' cookies.
     pub PROXY_COOKIE_DOMAIN = row("proxy_cookie_domain", Form::Words).default("off").reset().by_route();
     PROXY_COOKIE_FLAGS = row("proxy_cookie_flags", Form::Words).since(Version(1, 19, 3)).default("off").reset();
@@ -78,15 +78,15 @@ rows! {
     PROXY_METHOD = row("proxy_method", Form::Text).reset_to("$request_method");
     /// When another endpoint is tried.
     pub PROXY_NEXT_UPSTREAM =
-        row("proxy_next_upstream", Form::Words).default("error timeout").fastcgi("fastcgi_next_upstream").twin("grpc_next_upstream").reset().by_route().shared();
+        row("proxy_next_upstream", Form::Words).default("error timeout").fastcgi("fastcgi_next_upstream").grpc("grpc_next_upstream").reset().by_route().shared();
     /// The time limit for trying other endpoints.
     pub PROXY_NEXT_UPSTREAM_TIMEOUT =
-        row("proxy_next_upstream_timeout", Form::Time).default("0").fastcgi("fastcgi_next_upstream_timeout").twin("grpc_next_upstream_timeout").reset().by_route().shared();
+        row("proxy_next_upstream_timeout", Form::Time).default("0").fastcgi("fastcgi_next_upstream_timeout").grpc("grpc_next_upstream_timeout").reset().by_route().shared();
     /// How many endpoints are tried.
     pub PROXY_NEXT_UPSTREAM_TRIES = row("proxy_next_upstream_tries", Form::Number)
         .default("0")
         .fastcgi("fastcgi_next_upstream_tries")
-        .twin("grpc_next_upstream_tries")
+        .grpc("grpc_next_upstream_tries")
         .by_route()
         .in_template(InTemplate::Always);
     PROXY_PASS = DirectiveRow::new("proxy_pass", LOCATIONS, Form::Text).of(Module::Proxy);
@@ -95,13 +95,13 @@ rows! {
     PROXY_PASS_REQUEST_BODY = row("proxy_pass_request_body", Form::Switch).default("on").reset();
     PROXY_PASS_REQUEST_HEADERS = row("proxy_pass_request_headers", Form::Switch).default("on").reset();
     /// The timeout between two reads from an endpoint.
-    pub PROXY_READ_TIMEOUT = row("proxy_read_timeout", Form::Time).default("60s").fastcgi("fastcgi_read_timeout").twin("grpc_read_timeout").reset().by_route().shared();
+    pub PROXY_READ_TIMEOUT = row("proxy_read_timeout", Form::Time).default("60s").fastcgi("fastcgi_read_timeout").grpc("grpc_read_timeout").reset().by_route().shared();
     /// Changes the redirects of backends.
     pub PROXY_REDIRECT = row("proxy_redirect", Form::Words).default("default").in_template(InTemplate::Always).by_route();
     /// Whether request bodies are read completely before an endpoint is contacted.
     pub PROXY_REQUEST_BUFFERING = row("proxy_request_buffering", Form::Switch).default("on").fastcgi("fastcgi_request_buffering").reset().by_route().shared();
     /// The timeout between two writes to an endpoint.
-    pub PROXY_SEND_TIMEOUT = row("proxy_send_timeout", Form::Time).default("60s").fastcgi("fastcgi_send_timeout").twin("grpc_send_timeout").reset().by_route().shared();
+    pub PROXY_SEND_TIMEOUT = row("proxy_send_timeout", Form::Time).default("60s").fastcgi("fastcgi_send_timeout").grpc("grpc_send_timeout").reset().by_route().shared();
     PROXY_SET_BODY = row("proxy_set_body", Form::Text).permanent();
     PROXY_SET_HEADER = row("proxy_set_header", Form::Words).in_template(InTemplate::Always);
     PROXY_SSL_CERTIFICATE = row("proxy_ssl_certificate", Form::Path).reset_to(NO_CERTIFICATE);

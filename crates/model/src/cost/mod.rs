@@ -164,7 +164,7 @@ const WRITTEN_NETWORK: Cost = Cost { configuration: 32, memory: 140, test: 1, ..
 /// A set of origins, and a text for allowed ones.
 const ORIGINS: Cost =
     Cost { files: 1, configuration: 150, memory: 4000, variables: 1, searches: 1, test: 1000, ..NOTHING };
-const TOLD: Cost = Cost { configuration: 250, test: 300, ..ORIGINS };
+const REPORTED: Cost = Cost { configuration: 250, test: 300, ..ORIGINS };
 /// An expression for an origin.
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
 /// An endpoint in a consistent hash, for each unit of its weight.
@@ -214,7 +214,7 @@ const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTH
 /// their own.
 const REPEATED_HEADERS: Cost = Cost { memory: 28_000, test: 10, ..NOTHING };
 /// A response header of an authentication service that is passed to the backend.
-const TOLD_HEADER: Cost = Cost { memory: 4000, searches: 1, test: 1, ..NOTHING };
+const RESPONSE_HEADER: Cost = Cost { memory: 4000, searches: 1, test: 1, ..NOTHING };
 
 impl Cost {
     /// The cost where there are as many variables and upstreams as in all, of which this is a
@@ -336,7 +336,7 @@ impl Cost {
         cost += times(DIRECTIVE, 2 * (3 + 2 * policy.response_headers.len()));
         if !policy.response_headers.is_empty() {
             cost += REPEATED_HEADERS;
-            cost += times(TOLD_HEADER, policy.response_headers.len());
+            cost += times(RESPONSE_HEADER, policy.response_headers.len());
         }
         let texts = policy.sign_in.as_ref().map_or(0, Template::length);
         cost.configuration += 2 * bytes(texts);
@@ -364,9 +364,9 @@ impl Cost {
 
     /// The additional cost of a host for each distinct mirror; `told` is the number of headers
     /// that an authentication service sets.
-    pub fn of_copy(policy: &MirrorPolicy, told: usize) -> Self {
+    pub fn of_copy(policy: &MirrorPolicy, reported: usize) -> Self {
         let mut cost = QUESTION;
-        cost += times(DIRECTIVE, told);
+        cost += times(DIRECTIVE, reported);
         let texts = policy.host.length() + policy.target.length();
         cost.configuration += bytes(texts);
         cost.memory += 4 * bytes(texts);
@@ -375,9 +375,9 @@ impl Cost {
 
     /// The additional cost of a path with a FastCGI backend: each of its locations sets all
     /// parameters.
-    pub fn of_fastcgi(told: Option<&FastCgi>) -> Self {
+    pub fn of_fastcgi(reported: Option<&FastCgi>) -> Self {
         let mut cost = QUESTION * 2;
-        let parameters = told.map_or(&[][..], |told| &told.parameters[..]);
+        let parameters = reported.map_or(&[][..], |reported| &reported.parameters[..]);
         cost += times(DIRECTIVE, 2 * parameters.len());
         let texts: usize = parameters.iter().map(|(name, value)| name.as_str().len() + value.length()).sum();
         cost.configuration += 2 * bytes(texts);
@@ -524,7 +524,7 @@ impl Cost {
                 cost += times(ORIGIN, origins.len());
                 cost
             }
-            CorsPart::Text(text) => Cost { configuration: TOLD.configuration + bytes(text.len()), ..TOLD },
+            CorsPart::Text(text) => Cost { configuration: REPORTED.configuration + bytes(text.len()), ..REPORTED },
         }
     }
 

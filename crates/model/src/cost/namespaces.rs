@@ -130,7 +130,7 @@ impl<'m> Costs<'m> {
             if strict.concern(route) {
                 self.add(namespace, Cost::of_strict_path() * locations);
             }
-            if route.tells_decoded_path() {
+            if route.writes_decoded_path() {
                 self.add(namespace, CONDITION * locations);
             }
         }
@@ -160,9 +160,9 @@ impl<'m> Costs<'m> {
             }
             if let Some(mirror) = mirror {
                 self.add(namespace, Cost::of_copying() * locations(route));
-                let told = external.map_or(&[][..], |external| &external.policy.response_headers[..]);
-                if copies.insert((&mirror.service, &mirror.policy, told)) {
-                    self.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, told.len()));
+                let reported = external.map_or(&[][..], |external| &external.policy.response_headers[..]);
+                if copies.insert((&mirror.service, &mirror.policy, reported)) {
+                    self.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, reported.len()));
                 }
             }
         }

@@ -167,18 +167,18 @@ impl Judge {
         let longest = most.map_or(self.length, |most| f64::from(most).min(self.length)).max(1.0);
         let numbers = most.map_or(self.length, |most| f64::from(most - least)).min(self.length) + 1.0;
         let first = self.next(node, Followers::NOTHING)?;
-        let is_told = !first.bytes.meets(&after.bytes);
+        let is_reported = !first.bytes.meets(&after.bytes);
         if let Node::Set(_) = node {
-            let ends = if is_told { 1.0 } else { numbers };
+            let ends = if is_reported { 1.0 } else { numbers };
             // A repetition that gives bytes back takes a step for each of them, unless the next
             // byte determines its end.
-            let unseen = if is_told || numbers <= 1.0 { longest } else { 1.0 };
+            let unseen = if is_reported || numbers <= 1.0 { longest } else { 1.0 };
             return Ok(Bound { ends, ways: 1.0, tried: numbers, steps: longest + numbers, unseen });
         }
         let every = self.judge(node, first.or(&after))?;
         if every.all() <= 1.0 {
             // If the next byte decides each round, only one number of rounds can lead on.
-            let ends = if is_told { 1.0 } else { numbers };
+            let ends = if is_reported { 1.0 } else { numbers };
             let byte = self.amortised(node)?;
             let in_all = |every: f64, byte: f64| match has_look(node) {
                 true => longest * every,

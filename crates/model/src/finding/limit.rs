@@ -115,14 +115,14 @@ mod tests {
             findings("crowd", Reason::InvalidHost, 7),
             findings("other", Reason::SharedHost, 3),
         ];
-        let told = limited(&crowd);
-        assert!(told.is_sorted());
-        let count = |reason| told.iter().filter(|finding| finding.reason == reason).count();
+        let reported = limited(&crowd);
+        assert!(reported.is_sorted());
+        let count = |reason| reported.iter().filter(|finding| finding.reason == reason).count();
         assert_eq!([Reason::InvalidHost, Reason::UnknownAnnotation, Reason::SharedHost].map(count), [7, 43, 3]);
-        let more: Vec<_> = told.iter().filter(|finding| finding.reason == Reason::MoreFindings).collect();
+        let more: Vec<_> = reported.iter().filter(|finding| finding.reason == Reason::MoreFindings).collect();
         assert!(matches!(&more[..], [more] if more.note.starts_with("29957 more")), "{more:?}");
         let first =
-            told.iter().filter(|finding| finding.reason == Reason::UnknownAnnotation).map(|one| &one.origin.field);
+            reported.iter().filter(|finding| finding.reason == Reason::UnknownAnnotation).map(|one| &one.origin.field);
         assert!(first.eq((0..43).map(Field::Rule).collect::<Vec<_>>().iter()), "always the same ones");
     }
 

@@ -11,13 +11,13 @@ use ingressd_model::{HeaderSet, Model, Server};
 pub fn wanted(model: &Model, options: &GateOptions) -> BTreeMap<Module, usize> {
     let has_firewall = |server: &Server| server.all_routes().any(|route| route.behaviour.firewall.is_some());
     let has_brotli = model.server_directives.iter().any(|directive| directive.row.module == Some(Module::Brotli));
-    let everywhere = &options.everywhere;
-    let headers = everywhere.answer_headers.iter().chain(&everywhere.request_headers).map(|header| &header.value);
+    let global = &options.global;
+    let headers = global.answer_headers.iter().chain(&global.request_headers).map(|header| &header.value);
     let has_geo = !geoip::of_model(model).is_empty()
         || options.access_log.line.iter().chain(headers).any(|line| geoip::of_line(line).next().is_some());
     let hosts = |asks: &dyn Fn(&Server) -> bool| model.servers.iter().filter(|server| asks(server)).count();
     let all = [
-        (Module::HeadersMore, hosts(&|server| !everywhere.server_header && server.header_set == HeaderSet::Detailed)),
+        (Module::HeadersMore, hosts(&|server| !global.server_header && server.header_set == HeaderSet::Detailed)),
         (Module::Brotli, hosts(&|_| has_brotli)),
         (Module::ModSecurity, hosts(&has_firewall)),
         (Module::GeoIp2, hosts(&|_| has_geo)),

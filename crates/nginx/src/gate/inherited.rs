@@ -20,7 +20,7 @@ pub fn resets(other_sites: &OtherSites, version: Version, http2: Http2, findings
     for row in catalogue::all().filter(is_set) {
         match row.inherited {
             Inherited::Stays => {}
-            Inherited::Permanent => tell(
+            Inherited::Permanent => report(
                 findings,
                 format!(
                     "nginx.conf sets {} for all sites, which changes hosts of the cluster, because ingressd cannot \
@@ -35,7 +35,7 @@ pub fn resets(other_sites: &OtherSites, version: Version, http2: Http2, findings
                             by settings of ingressd or by annotations",
                         row.name
                     );
-                    tell(findings, words);
+                    report(findings, words);
                 }
                 let is_unknown = reset.arguments == NO_CERTIFICATE && version < CERTIFICATES_BY_VARIABLE;
                 let arguments = if is_unknown { "\"\"" } else { reset.arguments };
@@ -53,7 +53,7 @@ pub fn resets(other_sites: &OtherSites, version: Version, http2: Http2, findings
     resets
 }
 
-fn tell(findings: &mut Vec<Finding>, words: String) {
+fn report(findings: &mut Vec<Finding>, words: String) {
     findings.push(Finding::new(Reason::HostConflict, host(), words));
 }
 
@@ -88,9 +88,9 @@ mod tests {
             (&["http2"], Http2::Directive, &[], 0),
         ];
         for (names, http2, expected, findings) in rows {
-            let (resets, told) = of(names, *http2);
+            let (resets, reported) = of(names, *http2);
             assert_eq!(
-                (resets, told),
+                (resets, reported),
                 (expected.iter().map(|text| (*text).to_owned()).collect(), *findings),
                 "{names:?}"
             );

@@ -63,10 +63,10 @@ impl Gate {
                 findings,
             }
         }));
-        let (tables, told) = streams::bound_endpoints(&decided.plan, tables);
+        let (tables, reported) = streams::bound_endpoints(&decided.plan, tables);
         let mut findings = decided.findings.clone();
-        if !told.is_empty() {
-            findings.extend(told);
+        if !reported.is_empty() {
+            findings.extend(reported);
             findings.sort();
             findings.dedup();
         }

@@ -23,9 +23,9 @@ use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Field, Kind, LogLine, Model, ObjectId, Origin, Tables, TlsTermination};
 
 use super::access_log::{self, AccessLog};
-use super::everywhere::Everywhere;
 use super::firewall::{FirewallOptions, FirewallRules, Obstacles, RULE_DIRECTIVES};
 use super::geoip::{self, Geo};
+use super::global::Global;
 use super::stream_log;
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan, SitesBeside};
 
@@ -87,7 +87,7 @@ fn decide(
     let answer_memory = answer_memory(capabilities, options);
     let (firewall, obstacles) = firewall(other_sites, options, &mut findings);
     let access_log = logs(capabilities, other_sites, options, &mut findings);
-    let everywhere = everywhere(capabilities, options, &mut findings);
+    let global = global(capabilities, options, &mut findings);
     let geo = geo(&model, &access_log, capabilities, other_sites, options, &mut findings);
     routes::fit(&mut model, capabilities, has_tls, (&obstacles, &geo.unknown), &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
@@ -149,16 +149,16 @@ fn decide(
         keeps_connections: capabilities.version >= KEEPS_CONNECTIONS,
         // A server block has one first name for all of its hosts.
         shared_servers: options.shared_servers
-            && !other_sites.tells_server_name
-            && !options.everywhere.tells_server_name()
-            && !access_log.line.as_deref().is_some_and(LogLine::tells_server_name),
+            && !other_sites.names_server
+            && !options.global.names_server()
+            && !access_log.line.as_deref().is_some_and(LogLine::names_server),
         tls_protocols: options.tls_protocols,
-        staples: staples::decide(&model, capabilities, &options.everywhere, &mut findings),
+        staples: staples::decide(&model, capabilities, &options.global, &mut findings),
         real_ip: capabilities.has(Module::RealIp),
         proxies,
         stream_real_ip: capabilities.has(Module::StreamRealIp),
-        everywhere,
-        clears_server_header: !options.everywhere.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
+        global,
+        clears_server_header: !options.global.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
         traffic: options.traffic.clone(),
@@ -214,7 +214,7 @@ fn geo(
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Geo {
-    let headers = options.everywhere.answer_headers.iter().chain(&options.everywhere.request_headers);
+    let headers = options.global.answer_headers.iter().chain(&options.global.request_headers);
     let lines = access_log.line.as_deref().into_iter().chain(headers.map(|header| &header.value));
     let asked = lines.flat_map(geoip::of_line).chain(geoip::of_model(model)).collect();
     let geo = geoip::decide(&asked, &options.geo, capabilities, other_sites);
@@ -252,14 +252,14 @@ fn has(capabilities: &Capabilities, module: Option<Module>, since: Version) -> b
 }
 
 /// What holds for all hosts, as far as this nginx has the variables in it.
-fn everywhere(capabilities: &Capabilities, options: &GateOptions, findings: &mut Vec<Finding>) -> Everywhere {
-    let mut everywhere = options.everywhere.clone();
-    let missing = everywhere.fit(|module, since| has(capabilities, module, since));
+fn global(capabilities: &Capabilities, options: &GateOptions, findings: &mut Vec<Finding>) -> Global {
+    let mut global = options.global.clone();
+    let missing = global.fit(|module, since| has(capabilities, module, since));
     findings.extend(missing.into_iter().map(|(header, name)| {
         let words = format!("this nginx has no variable ${name}; in the header {header} there is a dash instead");
         Finding::new(Reason::MissingCapability, host(), words)
     }));
-    everywhere
+    global
 }
 
 /// Whether a path can be written into nginx's configuration.

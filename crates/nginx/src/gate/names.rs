@@ -78,8 +78,8 @@ pub fn leave_out_colliding(model: &mut Model, findings: &mut Vec<Finding>) {
         let collides = colliding.contains(&server.name);
         let words = "nginx's table of names has no room for it, because the namespace has very many hosts with names that \
                      nginx's hash cannot tell apart; use another host";
-        let told = places(server).filter(|_| collides);
-        findings.extend(told.map(|place| Finding::new(Reason::HostNotAllowed, place, words)));
+        let reported = places(server).filter(|_| collides);
+        findings.extend(reported.map(|place| Finding::new(Reason::HostNotAllowed, place, words)));
         !collides
     });
 }

@@ -53,7 +53,7 @@ mod tests {
         let all = Capabilities::profile(Version(1, 22, 1));
         let mut without = all.clone();
         without.modules.remove(&Module::LimitConn);
-        for (capabilities, asked, expected, told) in
+        for (capabilities, asked, expected, reported) in
             [(&all, 7, 7, false), (&all, 0, 0, false), (&without, 7, 0, true), (&without, 0, 0, false)]
         {
             let options = GateOptions { requests_of_namespace: asked, ..GateOptions::default() };
@@ -63,7 +63,7 @@ mod tests {
             let is_right = |(reason, note): &(Reason, &str)| {
                 *reason == Reason::MissingCapability && note.contains("limits.requests-of-namespace")
             };
-            assert!(notes.len() == usize::from(told) && notes.iter().all(is_right), "{asked}: {notes:?}");
+            assert!(notes.len() == usize::from(reported) && notes.iter().all(is_right), "{asked}: {notes:?}");
         }
     }
 

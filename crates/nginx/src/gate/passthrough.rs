@@ -147,16 +147,16 @@ fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOpti
 fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Finding>) {
     let passthroughs = std::mem::take(&mut model.passthroughs.hosts);
     let hosts = count(passthroughs.len(), "host", "hosts");
-    let told = format!("TLS of {hosts} cannot be passed through, so that the answer is 503: {words}");
-    findings.push(Finding::new(reason, host(), told));
+    let reported = format!("TLS of {hosts} cannot be passed through, so that the answer is 503: {words}");
+    findings.push(Finding::new(reason, host(), reported));
     let note: Arc<str> = format!("TLS of the host cannot be passed through, so it answers 503: {words}").into();
-    let told = |place| Finding::new(Reason::ClosedRoute, place, Arc::clone(&note));
-    findings.extend(passthroughs.iter().map(|passthrough| told(passthrough.origin.clone())));
+    let reported = |place| Finding::new(Reason::ClosedRoute, place, Arc::clone(&note));
+    findings.extend(passthroughs.iter().map(|passthrough| reported(passthrough.origin.clone())));
     let closed: BTreeMap<_, _> = passthroughs.iter().map(|passthrough| (&passthrough.name, passthrough)).collect();
     for server in &mut model.servers {
         let Some(passthrough) = closed.get(&server.name) else { continue };
         let others = places(server).filter(|place| place.object != passthrough.origin.object);
-        findings.extend(others.map(told));
+        findings.extend(others.map(reported));
         *server = Arc::new(routes::closed(server));
     }
 }

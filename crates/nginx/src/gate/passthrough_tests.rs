@@ -156,17 +156,20 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         server.routes.push(Route { origin, ..server.fallback.clone() });
         let (plan, findings) =
             gate(&model.into(), &Arc::default(), &capabilities, &other_sites, &GateOptions::default());
-        let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("passed through")).collect();
+        let reported: Vec<_> = findings.iter().filter(|finding| finding.note.contains("passed through")).collect();
         match words.is_empty() {
             true => {
-                assert!(told.is_empty() && closed(&plan).is_empty() && plan.decisions.preread.is_some(), "{told:?}");
+                assert!(
+                    reported.is_empty() && closed(&plan).is_empty() && plan.decisions.preread.is_some(),
+                    "{reported:?}"
+                );
             }
             false => {
                 assert_eq!(closed(&plan), ["a.example"], "{words}: {findings:?}");
-                let of_host = told.iter().filter(|finding| finding.reason == Reason::ClosedRoute);
+                let of_host = reported.iter().filter(|finding| finding.reason == Reason::ClosedRoute);
                 let of_host: Vec<_> = of_host.map(|finding| &*finding.origin.object.name).collect();
-                assert_eq!((told.len(), of_host), (3, vec!["a.example", "beside"]), "{words}: {findings:?}");
-                assert!(told.iter().all(|finding| finding.note.contains(words)), "{words}: {told:?}");
+                assert_eq!((reported.len(), of_host), (3, vec!["a.example", "beside"]), "{words}: {findings:?}");
+                assert!(reported.iter().all(|finding| finding.note.contains(words)), "{words}: {reported:?}");
                 assert!(plan.decisions.preread.is_none() && tls(&plan).contains(":443"), "{words}");
                 assert!(plan.model.passthroughs.hosts.is_empty() && plan.model.stream_upstreams.is_empty());
             }
@@ -188,7 +191,7 @@ fn an_address_of_a_foreign_stream_block_is_left_to_it() {
         (listen(Transport::Udp, "0.0.0.0:443"), "0.0.0.0:443 [::]:443", 0),
         (listen(Transport::Tcp, "0.0.0.0:8443"), "0.0.0.0:443 [::]:443", 0),
     ];
-    for (other, expected, told) in rows {
+    for (other, expected, reported) in rows {
         let other_sites = OtherSites { stream_listens: vec![other.clone()], ..OtherSites::default() };
         let (plan, findings) = gate(
             &model().into(),
@@ -199,7 +202,7 @@ fn an_address_of_a_foreign_stream_block_is_left_to_it() {
         );
         assert_eq!(tls(&plan), expected, "{other:?}");
         let conflicts = findings.iter().filter(|finding| finding.note.contains("stream.conf:2"));
-        assert_eq!(conflicts.count(), told, "{findings:?}");
+        assert_eq!(conflicts.count(), reported, "{findings:?}");
     }
     assert!(Inside::ALL.iter().all(std::net::IpAddr::is_loopback));
 }

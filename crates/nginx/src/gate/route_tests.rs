@@ -165,11 +165,11 @@ fn rules_are_shared_unless_a_site_has_its_own() {
     let mut options = GateOptions::default();
     options.firewall.shared = true;
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    for (place, told) in [(None, 0), (Some("site:7"), 1)] {
+    for (place, reported) in [(None, 0), (Some("site:7"), 1)] {
         let other_sites = OtherSites { firewall_rules: place.map(str::to_owned), ..OtherSites::default() };
         let model = model(proxy("web", Protocol::Http), Behaviour::default());
         let (plan, findings) = gate(&model.into(), &Arc::default(), &capabilities, &other_sites, &options);
-        assert_eq!((plan.decisions.firewall.shared, findings.len()), (told == 0, told), "{findings:?}");
+        assert_eq!((plan.decisions.firewall.shared, findings.len()), (reported == 0, reported), "{findings:?}");
     }
 }
 

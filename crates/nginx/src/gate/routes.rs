@@ -21,7 +21,7 @@ struct Referable<'a> {
     capabilities: &'a Capabilities,
     has_tls: bool,
     obstacles: &'a Obstacles,
-    untold: Untold<'a>,
+    unreported: Unreported<'a>,
     authorities: BTreeSet<&'a ObjectId>,
     upstreams: HashSet<&'a UpstreamId>,
     certificates: BTreeSet<&'a CertificateId>,
@@ -29,21 +29,21 @@ struct Referable<'a> {
 }
 
 /// Variables of clients for which there is no database, and tables that are looked up by them.
-struct Untold<'a> {
+struct Unreported<'a> {
     variables: &'a [GeoVariable],
     tables: BTreeSet<&'a OwnVariable>,
 }
 
-impl<'a> Untold<'a> {
+impl<'a> Unreported<'a> {
     fn of(variables: &'a [GeoVariable], all: &'a [LookupTable]) -> Self {
-        let mut untold = Untold { variables, tables: BTreeSet::new() };
+        let mut unreported = Unreported { variables, tables: BTreeSet::new() };
         // A table reads those before it alone.
         for table in all.iter().filter(|_| !variables.is_empty()) {
-            if geoip::parts_of_table(table).any(|part| untold.has(part).is_some()) {
-                untold.tables.insert(&table.variable);
+            if geoip::parts_of_table(table).any(|part| unreported.has(part).is_some()) {
+                unreported.tables.insert(&table.variable);
             }
         }
-        untold
+        unreported
     }
 
     /// Its name, where a part is one.
@@ -94,7 +94,7 @@ pub fn fit(
         capabilities,
         has_tls,
         obstacles,
-        untold: Untold::of(unknown, &tables),
+        unreported: Unreported::of(unknown, &tables),
         authorities: model.authorities.iter().map(|authority| &*authority.id).collect(),
         upstreams: model.upstreams.iter().map(|upstream| &upstream.id).collect(),
         certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
@@ -219,11 +219,11 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
         return Some(Change::Close);
     }
     let behaviour = &route.behaviour;
-    tell_of_repeated_headers(behaviour, known.capabilities, findings);
+    report_of_repeated_headers(behaviour, known.capabilities, findings);
     let missing = |directive: &&Directive| {
         let spoken = route.action.module();
-        let is_twin = directive.row.name_by(spoken).is_some_and(|name| name != directive.row.name);
-        let module = if is_twin { spoken } else { directive.row.module };
+        let is_duplicate = directive.row.name_by(spoken).is_some_and(|name| name != directive.row.name);
+        let module = if is_duplicate { spoken } else { directive.row.module };
         directive.row.since > known.capabilities.version || module.is_some_and(|module| !known.capabilities.has(module))
     };
     let mut fitted: Option<Behaviour> = None;
@@ -257,13 +257,13 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
         findings.push(Finding::new(Reason::MissingCapability, origin, words));
         fitted.get_or_insert_with(|| (**behaviour).clone()).mirror = None;
     }
-    let loses_shares = tell_of_balancing(route, known, findings);
+    let loses_shares = report_of_balancing(route, known, findings);
     let behaviour = fitted.map(Arc::new);
     (behaviour.is_some() || loses_shares).then_some(Change::Fit { behaviour, loses_shares })
 }
 
 /// Reports that a backend gets only a part of what an authentication service may say.
-fn tell_of_repeated_headers(behaviour: &Behaviour, capabilities: &Capabilities, findings: &mut Vec<Finding>) {
+fn report_of_repeated_headers(behaviour: &Behaviour, capabilities: &Capabilities, findings: &mut Vec<Finding>) {
     let external = behaviour.external_authentication.as_deref();
     let external = external.filter(|external| !external.policy.response_headers.is_empty());
     if let Some(external) = external.filter(|_| !capabilities.joins_headers()) {
@@ -278,8 +278,8 @@ fn tell_of_repeated_headers(behaviour: &Behaviour, capabilities: &Capabilities, 
 
 /// Reports what this nginx lacks to choose a backend or an endpoint as asked. Returns whether the
 /// traffic split is dropped.
-fn tell_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> bool {
-    let mut tell = |module: Module, origin: &Origin, follows: &str| {
+fn report_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> bool {
+    let mut report = |module: Module, origin: &Origin, follows: &str| {
         let words = format!("nginx has no {}: {follows}", Capabilities::name(module));
         findings.push(Finding::new(Reason::MissingCapability, origin.clone(), words));
     };
@@ -292,11 +292,11 @@ fn tell_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Fi
         None => &[],
     };
     for module in needed.iter().copied().filter(|module| lacks(*module)) {
-        tell(module, &route.origin, "requests go to the endpoints in turn");
+        report(module, &route.origin, "requests go to the endpoints in turn");
     }
     let shares = route.action.split().filter(|split| lacks(Module::SplitClients) && !split.shares.is_empty());
     if let Some(split) = shares {
-        tell(
+        report(
             Module::SplitClients,
             &split.origin,
             "the canary gets no share by weight, only requests with its header or cookie",
@@ -379,7 +379,7 @@ fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String
             ));
         }
     }
-    if let Some(name) = known.untold.decides(behaviour) {
+    if let Some(name) = known.unreported.decides(behaviour) {
         return Some((
             Reason::ClosedRoute,
             format!(

@@ -58,9 +58,9 @@ fn socket(
     findings: &mut Vec<Finding>,
 ) -> Option<Listen> {
     let (ssl, proxy_protocol) = (listener.serves.has_tls(), listener.proxy_protocol);
-    let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
+    let mut report = |reason, words: String| findings.push(Finding::new(reason, host(), words));
     if let Some(words) = obstacle(address, ssl, other_sites) {
-        tell(Reason::HostConflict, words);
+        report(Reason::HostConflict, words);
         return None;
     }
     let others = || other_sites.listens.iter();
@@ -80,7 +80,7 @@ fn socket(
                     and access.trusted-proxies, or give the site another address or port"
             ),
         };
-        tell(Reason::HostConflict, words);
+        report(Reason::HostConflict, words);
     }
     let narrower = |other: &&SiteListen| {
         address.ip().is_unspecified()
@@ -94,9 +94,9 @@ fn socket(
                      serve hosts of the cluster there",
             other.place, other.address
         );
-        tell(Reason::HostConflict, words);
+        report(Reason::HostConflict, words);
     }
-    let default_server = is_default_server(address, &same, tell);
+    let default_server = is_default_server(address, &same, report);
     Some(Listen { address, ssl, proxy_protocol, default_server, connected_by: ConnectedBy::Outside })
 }
 
@@ -137,7 +137,7 @@ fn obstacle(address: SocketAddr, ssl: bool, other_sites: &OtherSites) -> Option<
 /// Whether our catch-all server is the default server of an address, beside the sites that listen
 /// on the same one. Where no site says `default_server`, nginx takes the first server that it
 /// reads.
-fn is_default_server(address: SocketAddr, same: &[&SiteListen], mut tell: impl FnMut(Reason, String)) -> bool {
+fn is_default_server(address: SocketAddr, same: &[&SiteListen], mut report: impl FnMut(Reason, String)) -> bool {
     match (same.iter().find(|other| other.default_server), same.first()) {
         (Some(other), _) => {
             let words = format!(
@@ -145,7 +145,7 @@ fn is_default_server(address: SocketAddr, same: &[&SiteListen], mut tell: impl F
                          default_server there to change that",
                 other.place
             );
-            tell(Reason::DefaultServerTaken, words);
+            report(Reason::DefaultServerTaken, words);
             false
         }
         (None, Some(other)) if other.before_ours => {
@@ -154,7 +154,7 @@ fn is_default_server(address: SocketAddr, same: &[&SiteListen], mut tell: impl F
                     go there; to change that, have nginx read that site after the files of ingressd",
                 other.place
             );
-            tell(Reason::DefaultServerTaken, words);
+            report(Reason::DefaultServerTaken, words);
             false
         }
         // One of our servers would be first either way; our catch-all is better than any tenant's.
@@ -165,7 +165,7 @@ fn is_default_server(address: SocketAddr, same: &[&SiteListen], mut tell: impl F
                  the site that is to get them",
                 other.place
             );
-            tell(Reason::HostConflict, words);
+            report(Reason::HostConflict, words);
             true
         }
         (None, None) => true,

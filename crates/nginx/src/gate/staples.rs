@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Capabilities, Everywhere, StapleSource};
+use crate::{Capabilities, Global, StapleSource};
 use ingressd_model::catalogue::SSL_STAPLING;
 use ingressd_model::finding::{Finding, Reason, printable};
 use ingressd_model::{CertificateId, Model, TlsTermination};
@@ -16,10 +16,10 @@ const LONGEST: usize = 200;
 pub fn decide(
     model: &Model,
     capabilities: &Capabilities,
-    everywhere: &Everywhere,
+    global: &Global,
     findings: &mut Vec<Finding>,
 ) -> BTreeMap<CertificateId, StapleSource> {
-    if !everywhere.ocsp || !capabilities.knows(&SSL_STAPLING) {
+    if !global.ocsp || !capabilities.knows(&SSL_STAPLING) {
         return BTreeMap::new();
     }
     let of_servers = model.servers.iter().filter_map(|server| match &server.tls {
@@ -30,7 +30,7 @@ pub fn decide(
     let mut staples = BTreeMap::new();
     for certificate in model.certificates.iter().filter(|certificate| served.contains(&certificate.id)) {
         let Some(responder) = &certificate.responder else { continue };
-        match source(responder, certificate.has_issuer, everywhere) {
+        match source(responder, certificate.has_issuer, global) {
             Ok(source) => drop(staples.insert(certificate.id.clone(), source)),
             Err(why) => findings.push(Finding::new(
                 Reason::NotStapled,
@@ -47,11 +47,11 @@ fn cut(responder: &str) -> String {
 }
 
 /// Where nginx asks instead of this address of a certificate, or one clause why it does not.
-fn source(responder: &str, has_issuer: bool, everywhere: &Everywhere) -> Result<StapleSource, String> {
+fn source(responder: &str, has_issuer: bool, global: &Global) -> Result<StapleSource, String> {
     let is_http = responder.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
     let rest = responder.get(7..).filter(|_| is_http).ok_or("nginx asks by http:// alone")?;
     let (name, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-    let listed = everywhere.ocsp_responders.iter().find(|listed| listed.is(name));
+    let listed = global.ocsp_responders.iter().find(|listed| listed.is(name));
     let listed = listed.ok_or("the setting tls.ocsp-responders does not list it; add it there with its address")?;
     // nginx sends the path as it stands, within the first line of a request.
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._~-".contains(&byte);
@@ -75,7 +75,7 @@ mod tests {
     fn only_listed_responders_are_asked_and_only_with_plain_paths() {
         let list = ["ocsp.test=192.0.2.7", "ocsp.test:8080=192.0.2.8:81", "[2001:db8::1]:80=[2001:db8::1]:80"];
         let ocsp_responders = list.into_iter().map(|text| OcspResponder::new(text).unwrap()).collect();
-        let everywhere = Everywhere { ocsp_responders, ..Everywhere::empty() };
+        let global = Global { ocsp_responders, ..Global::empty() };
         let long = format!("http://ocsp.test/{}", "a".repeat(LONGEST));
         for (responder, has_issuer, expected) in [
             ("http://ocsp.test", true, "http://192.0.2.7:80/"),
@@ -95,7 +95,7 @@ mod tests {
             (&long, true, "its path"),
             ("http://ocsp.test/", false, "lacks the certificate of its issuer"),
         ] {
-            match source(responder, has_issuer, &everywhere) {
+            match source(responder, has_issuer, &global) {
                 Ok(source) => assert_eq!(format!("http://{}{}", source.address, source.path), expected, "{responder}"),
                 Err(why) => assert!(!expected.starts_with("http://1") && why.contains(expected), "{responder}: {why}"),
             }

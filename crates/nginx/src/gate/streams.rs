@@ -249,17 +249,17 @@ mod tests {
             capabilities.modules.remove(&module);
             fitted(&capabilities, &OtherSites::default(), &both)
         };
-        let told = |findings: &[Finding]| match findings {
+        let reported = |findings: &[Finding]| match findings {
             [finding] if finding.reason == Reason::MissingCapability => finding.note.to_string(),
             _ => panic!("{findings:?}"),
         };
         let (left, findings) = without(Module::Stream);
-        assert!(left.is_empty() && told(&findings).contains("3 TCP and UDP services"), "{findings:?}");
-        assert!(told(&findings).contains("libnginx-mod-stream"), "{findings:?}");
+        assert!(left.is_empty() && reported(&findings).contains("3 TCP and UDP services"), "{findings:?}");
+        assert!(reported(&findings).contains("libnginx-mod-stream"), "{findings:?}");
         let (left, findings) = without(Module::StreamRealIp);
-        assert!(left == ALL && told(&findings).contains("ngx_stream_realip_module"), "{findings:?}");
+        assert!(left == ALL && reported(&findings).contains("ngx_stream_realip_module"), "{findings:?}");
         let (left, findings) = fitted(&all, &OtherSites { leaves_streams_out: true, ..OtherSites::default() }, &both);
-        assert!(left.is_empty() && told(&findings).contains("ingressd setup"), "{findings:?}");
+        assert!(left.is_empty() && reported(&findings).contains("ingressd setup"), "{findings:?}");
         let nothing = &mut Model::default();
         let mut findings = Vec::new();
         let options = GateOptions::default();
@@ -304,8 +304,8 @@ mod tests {
         fit(&mut model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options, &mut findings);
         let left: Vec<_> = model.streams.iter().map(|stream| stream.listener.port.to_string()).collect();
         assert_eq!(left.join(", "), format!("TCP port 1, TCP port 2, TCP port 53, TCP port 4000, {}", &ALL[13..]));
-        let told = findings.iter().filter(|finding| finding.reason == Reason::PortConflict);
-        assert_eq!(told.filter(|finding| &*finding.origin.object.namespace == "greedy").count(), 7);
+        let reported = findings.iter().filter(|finding| finding.reason == Reason::PortConflict);
+        assert_eq!(reported.filter(|finding| &*finding.origin.object.namespace == "greedy").count(), 7);
     }
 
     #[test]

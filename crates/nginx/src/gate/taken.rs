@@ -20,9 +20,9 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
     }
     model.servers.retain(|server| {
         let holder = taken.holder(&server.name);
-        let mut tell = |words: &str| {
-            let told = places(server).map(|place| Finding::new(Reason::HostConflict, place, words));
-            findings.extend(told);
+        let mut report = |words: &str| {
+            let reported = places(server).map(|place| Finding::new(Reason::HostConflict, place, words));
+            findings.extend(reported);
         };
         if let Some(site) = holder {
             let words = format!(
@@ -30,14 +30,14 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
                  site, or use another host",
                 site.place, site.name
             );
-            tell(&words);
+            report(&words);
         } else if let Some(place) = taken.rest().filter(|_| matches!(server.name, ServerName::Expression(_))) {
             let words = format!(
                 "the site at {place} takes the requests for unknown hosts, so the regular expression is not served \
                     for the cluster; remove the default server or the expression from that site, or use names and \
                     wildcards"
             );
-            tell(&words);
+            report(&words);
             return false;
         } else if let Some(site) = taken.perhaps(&server.name) {
             // nginx tries expressions in the order in which it reads them, and our wildcards are
@@ -52,7 +52,7 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
                 "the site at {} has the regular expression {}, which may match this host, too; {wins}",
                 site.place, site.name
             );
-            tell(&words);
+            report(&words);
         }
         holder.is_none()
     });
@@ -67,15 +67,16 @@ pub fn drop_taken_hosts(model: &mut Model, sites_beside: &SitesBeside, findings:
 /// The rule of each object that has a route of the host, and the key of each canary there: whoever
 /// loses it is told.
 pub(super) fn places(server: &Server) -> impl Iterator<Item = Origin> {
-    let mut told = HashSet::from([&server.origin.object]);
+    let mut reported = HashSet::from([&server.origin.object]);
     let of_routes =
         server.all_routes().map(|route| &route.origin).filter(|origin| origin.object.kind.asks_for_routes());
     let canaries = server.all_routes().filter_map(|route| Some(&route.action.split()?.origin));
-    let others =
-        of_routes.chain(canaries).filter(move |origin| told.insert(&origin.object)).map(|origin| match origin.field {
+    let others = of_routes.chain(canaries).filter(move |origin| reported.insert(&origin.object)).map(|origin| {
+        match origin.field {
             Field::Path(rule, ..) => Origin::field(&origin.object, Field::Rule(rule)),
             _ => origin.clone(),
-        });
+        }
+    });
     std::iter::once(server.origin.clone()).chain(others)
 }
 
@@ -183,13 +184,13 @@ mod tests {
         let sites = OtherSites { server_names: vec![site_with("same.example", 80)], ..OtherSites::default() };
         let mut findings = Vec::new();
         drop_taken_hosts(&mut model, &SitesBeside::of(&sites, &[listen(80, true)]), &mut findings);
-        let told: Vec<_> = findings.iter().map(|finding| finding.origin.to_string()).collect();
+        let reported: Vec<_> = findings.iter().map(|finding| finding.origin.to_string()).collect();
         let expected = [
             "Ingress default/a",
             "Ingress default/b: spec.rules[2]",
             "Ingress default/part: metadata.annotations[canary]",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     fn listen(port: u16, default_server: bool) -> Listen {
@@ -209,11 +210,11 @@ mod tests {
                 let (listens, mut findings) = ([listen(80, true)], Vec::new());
                 drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &listens), &mut findings);
                 // What matches everything takes nothing when it is read last.
-                let is_told = before_ours || name != "~.";
-                let told = findings.iter().filter(|finding| finding.note.contains(expected)).count();
+                let is_reported = before_ours || name != "~.";
+                let reported = findings.iter().filter(|finding| finding.note.contains(expected)).count();
                 assert_eq!(
-                    (told, findings.len()),
-                    (usize::from(is_told), usize::from(is_told)),
+                    (reported, findings.len()),
+                    (usize::from(is_reported), usize::from(is_reported)),
                     "{name}: {findings:?}"
                 );
             }
@@ -242,8 +243,9 @@ mod tests {
             let listens = [listen(443, true), listen(80, is_ours)];
             drop_taken_hosts(&mut model, &SitesBeside::of(&other_sites, &listens), &mut findings);
             assert_eq!((model.servers.len(), model.servers[0].reserved.len()), (left, left - 1));
-            let told = findings.iter().filter(|finding| finding.note.contains("site:7") && finding.note.contains(KEPT));
-            assert_eq!(told.count(), 2 - left);
+            let reported =
+                findings.iter().filter(|finding| finding.note.contains("site:7") && finding.note.contains(KEPT));
+            assert_eq!(reported.count(), 2 - left);
         }
     }
 

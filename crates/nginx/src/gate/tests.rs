@@ -48,7 +48,7 @@ fn connections_that_cannot_last_are_told() {
         let id = UpstreamId::usual(&part, &part, &part);
         Arc::new(Upstream { id, origin: host(), uid: None, sharers: 1 })
     };
-    for (upstreams, connections, keepalive, told) in
+    for (upstreams, connections, keepalive, reported) in
         [(384, Some(768), 32, false), (385, Some(768), 32, true), (385, Some(768), 0, false), (385, None, 32, false)]
     {
         let model = Model { upstreams: (0..upstreams).map(upstream).collect(), ..model() };
@@ -57,7 +57,11 @@ fn connections_that_cannot_last_are_told() {
         let findings =
             gate(&model.into(), &Arc::default(), &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options).1;
         let notes: Vec<_> = findings.iter().map(|finding| finding.note.to_string()).collect();
-        assert_eq!(notes.iter().any(|note| note.contains("worker_connections to at least 1540")), told, "{notes:?}");
+        assert_eq!(
+            notes.iter().any(|note| note.contains("worker_connections to at least 1540")),
+            reported,
+            "{notes:?}"
+        );
     }
 }
 

@@ -112,7 +112,7 @@ const fn header(name: &'static str, value: Value, about: &'static str) -> Header
 
 impl Header {
     /// The variable with the value that a trusted proxy sends.
-    fn told(&self) -> String {
+    fn trusted(&self) -> String {
         format!("$ingressd_trusted_{}", self.variable())
     }
 
@@ -163,9 +163,9 @@ impl HeaderList {
     fn value(self, header: &Header, family: Family) -> Option<String> {
         Some(match if self.detailed { header.detailed } else { header.usual } {
             SetByHttp(..) if family != Family::Proxy => return None,
-            SetOrTrusted(_, told, _) if self.trusted == Trusted::Headers => told.to_owned(),
-            Scheme(_, told, _) if self.trusted != Trusted::Nobody => told.to_owned(),
-            ClearedUnlessTrusted if self.trusted == Trusted::Headers => header.told(),
+            SetOrTrusted(_, trusted, _) if self.trusted == Trusted::Headers => trusted.to_owned(),
+            Scheme(_, trusted, _) if self.trusted != Trusted::Nobody => trusted.to_owned(),
+            ClearedUnlessTrusted if self.trusted == Trusted::Headers => header.trusted(),
             Set(value, _) | SetByHttp(value, _) | SetOrTrusted(value, ..) | Scheme(value, ..) => value.to_owned(),
             Cleared | ClearedUnlessTrusted => "\"\"".to_owned(),
             Passed => return None,
@@ -179,12 +179,12 @@ impl HeaderList {
 }
 
 /// The text of the template `told`, which keeps what a trusted proxy sends.
-pub fn told() -> String {
-    let mut told = String::from("    uninitialized_variable_warn off;\n    if ($ingressd_trusted) {\n");
+pub fn trusted() -> String {
+    let mut trusted = String::from("    uninitialized_variable_warn off;\n    if ($ingressd_trusted) {\n");
     for header in HEADERS.iter().filter(|header| matches!(header.usual, ClearedUnlessTrusted)) {
-        let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
+        let _ = writeln!(trusted, "        set {} $http_{};", header.trusted(), header.variable());
     }
-    told + "    }\n"
+    trusted + "    }\n"
 }
 
 /// The table in Markdown, for the documentation.
@@ -202,13 +202,13 @@ pub fn document() -> String {
         Passed => ("what the client sends", "the same"),
     };
     for header in HEADERS {
-        let ((usual, told), (detailed, detailed_told)) = (words(header.usual), words(header.detailed));
+        let ((usual, trusted), (detailed, detailed_trusted)) = (words(header.usual), words(header.detailed));
         let detailed = if detailed == usual { "the same" } else { detailed };
-        let told = match detailed_told == told {
-            true => told.to_owned(),
-            false => format!("{told}; with the ingress-nginx dialect {detailed_told}"),
+        let trusted = match detailed_trusted == trusted {
+            true => trusted.to_owned(),
+            false => format!("{trusted}; with the ingress-nginx dialect {detailed_trusted}"),
         };
-        let _ = writeln!(text, "| `{}` | {usual} | {detailed} | {told} | {} |", header.name, header.about);
+        let _ = writeln!(text, "| `{}` | {usual} | {detailed} | {trusted} | {} |", header.name, header.about);
     }
     text
 }

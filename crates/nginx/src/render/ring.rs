@@ -149,9 +149,9 @@ mod tests {
         assert!(alone.iter().all(|keys| keys.len() == 16 && keys.contains(&shared)), "{alone:?}");
         let together = keys(&both, 16);
         assert!(together.iter().all(|keys| keys.len() == 16 && !keys.contains(&shared)), "{together:?}");
-        let twins = ["10.0.88.61:80", "10.0.222.163:3000"].map(|address| endpoint(address, 1));
-        assert_eq!(points(&twins[0]), points(&twins[1]));
-        let [one, other] = &keys(&twins, 16)[..] else { panic!("two endpoints") };
+        let pair = ["10.0.88.61:80", "10.0.222.163:3000"].map(|address| endpoint(address, 1));
+        assert_eq!(points(&pair[0]), points(&pair[1]));
+        let [one, other] = &keys(&pair, 16)[..] else { panic!("two endpoints") };
         assert!(one.len() == 1 && one == other, "{one:?} {other:?}");
     }
 }

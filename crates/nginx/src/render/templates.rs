@@ -98,7 +98,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("listens", Some(read(view::Listens { listens: lines() }))),
         source!("server_name", example(name())),
         source!("server", Some(read(server()))),
-        source!("told", Some(read(view::Nothing {}))),
+        source!("trusted", Some(read(view::Nothing {}))),
         source!("statements", Some(read(view::Statements { statements: vec![&statement()] }))),
         source!("backends", Some(read(view::Backends { variable: WORD }))),
         source!("backend", example(backend())),

@@ -136,9 +136,9 @@ impl ControlPlane {
     ///
     /// When it cannot be copied.
     pub async fn back_up(&self, folder: &Path) {
-        self.tell(&format!("pause {STORE}")).await;
+        self.report(&format!("pause {STORE}")).await;
         copy(&self.folder.join(STORE), folder);
-        self.tell(&format!("continue {STORE}")).await;
+        self.report(&format!("continue {STORE}")).await;
     }
 
     /// Replaces the store by a copy that was made before, and starts everything again.
@@ -148,13 +148,13 @@ impl ControlPlane {
     /// When a part does not stop or start.
     pub async fn take_back(&self, copy_of_store: &Path) {
         for part in [CONTROLLERS, API_SERVER, STORE] {
-            self.tell(&format!("stop {part}")).await;
+            self.report(&format!("stop {part}")).await;
         }
         let store = self.folder.join(STORE);
         fs::remove_dir_all(&store).unwrap();
         copy(copy_of_store, &store);
         for part in [STORE, API_SERVER, CONTROLLERS] {
-            self.tell(&format!("start {part}")).await;
+            self.report(&format!("start {part}")).await;
         }
     }
 
@@ -175,7 +175,7 @@ impl ControlPlane {
     /// # Panics
     ///
     /// When it cannot do it.
-    pub async fn tell(&self, order: &str) -> String {
+    pub async fn report(&self, order: &str) -> String {
         let ask = async {
             let mut stream = UnixStream::connect(self.folder.join("control.sock")).await?;
             stream.write_all(format!("{order}\n").as_bytes()).await?;

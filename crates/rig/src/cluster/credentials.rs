@@ -32,7 +32,7 @@ impl Credentials {
     pub async fn make(folder: &Path, objects: &Objects, rules: &Value, url: &str, authority: &str) -> Self {
         fs::create_dir_all(folder).unwrap();
         let credentials = Credentials { folder: folder.to_owned(), account: "ingressd".to_owned() };
-        let everywhere = credentials.write_rules(objects, "ClusterRole", objects.namespace(), rules).await;
+        let global = credentials.write_rules(objects, "ClusterRole", objects.namespace(), rules).await;
         let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": credentials.account}});
         objects.apply(account).await;
         let name = objects.namespace();
@@ -56,7 +56,7 @@ impl Credentials {
         credentials.renew_token(objects, Duration::from_secs(3600)).await;
         credentials.write_authority(authority);
         credentials.write_kubeconfig(url);
-        for mark in [everywhere, here] {
+        for mark in [global, here] {
             credentials.until_in_force(objects, &mark).await;
         }
         credentials
@@ -117,7 +117,7 @@ impl Credentials {
         let account = objects.get("ServiceAccount", &self.account).await;
         let uid = account["metadata"]["uid"].as_str().unwrap();
         let order = format!("token {} {} {uid} {}s", objects.namespace(), self.account, lifetime.as_secs());
-        let token = ControlPlane::shared().tell(&order).await;
+        let token = ControlPlane::shared().report(&order).await;
         self.write("token", &token);
         token
     }

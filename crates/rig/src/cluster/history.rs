@@ -48,9 +48,9 @@ impl Objects {
         let states = Arc::new(Mutex::new(list.items.iter().map(show).collect::<Vec<_>>()));
         let parameters = WatchParams::default().fields(&format!("metadata.name={name}")).timeout(290);
         let mut version = list.metadata.resource_version.unwrap();
-        let told = Arc::clone(&states);
-        let tell = move |object: &DynamicObject| {
-            let (state, mut states) = (show(object), told.lock().unwrap_or_else(PoisonError::into_inner));
+        let reported = Arc::clone(&states);
+        let report = move |object: &DynamicObject| {
+            let (state, mut states) = (show(object), reported.lock().unwrap_or_else(PoisonError::into_inner));
             if states.last() != Some(&state) {
                 states.push(state);
             }
@@ -67,14 +67,14 @@ impl Objects {
                     match event {
                         WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                             version = object.metadata.resource_version.clone().unwrap();
-                            tell(&object);
+                            report(&object);
                         }
                         // A server that was started anew remembers nothing of before: the watch
                         // begins anew, too.
                         WatchEvent::Error(_) => {
                             let Ok(list) = api.list(&named).await else { break };
                             version = list.metadata.resource_version.unwrap();
-                            list.items.iter().for_each(&tell);
+                            list.items.iter().for_each(&report);
                             break;
                         }
                         WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}

@@ -141,12 +141,15 @@ mod tests {
 
     #[test]
     fn sizes_are_compared_in_their_own_units() {
-        let told = size("v", 1, 1536);
+        let reported = size("v", 1, 1536);
         assert!(
-            told.contains("x.endsWith('k') ? uint(x.replace('k', '')) >= 1u && uint(x.replace('k', '')) <= 1u"),
-            "{told}"
+            reported.contains("x.endsWith('k') ? uint(x.replace('k', '')) >= 1u && uint(x.replace('k', '')) <= 1u"),
+            "{reported}"
         );
-        assert!(told.ends_with("uint(x.replace('b', '')) >= 1u && uint(x.replace('b', '')) <= 1536u)"), "{told}");
+        assert!(
+            reported.ends_with("uint(x.replace('b', '')) >= 1u && uint(x.replace('b', '')) <= 1536u)"),
+            "{reported}"
+        );
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn ingress(name: &str, annotations: &str, spec: &str) -> String {
 }
 
 /// The severity, object and field of each finding.
-fn told(admission: &Admission<'_>, text: &str) -> Vec<String> {
+fn reported(admission: &Admission<'_>, text: &str) -> Vec<String> {
     let findings = admission.judge(&manifests::snapshot(text));
     assert!(findings.iter().all(|finding| finding.reason == Reason::NotAdmitted));
     let shown = |finding: &Finding| {
@@ -51,9 +51,9 @@ fn objects_of_our_classes_are_judged_and_no_others() {
     options.classes[0].legacy_class = Some("old".into());
     let key = "metadata.annotations[nginx.ingress.kubernetes.io/proxy-read-timeout]";
     let all = |names: &[&str]| names.iter().map(|name| format!("error {name} {key}")).collect::<Vec<_>>();
-    assert_eq!(told(&admission(&options, &[]), &text), all(&["by-controller", "legacy", "named"]));
+    assert_eq!(reported(&admission(&options, &[]), &text), all(&["by-controller", "legacy", "named"]));
     options.classes[0].without_class = true;
-    assert_eq!(told(&admission(&options, &[]), &text), all(&["by-controller", "classless", "legacy", "named"]));
+    assert_eq!(reported(&admission(&options, &[]), &text), all(&["by-controller", "classless", "legacy", "named"]));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn each_policy_does_what_is_chosen_for_it() {
         all.into_iter().map(|(policy, field)| format!("{} a {field}", action(policy))).collect::<Vec<_>>()
     };
     let usual = |policy| if matches!(policy, Policy::Unknown | Policy::Unserved) { "warning" } else { "error" };
-    assert_eq!(told(&admission(&options, &[]), &text), expected(&usual));
+    assert_eq!(reported(&admission(&options, &[]), &text), expected(&usual));
     let chosen =
         ["values=audit", "unknown=deny", "unserved=off", "hosts=warn", "hosts=deny", "trust=off", "paths=warn"];
     let action = |policy| match policy {
@@ -94,7 +94,7 @@ fn each_policy_does_what_is_chosen_for_it() {
         Policy::Paths => "warning",
         Policy::Unknown | Policy::Hosts => "error",
     };
-    assert_eq!(told(&admission(&options, &chosen), &text), expected(&action));
+    assert_eq!(reported(&admission(&options, &chosen), &text), expected(&action));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn another_spelling_counts_where_the_key_is_not_set() {
         let annotations = format!(
             "nginx.ingress.kubernetes.io/allowlist-source-range: '{key}', nginx.ingress.kubernetes.io/whitelist-source-range: '{other}'"
         );
-        told(&admission(&Options::default(), &[]), &ingress("a", &annotations, "ingressClassName: ours")).len()
+        reported(&admission(&Options::default(), &[]), &ingress("a", &annotations, "ingressClassName: ours")).len()
     };
     assert_eq!(
         [both("10.0.0.0/8", "bad"), both("", "bad"), both("bad", "10.0.0.0/8"), both(" ", "10.0.0.1")],
@@ -128,11 +128,11 @@ fn every_bad_try_of_every_row_is_told_or_listed_as_not_judged() {
                 let candidate = Candidate { object, namespace: "shop", labels: None };
                 let wrong: Vec<_> = checks.iter().flat_map(|check| (check.wrong)(&candidate)).collect();
                 // A dependent key of a key without effect is reported too.
-                let is_told = wrong.contains(&Field::Annotation(key.into()));
+                let is_reported = wrong.contains(&Field::Annotation(key.into()));
                 let is_left_out = row.is_served() && row.form.left_out().is_some();
                 match gives {
                     Gives::Refused(_) | Gives::LeftOut(_) => {
-                        assert!(is_told || is_left_out, "{name}: {value:?} is let in");
+                        assert!(is_reported || is_left_out, "{name}: {value:?} is let in");
                     }
                     _ => assert_eq!(wrong, [], "{name}: {value:?} is kept out"),
                 }
@@ -149,7 +149,7 @@ fn an_older_api_server_is_asked_nothing_that_it_cannot_answer() {
     assert!(!older.documents().concat().contains("isCIDR("));
     let of = |value: &str| {
         let annotations = format!("nginx.ingress.kubernetes.io/allowlist-source-range: '{value}'");
-        told(&older, &ingress("a", &annotations, "ingressClassName: ours")).len()
+        reported(&older, &ingress("a", &annotations, "ingressClassName: ours")).len()
     };
     assert_eq!([of("10.0.0.0/8, ::1"), of("10.0.0.0/33"), of("10.0.0.0/8;deny all")], [0, 0, 1]);
 }
@@ -173,7 +173,7 @@ fn each_chosen_requirement_has_a_policy_and_a_binding() {
 
 #[test]
 fn what_has_no_effect_alone_is_told_as_the_daemon_tells_it() {
-    let told = |annotations: &str, options: &Options| {
+    let reported = |annotations: &str, options: &Options| {
         let text = ingress("a", annotations, "ingressClassName: ours");
         let findings = admission(options, &["unserved=audit"]).judge(&manifests::snapshot(&text));
         findings
@@ -192,15 +192,15 @@ fn what_has_no_effect_alone_is_told_as_the_daemon_tells_it() {
         (key("limit-rps", "1"), vec![]),
         (key("limit-rpm", "1"), vec![]),
     ] {
-        assert_eq!(told(&format!("{multiplier}, {beside}"), &options), expected, "{beside}");
+        assert_eq!(reported(&format!("{multiplier}, {beside}"), &options), expected, "{beside}");
     }
     let cookie = key("session-cookie-secure", "true");
-    assert_eq!(told(&cookie, &options), [" has no effect without affinity: cookie"]);
-    assert_eq!(told(&key("session-cookie-secure", "false"), &options), Vec::<String>::new());
-    assert_eq!(told(&format!("{cookie}, {}", key("affinity", "cookie")), &options), Vec::<String>::new());
+    assert_eq!(reported(&cookie, &options), [" has no effect without affinity: cookie"]);
+    assert_eq!(reported(&key("session-cookie-secure", "false"), &options), Vec::<String>::new());
+    assert_eq!(reported(&format!("{cookie}, {}", key("affinity", "cookie")), &options), Vec::<String>::new());
     let origin = Origin::object(&Arc::new(ingressd_model::ObjectId::new(ingressd_model::Kind::CONFIG_MAP, "a", "b")));
     let row = ANNOTATIONS.find("limit-rps").unwrap();
     let default = crate::OptionEntry { row, value: "5".into(), at: origin };
     let by_administrator = Options { defaults: [default].into(), ..Options::default() };
-    assert_eq!(told(&multiplier, &by_administrator), Vec::<String>::new());
+    assert_eq!(reported(&multiplier, &by_administrator), Vec::<String>::new());
 }

@@ -91,9 +91,9 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits, snapshot: &Snapsho
         admission.subjects.push(subject);
     }
     admission.zones = zones::sizes(counts, limits.namespace.zones);
-    let mut told: Vec<_> = tallies.iter().collect();
-    told.sort_unstable_by_key(|(namespace, _)| Arc::clone(namespace));
-    for (namespace, tally) in told {
+    let mut reported: Vec<_> = tallies.iter().collect();
+    reported.sort_unstable_by_key(|(namespace, _)| Arc::clone(namespace));
+    for (namespace, tally) in reported {
         admission.findings.extend(tally.nearly(namespace, limits));
     }
     if !left_out.is_empty() {
@@ -369,7 +369,7 @@ impl<'a> Admission<'a> {
     /// Closes hosts of namespaces that protect more than their budget, and adds a finding for each
     /// object that loses routes by it.
     pub fn close(&self, servers: &mut [Arc<Server>]) -> Vec<Finding> {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         if self.closed.is_empty() {
             return Vec::new();
         }
@@ -379,10 +379,10 @@ impl<'a> Admission<'a> {
             let routes = routes.iter_mut().chain([fallback]);
             for route in routes.filter(|route| namespaces.contains(&route.origin.object.namespace)) {
                 route.action = Action::Closed;
-                told.insert((Arc::clone(&route.origin.object), host::written(name)));
+                reported.insert((Arc::clone(&route.origin.object), host::written(name)));
             }
         }
-        let tell = |(object, host): (Arc<ObjectId>, String)| {
+        let report = |(object, host): (Arc<ObjectId>, String)| {
             let note = format!(
                 "its paths on {host} answer 503, because newer objects of the namespace protect more paths there than \
                     limits.namespace-routes allows, and their requests must not reach this object; see the findings \
@@ -390,7 +390,7 @@ impl<'a> Admission<'a> {
             );
             Finding::new(Reason::ClosedRoute, Origin::object(&object), note)
         };
-        told.into_iter().map(tell).collect()
+        reported.into_iter().map(report).collect()
     }
 }
 

@@ -107,9 +107,9 @@ impl Demand {
             own += Cost::of_upstream(0);
         }
         if let Some(requested) = &reading.mirror {
-            let told = reading.authentication.as_ref().map_or(0, |asked| asked.policy.response_headers.len());
+            let reported = reading.authentication.as_ref().map_or(0, |asked| asked.policy.response_headers.len());
             own += Cost::of_copying() * (own.routes + default) * (1 + stand_ins);
-            own += Cost::of_copy(&requested.policy, told) * (hosts + default);
+            own += Cost::of_copy(&requested.policy, reported) * (hosts + default);
             own += Cost::of_upstream(0);
         }
         if reading.protocol == Some(Protocol::FastCgi) {

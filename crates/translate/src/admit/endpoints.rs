@@ -57,18 +57,18 @@ pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits, fin
         }
         rows.iter_mut().for_each(|row| choose(&mut row.endpoints, each));
     }
-    tell_routes(&bounded, servers, findings);
+    report_routes(&bounded, servers, findings);
 }
 
 /// Tells the objects whose routes lose endpoints, beside the Service that has too many.
-fn tell_routes(bounded: &HashMap<UpstreamId, Arc<str>>, servers: &[Arc<Server>], findings: &mut Vec<Finding>) {
+fn report_routes(bounded: &HashMap<UpstreamId, Arc<str>>, servers: &[Arc<Server>], findings: &mut Vec<Finding>) {
     if bounded.is_empty() {
         return;
     }
     for route in servers.iter().flat_map(|server| server.all_routes()) {
         let note = route.action.upstream().and_then(|id| bounded.get(id));
-        let told = |note: &Arc<str>| Finding::new(Reason::TooManyEndpoints, route.origin.clone(), Arc::clone(note));
-        findings.extend(note.map(told));
+        let reported = |note: &Arc<str>| Finding::new(Reason::TooManyEndpoints, route.origin.clone(), Arc::clone(note));
+        findings.extend(note.map(reported));
     }
 }
 
@@ -264,15 +264,15 @@ mod tests {
                 &limits(of_upstream, of_namespace),
                 &mut findings,
             );
-            let told = findings.iter().filter(|finding| finding.origin.object.kind == Kind::INGRESS);
-            let told: Vec<_> = told.map(|finding| (finding.reason, &*finding.origin.object.name)).collect();
+            let reported = findings.iter().filter(|finding| finding.origin.object.kind == Kind::INGRESS);
+            let reported: Vec<_> = reported.map(|finding| (finding.reason, &*finding.origin.object.name)).collect();
             let of = |service: &str| match service {
                 "b" => &["one", "two"][..],
                 "c" => &["three"],
                 _ => &[],
             };
             let expected = expected.iter().flat_map(|service| of(service));
-            assert_eq!(told, expected.map(|name| (Reason::TooManyEndpoints, *name)).collect::<Vec<_>>());
+            assert_eq!(reported, expected.map(|name| (Reason::TooManyEndpoints, *name)).collect::<Vec<_>>());
         }
     }
 

@@ -21,7 +21,7 @@ pub struct Servable<'a> {
 }
 
 /// Which of the objects can be served, with findings about the others.
-pub fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translation: &mut Translation) -> Servable<'a> {
+pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: &mut Translation) -> Servable<'a> {
     let mut servable =
         Servable { subjects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
     let mut refused = Vec::new();
@@ -30,7 +30,7 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translati
         let of = &intent.of;
         translation.findings.extend_from_slice(&intent.findings);
         translation.findings.extend_from_slice(&reading.findings);
-        let subject = Subject::of(object, is_protected(&object.policy, everywhere));
+        let subject = Subject::of(object, is_protected(&object.policy, common));
         let without_groups = without_groups(object);
         if reading.refused || !intent.faults.is_empty() || !without_groups.is_empty() {
             // The rest can be served while there is no earlier version, unless requests would
@@ -46,8 +46,8 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translati
                 continue;
             }
         }
-        let tells = |finding: &Finding| finding.reason == Reason::ClosedRoute;
-        if reading.closed && reading.canary.is_none() && !reading.findings.iter().any(tells) {
+        let reports = |finding: &Finding| finding.reason == Reason::ClosedRoute;
+        if reading.closed && reading.canary.is_none() && !reading.findings.iter().any(reports) {
             let note = "all routes of the object answer 503, because their protection cannot be set up; see its other findings";
             translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
         }
@@ -61,13 +61,13 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], everywhere: &Behaviour, translati
 
 /// Whether an object protects its routes by something that is its own. Protection in a canary has
 /// no effect: the main object protects the path.
-fn is_protected(Policy { reading, behaviour }: &Policy, everywhere: &Behaviour) -> bool {
-    let lists = everywhere.access.as_deref();
+fn is_protected(Policy { reading, behaviour }: &Policy, common: &Behaviour) -> bool {
+    let lists = common.access.as_deref();
     let is_everywhere = |access: &AccessList| {
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
     };
     let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
-    let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != everywhere.firewall;
+    let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != common.firewall;
     reading.canary.is_none()
         && (reading.closed
             || own_list

@@ -144,18 +144,18 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
         ("aliases", aliases.join("\n---\n"), |limits| limits.namespace.memory = 340_000, "a b", "MiB of nginx's"),
         ("configuration", long, |limits| limits.namespace.configuration = 20_000, "a b", "MiB of configuration"),
     ];
-    for (what, documents, limits, expected, told) in rows {
+    for (what, documents, limits, expected, reported) in rows {
         let translation = translate(&documents, with(limits));
         assert_eq!(accepted(&translation), expected, "{what}");
         let over: Vec<_> = translation.findings.iter().filter(|finding| finding.reason == Reason::OverBudget).collect();
-        match told {
+        match reported {
             "" => assert!(over.is_empty(), "{what}: {over:?}"),
-            told => {
+            reported => {
                 assert!(
                     !over.is_empty() && over.iter().all(|finding| finding.note.contains("limits.namespace-")),
                     "{what}"
                 );
-                assert!(over[0].note.contains(told), "{what}: {over:?}");
+                assert!(over[0].note.contains(reported), "{what}: {over:?}");
             }
         }
         assert!(translation.refused.is_empty(), "{what}");
@@ -250,9 +250,9 @@ fn what_the_node_has_is_shared_fairly() {
                 documents.join("").matches("kind: Ingress").count(),
                 "{what}: {key}"
             );
-            let tells =
+            let reports =
                 |note: &&str| note.contains("because all namespaces together need more than") && note.contains(key);
-            assert!(over.iter().all(tells), "{what}: {over:?}");
+            assert!(over.iter().all(reports), "{what}: {over:?}");
             // The administrator gets a finding in any case.
             assert!(about(Reason::NearBudget).any(|finding| *finding.origin.object.name == *key), "{what}: {key}");
         }
@@ -304,10 +304,10 @@ fn what_one_object_nearly_has_too_much_of_is_told_before_it_has() {
             about.map(ToString::to_string).collect()
         };
         let translation = translate(&document, with(set));
-        let told = near(&translation);
+        let reported = near(&translation);
         assert!(
-            told.len() == 1 && told[0].contains(key) && told[0].starts_with("Ingress default/a"),
-            "{key}: {told:?}"
+            reported.len() == 1 && reported[0].contains(key) && reported[0].starts_with("Ingress default/a"),
+            "{key}: {reported:?}"
         );
         assert_eq!(translation.findings.len(), 1, "{key}: everything is served: {:?}", translation.findings);
         assert_eq!(near(&translate(&document, with(|_| ()))), Vec::<String>::new(), "{key}");
@@ -458,19 +458,20 @@ fn lists_and_values_of_an_object_have_bounds() {
     for (annotations, expected) in rows {
         let translation = translate(&object(&annotations), with(limits));
         let besides = [Reason::ClosedRoute, Reason::NearBudget];
-        let told = translation.findings.iter().filter(|finding| !besides.contains(&finding.reason)).map(|finding| {
-            format!(
-                "{} {} {}",
-                finding.origin.object.name,
-                finding.reason,
-                finding.note.split_once("refused: ").map_or(&*finding.note, |(_, clause)| clause)
-            )
-        });
-        let told = told.collect::<Vec<_>>();
+        let reported =
+            translation.findings.iter().filter(|finding| !besides.contains(&finding.reason)).map(|finding| {
+                format!(
+                    "{} {} {}",
+                    finding.origin.object.name,
+                    finding.reason,
+                    finding.note.split_once("refused: ").map_or(&*finding.note, |(_, clause)| clause)
+                )
+            });
+        let reported = reported.collect::<Vec<_>>();
         match expected {
-            "" => assert_eq!(told, Vec::<String>::new(), "{annotations:?}"),
+            "" => assert_eq!(reported, Vec::<String>::new(), "{annotations:?}"),
             expected => {
-                assert!(told.len() == 1 && told[0].starts_with(expected), "{annotations:?}: {told:?}");
+                assert!(reported.len() == 1 && reported[0].starts_with(expected), "{annotations:?}: {reported:?}");
                 let is_closed = routes(&translation).iter().any(|line| line == "  / -> 503");
                 assert_eq!(is_closed, expected.contains("Security"), "{annotations:?}");
                 let cors = translation.model.servers.iter().flat_map(|server| &server.routes);
@@ -528,8 +529,8 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
     });
     let translation = Translator::new(options).translate(&many, &Names::default(), &Arc::default());
     let about_budgets = |reason| matches!(reason, Reason::OverBudget | Reason::TooManyEndpoints);
-    let told: Vec<_> = translation.findings.iter().filter(|finding| about_budgets(finding.reason)).collect();
-    assert!(told.is_empty(), "{:?}", told.first());
+    let reported: Vec<_> = translation.findings.iter().filter(|finding| about_budgets(finding.reason)).collect();
+    assert!(reported.is_empty(), "{:?}", reported.first());
     assert_eq!(translation.accepted().count(), 5000);
     // Their 5000 zones share the namespace's limit.
     assert_eq!(translation.model.zone_size("default").to_string(), "80k");

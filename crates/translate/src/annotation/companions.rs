@@ -57,7 +57,7 @@ pub fn fits(row: &Row, value: &str, wanted: &str) -> bool {
 
 /// Adds a finding for each option of the object that depends on a missing one, unless there is a
 /// worse finding about it. `said` has the layers with what snippets stand for, the lowest first.
-pub fn tell(context: &Context<'_>, own: &[OptionEntry], said: &[Vec<Entry<'_>>], draft: &mut Draft) {
+pub fn report(context: &Context<'_>, own: &[OptionEntry], said: &[Vec<Entry<'_>>], draft: &mut Draft) {
     let is_written = |entry: &Entry<'_>| own.iter().any(|written| written.row.key == entry.row.key);
     let implied = said.iter().flatten().filter(|entry| entry.is_own && !is_written(entry)).copied();
     for entry in implied.chain(entries((true, own))) {
@@ -83,7 +83,7 @@ pub fn tell(context: &Context<'_>, own: &[OptionEntry], said: &[Vec<Entry<'_>>],
 
 /// Adds a finding for each annotation of a canary that counts on its main object alone, unless
 /// there is one about it.
-pub fn tell_of_canary(context: &Context<'_>, own: &[OptionEntry], draft: &mut Draft) {
+pub fn report_of_canary(context: &Context<'_>, own: &[OptionEntry], draft: &mut Draft) {
     for entry in entries((true, own)).filter(|entry| !entry.row.counts_on_canary) {
         let counts_elsewhere = entry.row.is_served() || snippets::is_read(&entry, context);
         let (origin, findings) = (entry.origin(), &mut draft.reading.findings);

@@ -277,7 +277,7 @@ pub struct ClientDraft {
     /// The redirect target for refused clients.
     pub error_page: Option<RedirectUrl>,
     /// Whether backends get the certificate.
-    pub is_told: bool,
+    pub is_reported: bool,
 }
 
 /// TLS towards backends.
@@ -291,7 +291,7 @@ pub struct BackendTlsDraft {
     /// The name in the backend's certificate.
     pub name: Option<HostName>,
     /// Whether it is sent in the handshake (SNI).
-    pub tells_name: bool,
+    pub sends_name: bool,
     /// The versions of TLS.
     pub protocols: Option<Protocols>,
     pub ciphers: Option<Ciphers>,
@@ -347,7 +347,7 @@ pub struct Draft {
     /// Authentication by a service that the object names.
     pub external: ExternalDraft,
     /// Authentication by a service that the administrator names for all objects.
-    pub everywhere: ExternalDraft,
+    pub common: ExternalDraft,
     /// Whether the object opts out of the latter.
     pub opts_out: bool,
     /// Mirrored requests.
@@ -416,7 +416,7 @@ impl Draft {
     pub fn external_of(&mut self, entry: &Entry<'_>) -> &mut ExternalDraft {
         match entry.is_own {
             true => &mut self.external,
-            false => &mut self.everywhere,
+            false => &mut self.common,
         }
     }
 

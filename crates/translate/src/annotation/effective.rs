@@ -59,6 +59,6 @@ fn is_usable(entry: &Entry<'_>, context: &Context<'_>) -> bool {
             Reason::InvalidValue | Reason::InvalidSecurityValue | Reason::RefusedValue | Reason::UnsupportedAnnotation
         )
     };
-    let is_broken = draft.reading.closed || !draft.everywhere.faults.is_empty();
+    let is_broken = draft.reading.closed || !draft.common.faults.is_empty();
     !is_broken && !draft.reading.findings.iter().any(|finding| is_refusal(finding.reason))
 }

@@ -43,13 +43,13 @@ pub fn merge(context: &Context<'_>, own: &[OptionEntry]) -> Reading {
         let counts = |entry: &&Entry<'_>| entry.row.stands_alone || !is_overridden(entry.row);
         layer.iter().filter(counts).for_each(|entry| apply(entry, context, &mut draft));
     }
-    companions::tell(context, own, &said, &mut draft);
+    companions::report(context, own, &said, &mut draft);
     for family in context.table.families {
         (family.finish)(&mut draft, context);
     }
     // About whole hosts the main object of a canary decides.
     if draft.reading.canary.is_some() {
-        companions::tell_of_canary(context, own, &mut draft);
+        companions::report_of_canary(context, own, &mut draft);
         draft.reading.host = HostOptions::default();
     }
     let Reading { behaviour, closed, authentication, .. } = &mut draft.reading;
@@ -168,7 +168,7 @@ pub(super) fn bad_value(entry: &Entry<'_>, refused: &Refused, draft: &mut Draft)
             let finding = Finding { severity: Severity::Error, ..finding };
             // Objects that do not use what it belongs to stay open.
             if row.stands_alone && !entry.is_own {
-                return draft.everywhere.faults.push(finding);
+                return draft.common.faults.push(finding);
             }
             draft.host_is_broken |= row.scope == Scope::Server;
             draft.close_for(finding);

@@ -283,7 +283,7 @@ fn client_certificates(rule: &ClientCertificates, say: &mut impl FnMut(String)) 
     if let Some(page) = &rule.error_page {
         say(format!("without a good certificate: to {page}"));
     }
-    if rule.is_told {
+    if rule.is_reported {
         say("backends get the certificate".into());
     }
 }
@@ -297,7 +297,7 @@ fn backend_tls(tls: &BackendTls, say: &mut impl FnMut(String)) {
     if let Some(name) = &tls.name {
         say(format!("to backends: as {name}"));
     }
-    if tls.tells_name {
+    if tls.sends_name {
         say("to backends: the name is told".into());
     }
     match tls.protocols {

@@ -287,8 +287,8 @@ fn an_object_that_is_trusted_less_than_a_row_needs_is_refused_by_it() {
             let annotations = keys.map(|(key, value)| (format!("{PREFIX}{key}"), value)).into();
             let options = Options { max_trust, ..Options::default() };
             let reading = read_all(&annotations, &SPECIFICATION, &options);
-            let told = |finding: &Finding| finding.note.contains("access.max-trust is");
-            let is_refused = reading.findings.iter().any(told);
+            let reported = |finding: &Finding| finding.note.contains("access.max-trust is");
+            let is_refused = reading.findings.iter().any(reported);
             assert_eq!(is_refused, row.trust > max_trust, "{}: {:#?}", row.key, reading.findings);
             let consequence = (reading.closed, reading.refused);
             if is_refused {
@@ -314,8 +314,8 @@ fn empty_entries_of_lists_are_left_out_and_told() {
         for (value, _) in tries.filter(|(_, gives)| matches!(gives, Gives::Sets(_) | Gives::Nothing)) {
             let (plain, reading) = (tried(row, row.key, value), tried(row, row.key, &format!("{value}, ,")));
             assert_eq!(outline(&reading), outline(&plain), "{}: {value:?}", row.key);
-            let told = reading.findings.iter().filter(|finding| finding.note.contains("an empty entry"));
-            assert_eq!((told.count(), plain.findings.len()), (1, 0), "{}: {value:?}", row.key);
+            let reported = reading.findings.iter().filter(|finding| finding.note.contains("an empty entry"));
+            assert_eq!((reported.count(), plain.findings.len()), (1, 0), "{}: {value:?}", row.key);
         }
         let without = tried(row, row.key, " , ");
         assert_eq!(without.closed, row.on_error == OnError::Close, "{}", row.key);
@@ -378,8 +378,8 @@ fn a_mistake_in_cors_lets_nobody_in() {
 fn what_ingress_nginx_ignores_as_well_is_no_warning() {
     for (key, severity) in [("secure-backends", Severity::Info), ("enable-opentelemetry", Severity::Warning)] {
         let found = given(&[(key, "true")]).findings;
-        let told: Vec<_> = found.iter().map(|finding| (finding.reason, finding.severity)).collect();
-        assert_eq!(told, [(Reason::UnsupportedAnnotation, severity)], "{key}");
+        let reported: Vec<_> = found.iter().map(|finding| (finding.reason, finding.severity)).collect();
+        assert_eq!(reported, [(Reason::UnsupportedAnnotation, severity)], "{key}");
     }
 }
 
@@ -393,7 +393,7 @@ fn a_bad_realm_keeps_the_default_and_the_password() {
 
 #[test]
 fn authentication_is_whole_or_the_routes_are_closed() {
-    let told = |annotations: &[(&str, &str)], options: &Options| {
+    let reported = |annotations: &[(&str, &str)], options: &Options| {
         let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
         let reading = read_all(&full, &SPECIFICATION, options);
         assert_eq!(reading.behaviour.basic_authentication.is_some(), reading.password_file.is_some());
@@ -403,18 +403,18 @@ fn authentication_is_whole_or_the_routes_are_closed() {
     let basic = ("auth-type", "basic");
     let strict = Options::default();
     let open = Options { cross_namespace: true, ..Options::default() };
-    assert_eq!(told(&[basic], &strict), (true, false, vec![Reason::ClosedRoute]));
-    assert_eq!(told(&[basic, ("auth-secret", "none")], &strict), (true, false, vec![Reason::MissingSecret]));
-    assert_eq!(told(&[basic, ("auth-secret", "users-map")], &strict), (true, false, vec![Reason::InvalidSecret]));
+    assert_eq!(reported(&[basic], &strict), (true, false, vec![Reason::ClosedRoute]));
+    assert_eq!(reported(&[basic, ("auth-secret", "none")], &strict), (true, false, vec![Reason::MissingSecret]));
+    assert_eq!(reported(&[basic, ("auth-secret", "users-map")], &strict), (true, false, vec![Reason::InvalidSecret]));
     assert_eq!(
-        told(&[basic, ("auth-secret", "elsewhere/users")], &strict),
+        reported(&[basic, ("auth-secret", "elsewhere/users")], &strict),
         (true, false, vec![Reason::CrossNamespace])
     );
-    assert_eq!(told(&[basic, ("auth-secret", "elsewhere/users")], &open), (false, true, vec![]));
-    assert_eq!(told(&[basic, ("auth-secret", "A!")], &strict), (true, false, vec![Reason::InvalidSecurityValue]));
-    assert_eq!(told(&[("auth-secret", "users")], &strict), (false, false, vec![Reason::NoEffectAlone]));
+    assert_eq!(reported(&[basic, ("auth-secret", "elsewhere/users")], &open), (false, true, vec![]));
+    assert_eq!(reported(&[basic, ("auth-secret", "A!")], &strict), (true, false, vec![Reason::InvalidSecurityValue]));
+    assert_eq!(reported(&[("auth-secret", "users")], &strict), (false, false, vec![Reason::NoEffectAlone]));
     let digest = [("auth-type", "digest"), ("auth-secret", "users")];
-    assert_eq!(told(&digest, &strict), (true, false, vec![Reason::InvalidSecurityValue]));
+    assert_eq!(reported(&digest, &strict), (true, false, vec![Reason::InvalidSecurityValue]));
 }
 
 #[test]

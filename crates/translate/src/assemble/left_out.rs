@@ -18,20 +18,20 @@ const MOST: usize = 200;
 /// What is wrong with these objects, the oldest first, besides what refuses them, and what it
 /// depends on.
 pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> (Vec<Finding>, Outside) {
-    let mut told: HashMap<&str, usize> = HashMap::new();
+    let mut reported: HashMap<&str, usize> = HashMap::new();
     for subject in left_out {
         for (rule, _) in subject.rules() {
             for (number, read, backend) in subject.paths(rule) {
                 let Some((written, _)) = read.parts() else { continue };
-                let told = told.entry(&subject.id().namespace).or_default();
-                *told += 1;
-                if *told > MOST {
+                let reported = reported.entry(&subject.id().namespace).or_default();
+                *reported += 1;
+                if *reported > MOST {
                     break;
                 }
                 let origin = Origin::field(subject.id(), Field::Path(position(rule), position(number), ""));
                 let is_text = !subject.reading.use_regex && subject.reading.rewrite_target.is_none();
                 if is_text && path::is_like_an_expression(Matching::Prefix, written) {
-                    servers.tell_of_literal_path(written, None, &origin);
+                    servers.report_of_literal_path(written, None, &origin);
                 }
                 let action = servers.action(subject, Some(backend), &origin);
                 servers.with_errors(action, subject, Some(backend));

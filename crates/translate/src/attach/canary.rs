@@ -93,7 +93,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
     }
 
     /// Adds findings about canaries without a main object.
-    pub fn tell(&self, taken: &BTreeSet<Origin>, findings: &mut Vec<Finding>) {
+    pub fn report(&self, taken: &BTreeSet<Origin>, findings: &mut Vec<Finding>) {
         let alone = self.offers.iter().filter(|offer| !taken.contains(&offer.origin));
         findings.extend(alone.map(|offer| {
             let note = "no other object of the namespace has this host and path with this type, so the canary gets no \

@@ -35,11 +35,11 @@ impl<'a> Servers<'a> {
             self.named_backend(subject);
             return (action, None);
         }
-        let (told, used) = (self.findings.len(), self.backends.used.len());
+        let (reported, used) = (self.findings.len(), self.backends.used.len());
         let other = self.other_backend(subject, origin);
         if !has_answers && action.upstream().is_some_and(|upstream| !self.backends.is_without_endpoints(upstream)) {
             // It need not be ready before it is needed.
-            let of_other = self.findings.split_off(told);
+            let of_other = self.findings.split_off(reported);
             self.findings.extend(of_other.into_iter().filter(|finding| finding.reason != Reason::NoEndpoints));
         }
         let Some(other) = other else {

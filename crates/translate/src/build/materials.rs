@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::client_certificates::Unserved;
 use super::server::Servers;
 use super::tls::Tls;
-use crate::Everywhere;
+use crate::CommonPolicy;
 use crate::attach::canary::Canaries;
 use crate::resolve::backend::Backends;
 use crate::resolve::endpoint::Slices;
@@ -23,7 +23,7 @@ pub struct Materials<'a> {
     /// Client certificate rules of objects that are not served.
     pub unserved_rules: &'a Unserved,
     /// The dialect and behaviour of routes that no object defines.
-    pub everywhere: &'a Everywhere,
+    pub common: &'a CommonPolicy,
     /// The certificates that were checked.
     pub certificates: &'a Certificates,
 }
@@ -31,14 +31,14 @@ pub struct Materials<'a> {
 impl<'a> Servers<'a> {
     /// Has built nothing yet.
     pub fn new(materials: Materials<'a>) -> Self {
-        let Materials { given, slices, canaries, unserved_rules, everywhere, certificates } = materials;
+        let Materials { given, slices, canaries, unserved_rules, common, certificates } = materials;
         let Given { snapshot, names, options, .. } = given;
         Servers {
             options,
             backends: Backends::new(snapshot, names, options, slices),
             canaries,
             unserved_rules,
-            everywhere,
+            common,
             taken: BTreeSet::new(),
             idle: BTreeSet::new(),
             tls: Tls::new(snapshot, options, certificates),

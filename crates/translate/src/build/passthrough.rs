@@ -72,7 +72,7 @@ fn moot(
     let paths = paths.map(|other| crate::value::excerpt(other.path.as_str()));
     let said = subject.intent.options.iter().map(|option| option.row).filter(|row| row.is_served());
     let said = said.map(|row| row.key).filter(|key| !OF_PLAIN_HTTP.contains(key)).map(str::to_owned);
-    let all: Vec<_> = said.chain(paths).take(MOST_TOLD).collect();
+    let all: Vec<_> = said.chain(paths).take(MOST_REPORTED).collect();
     let note = format!(
         "TLS of {name} is passed through to the Service of the path /, so these have an effect only for plain http: {}",
         all.join(", ")
@@ -85,4 +85,4 @@ const OF_PLAIN_HTTP: [&str; 5] =
     ["backend-protocol", "force-ssl-redirect", "preserve-trailing-slash", "ssl-passthrough", "ssl-redirect"];
 
 /// How many keys and paths a finding lists.
-const MOST_TOLD: usize = 20;
+const MOST_REPORTED: usize = 20;

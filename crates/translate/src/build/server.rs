@@ -19,7 +19,7 @@ use crate::read::port::PortReference;
 use crate::read::rule::Backend;
 use crate::resolve::backend::{BackendReference, Backends};
 use crate::value::excerpt;
-use crate::{Dialect, EndpointMode, Everywhere, Options, Policy};
+use crate::{CommonPolicy, Dialect, EndpointMode, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Hsts, HttpsRedirect, ObjectId,
@@ -70,7 +70,7 @@ pub struct Servers<'a> {
     /// Client certificate rules of objects that are not served.
     pub unserved_rules: &'a client_certificates::Unserved,
     /// The dialect and behaviour of routes that no object defines.
-    pub everywhere: &'a Everywhere,
+    pub common: &'a CommonPolicy,
     /// The fields of canaries with a main path.
     pub taken: BTreeSet<Origin>,
     /// Those of them whose backend is not there, so that the main path takes all requests.
@@ -182,7 +182,7 @@ impl<'a> Servers<'a> {
         if site.root == Root::Nobody {
             let (origin, action) = (Origin::object(oldest.id()), self.daemon_backend(oldest.rule.dialect));
             routes.insert(0, Route { origin, path, action, behaviour: Arc::default(), errors: None });
-            self.tell_of_older_redirect(site, None);
+            self.report_of_older_redirect(site, None);
             return;
         }
         let Some(root) = site::settle(name, site, |host| host.app_root.as_ref(), &mut self.findings) else { return };
@@ -198,11 +198,11 @@ impl<'a> Servers<'a> {
         let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };
         let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
         routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour, errors: None });
-        self.tell_of_older_redirect(site, Some(&root.origin.object.namespace));
+        self.report_of_older_redirect(site, Some(&root.origin.object.namespace));
     }
 
     /// Tells other namespaces that have the path `/` that they get no requests for `/` itself.
-    fn tell_of_older_redirect(&mut self, site: &Site<'_, 'a>, owner: Option<&str>) {
+    fn report_of_older_redirect(&mut self, site: &Site<'_, 'a>, owner: Option<&str>) {
         let is_root = |claim: &&Claim<'_, '_>| site::beginning(claim.matching, claim.path.as_str()).is_empty();
         let others = site.claims.iter().filter(is_root);
         let others = others.filter(|claim| owner.is_none_or(|owner| *claim.origin.object.namespace != *owner));
@@ -261,7 +261,7 @@ impl<'a> Servers<'a> {
     fn catch_all(&mut self) -> Option<Server> {
         self.options.default_backend.as_ref()?;
         let origin = Origin::object(&settings());
-        let Everywhere { dialect, policy: Policy { reading, behaviour } } = self.everywhere.clone();
+        let CommonPolicy { dialect, policy: Policy { reading, behaviour } } = self.common.clone();
         let action = if reading.closed { Action::Closed } else { self.daemon_backend(dialect) };
         let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
         if let Some(requested) = &reading.authentication {
@@ -284,10 +284,10 @@ impl<'a> Servers<'a> {
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
                 if claim.stays_text.is_some() || path::is_like_an_expression(claim.matching, &claim.path) {
-                    self.tell_of_literal_path(&claim.path, claim.stays_text.as_ref(), &claim.origin);
+                    self.report_of_literal_path(&claim.path, claim.stays_text.as_ref(), &claim.origin);
                 }
                 if let Some(instead) = path::is_unmatched(claim.matching, &claim.path) {
-                    self.tell_of_unmatched_path(&claim.path, instead, &claim.origin);
+                    self.report_of_unmatched_path(&claim.path, instead, &claim.origin);
                 }
                 let to_url = behaviour.rewrite.as_ref().is_some_and(|rewrite| rewrite.target.is_url());
                 let action = match claim.closed {
@@ -373,7 +373,7 @@ impl<'a> Servers<'a> {
     }
 
     /// Notes that a path that is read as text may be meant as an expression.
-    pub fn tell_of_literal_path(&mut self, path: &UrlPath, why: Option<&Text>, origin: &Origin) {
+    pub fn report_of_literal_path(&mut self, path: &UrlPath, why: Option<&Text>, origin: &Origin) {
         let because = match why {
             None => "because nothing makes it a regular expression".to_owned(),
             Some(Text::NoExpression(refused)) => {
@@ -390,7 +390,7 @@ impl<'a> Servers<'a> {
     }
 
     /// Notes that no request has a path like this.
-    fn tell_of_unmatched_path(&mut self, path: &UrlPath, instead: Option<String>, origin: &Origin) {
+    fn report_of_unmatched_path(&mut self, path: &UrlPath, instead: Option<String>, origin: &Origin) {
         let remedy = instead.map_or_else(|| "remove it".to_owned(), |path| format!("write {}", excerpt(&path)));
         let note = format!(
             "no request has the path {}: nginx decodes escapes such as %20 and resolves //, /./ and /../ before it \
@@ -456,7 +456,7 @@ impl<'a> Servers<'a> {
     /// Where the requests for a path go.
     pub fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
         if subject.reading.closed {
-            self.tell_behind_closed(subject, backend, origin);
+            self.report_behind_closed(subject, backend, origin);
             return Action::Closed;
         }
         if let Some((status, location)) = &subject.reading.redirect {
@@ -465,7 +465,7 @@ impl<'a> Servers<'a> {
         match self.reference(subject, backend, origin) {
             Ok(reference) => {
                 let action = self.proxy(&reference, origin);
-                self.tell_without_tls(subject, &action);
+                self.report_without_tls(subject, &action);
                 action
             }
             Err(answer) => answer,
@@ -475,17 +475,17 @@ impl<'a> Servers<'a> {
     /// Adds the findings about the Service of a closed route, so that its author sees everything
     /// at once. Its upstream is not needed, and DNS is not asked for its name. What a limit has
     /// closed is not looked at.
-    fn tell_behind_closed(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
+    fn report_behind_closed(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
         if subject.closed_rules.is_some() {
             return;
         }
-        let (used, names, told) = (self.backends.used.len(), self.backends.names.len(), self.findings.len());
+        let (used, names, reported) = (self.backends.used.len(), self.backends.names.len(), self.findings.len());
         if let Ok(reference) = self.reference(subject, backend, origin) {
             self.proxy(&reference, origin);
         }
         self.backends.used.truncate(used);
         self.backends.names.truncate(names);
-        let behind = self.findings.split_off(told);
+        let behind = self.findings.split_off(reported);
         self.findings.extend(behind.into_iter().filter(|finding| finding.reason != Reason::UnresolvedName));
     }
 
@@ -515,7 +515,7 @@ impl<'a> Servers<'a> {
     }
 
     /// A finding when TLS settings for a backend have no effect, because it does not use TLS.
-    fn tell_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
+    fn report_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
         if let (Some(requested), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
             && upstream.tls.is_none()
         {

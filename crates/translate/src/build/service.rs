@@ -50,10 +50,10 @@ pub fn resolve<'a>(
         }
         ServiceAddress::Name(..) | ServiceAddress::Address(..) => servers.backends.resolve_host(requested),
     };
-    let told = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
+    let reported = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
     match &resolution.target {
         Some(upstream) if !servers.backends.is_without_endpoints(&upstream.id) => {
-            servers.findings.extend(resolution.notes.iter().map(told));
+            servers.findings.extend(resolution.notes.iter().map(reported));
             Ok(upstream.id.clone())
         }
         _ => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it does not exist".into()))),

@@ -45,7 +45,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
         findings.extend(places.map(|place| Finding::new(Reason::ClosedRoute, place, note.as_str())));
     }
     let fallback = (!site.is_without_owner).then_some(&mut server.fallback);
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for route in server.routes.iter_mut().chain(fallback) {
         let namespace = Arc::clone(&route.origin.object.namespace);
         let close = |route: &mut Route| {
@@ -57,7 +57,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
                 add(route, snippets);
                 let Err(refused) = Snippet::fit_together(&route.behaviour.snippets) else { continue };
                 close(route);
-                if told.insert(Arc::clone(&route.origin.object)) {
+                if reported.insert(Arc::clone(&route.origin.object)) {
                     let note = format!("the snippets of the namespace for it are refused together: {refused}");
                     findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&route.origin.object), note));
                 }

@@ -52,8 +52,8 @@ pub fn build<'a>(
             reuse: None,
         };
         let resolution = backends.resolve(&reference);
-        let tell = |(reason, note): &Note| Finding::new(*reason, claim.origin.clone(), Arc::clone(note));
-        findings.extend(resolution.notes.iter().map(tell));
+        let report = |(reason, note): &Note| Finding::new(*reason, claim.origin.clone(), Arc::clone(note));
+        findings.extend(resolution.notes.iter().map(report));
         let Some(upstream) = &resolution.target else { continue };
         backends.keep(upstream);
         streams.push(Stream {

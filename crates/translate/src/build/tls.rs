@@ -77,12 +77,12 @@ impl<'a> Tls<'a> {
             // Of a namespace whose certificate is served the first entry counts.
             let Some((number, entry)) = self.entries.of_host(subject, name) else { continue };
             match termination {
-                Some(_) if is_settled => self.tell_settled(subject, (number, entry), name, counting),
-                Some(_) => self.tell_without_effect(subject, number, name),
+                Some(_) if is_settled => self.report_settled(subject, (number, entry), name, counting),
+                Some(_) => self.report_without_effect(subject, number, name),
                 // Without an entry, a host that the administrator's certificate names gets that
                 // certificate.
                 None if namespace != home && self.default_names(name) => {
-                    self.tell_without_effect(subject, number, name);
+                    self.report_without_effect(subject, number, name);
                 }
                 None => {
                     let is_default = namespace == home && self.is_default(subject, entry);
@@ -101,7 +101,7 @@ impl<'a> Tls<'a> {
         let namespace: &'a str = &subject.id().namespace;
         let stranger = (namespace != home).then_some(namespace);
         if stranger.is_some() {
-            self.tell_stranger(subject, number, name, home);
+            self.report_stranger(subject, number, name, home);
         }
         (termination.unwrap_or(TlsTermination::DefaultDeclared), stranger)
     }
@@ -149,7 +149,7 @@ impl<'a> Tls<'a> {
 
     /// Of further entries of the namespace: what is wrong with the certificate that another one
     /// named first, or that this one's is not served.
-    fn tell_settled(
+    fn report_settled(
         &mut self,
         other: &Subject<'a>,
         (number, entry): (usize, &'a TlsSpec),
@@ -175,7 +175,7 @@ impl<'a> Tls<'a> {
         }
     }
 
-    fn tell_without_effect(&mut self, other: &Subject<'_>, number: usize, name: &ServerName) {
+    fn report_without_effect(&mut self, other: &Subject<'_>, number: usize, name: &ServerName) {
         let note = format!(
             "the entry has no effect on {}, because another namespace decides about its certificate; list the host \
                 there, or remove it here",
@@ -185,7 +185,7 @@ impl<'a> Tls<'a> {
         self.findings.push(Finding::new(Reason::TlsConflict, origin, note));
     }
 
-    fn tell_stranger(&mut self, stranger: &Subject<'_>, number: usize, name: &ServerName, home: &str) {
+    fn report_stranger(&mut self, stranger: &Subject<'_>, number: usize, name: &ServerName, home: &str) {
         let host = host::written(name);
         let note = format!(
             "this certificate is served for {host}, but plain requests for paths of other namespaces are not \

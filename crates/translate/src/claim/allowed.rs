@@ -316,11 +316,11 @@ mod tests {
         );
         let options = Options { allowed_hosts: vec![entry(&[], "team=a", &["a.com"])], ..Options::default() };
         let mut allowances = Allowances::new(&options, &snapshot);
-        let told = ["one", "two", "three", "one"].map(|name| {
+        let reported = ["one", "two", "three", "one"].map(|name| {
             let allowance = allowances.of(name);
             (permits(allowance, "a.com"), allowance.undecided)
         });
-        assert_eq!(told, [(true, false), (false, false), (false, true), (true, false)]);
+        assert_eq!(reported, [(true, false), (false, false), (false, true), (true, false)]);
         assert_eq!(allowances.known.len(), 3);
     }
 
@@ -331,17 +331,17 @@ mod tests {
             allowed_hosts: vec![entry(&["shop"], selector, &["a.com"])],
             ..Options::default()
         };
-        let told = |snapshot, options| {
+        let reported = |snapshot, options| {
             let translation =
                 crate::Translator::new(options).translate(&snapshot, &Default::default(), &Default::default());
             translation.findings.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        let missing = told(snapshot(&[Kind::NODE, Kind::NAMESPACE]), options("team=a"));
+        let missing = reported(snapshot(&[Kind::NODE, Kind::NAMESPACE]), options("team=a"));
         assert!(
             matches!(&*missing, [note] if note.starts_with("Settings hosts.allowed: MissingRight: ")),
             "{missing:?}"
         );
-        assert!(told(snapshot(&[Kind::NODE]), options("team=a")).is_empty());
-        assert!(told(snapshot(&[Kind::NAMESPACE]), options("")).is_empty());
+        assert!(reported(snapshot(&[Kind::NODE]), options("team=a")).is_empty());
+        assert!(reported(snapshot(&[Kind::NAMESPACE]), options("")).is_empty());
     }
 }

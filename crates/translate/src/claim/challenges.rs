@@ -18,7 +18,7 @@ const WRITTEN: &str = "cert-manager.io/certificate-name";
 
 /// Adds a finding for each entry of `spec.tls` with a certificate of cert-manager and hosts of
 /// other namespaces.
-pub fn tell(
+pub fn report(
     subjects: &[Subject<'_>],
     sites: &[(ServerName, Site<'_, '_>)],
     (snapshot, claims, options): (&Snapshot, &Claims, &Options),

@@ -122,7 +122,7 @@ pub fn settle<'s, 'a>(
     });
     kept.append(&mut refused);
     let kept = precedence::order(kept, findings);
-    tell_of_younger_paths(contested, &kept, findings);
+    report_of_younger_paths(contested, &kept, findings);
     kept.into_iter().map(|rated| rated.claim).collect()
 }
 
@@ -368,7 +368,7 @@ fn heads<'b>(beginnings: &'b Beginnings, rated: &Rated<'_, '_>) -> impl Iterator
 }
 
 /// Adds findings for older namespaces about younger paths of others below their own.
-fn tell_of_younger_paths(contested: Contested<'_>, kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
+fn report_of_younger_paths(contested: Contested<'_>, kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
     let mut oldest: BTreeMap<&Arc<str>, BTreeMap<String, &Rated<'_, '_>>> = BTreeMap::new();
     for rated in kept.iter().filter(|rated| rated.claim.matching != Matching::Exact && !rated.is_refused) {
         let of_namespace = oldest.entry(&rated.claim.origin.object.namespace).or_default();
@@ -377,13 +377,13 @@ fn tell_of_younger_paths(contested: Contested<'_>, kept: &[Rated<'_, '_>], findi
             *known = rated;
         }
     }
-    let mut told: BTreeMap<&ObjectId, (&Rated<'_, '_>, &Rated<'_, '_>, usize)> = BTreeMap::new();
-    let is_told = |below: &&Rated<'_, '_>| {
+    let mut reported: BTreeMap<&ObjectId, (&Rated<'_, '_>, &Rated<'_, '_>, usize)> = BTreeMap::new();
+    let is_reported = |below: &&Rated<'_, '_>| {
         let challenges = reach::challenges(below.claim.matching, &below.beginning);
         // What the administrator allows by name is no surprise.
         !below.is_refused && (challenges != Challenges::Alone || !contested.is_strange(&below.claim))
     };
-    for below in kept.iter().filter(is_told) {
+    for below in kept.iter().filter(is_reported) {
         let namespace = &below.claim.origin.object.namespace;
         let others = oldest.iter().filter(|(other, _)| **other != namespace);
         let above = others.filter_map(|(_, all)| Some(*reach::longest_head(all, &below.beginning)?.1));
@@ -391,9 +391,9 @@ fn tell_of_younger_paths(contested: Contested<'_>, kept: &[Rated<'_, '_>], findi
         let above = above.max_by_key(|above| (above.beginning.len(), Reverse(above.number)));
         let is_older = |above: &&Rated<'_, '_>| above.number < below.number && above.beginning != below.beginning;
         let Some(above) = above.filter(is_older) else { continue };
-        told.entry(&above.claim.origin.object).or_insert((above, below, 0)).2 += 1;
+        reported.entry(&above.claim.origin.object).or_insert((above, below, 0)).2 += 1;
     }
-    for (above, below, count) in told.into_values() {
+    for (above, below, count) in reported.into_values() {
         let (path, namespace) = (below.claim.path.as_str().escape_debug(), &below.claim.origin.object.namespace);
         let more = if count > 1 { format!(", and {} more,", count - 1) } else { String::new() };
         let remedy = match contested.is_strange(&below.claim) {

@@ -227,8 +227,8 @@ mod tests {
                 }
                 _ => assert_eq!(*after, *held(map.wanted, winner, None)),
             }
-            let tells = |finding: &Finding| ["old", "young", "z"].iter().any(|name| finding.note.contains(name));
-            assert!(!findings.iter().any(tells), "objects of others are not told: {findings:?}");
+            let reports = |finding: &Finding| ["old", "young", "z"].iter().any(|name| finding.note.contains(name));
+            assert!(!findings.iter().any(reports), "objects of others are not told: {findings:?}");
         }
     }
 
@@ -244,12 +244,15 @@ mod tests {
         let (settled, _, _, mut findings) = settle(claims, &options, &Arc::default());
         assert_eq!(settled.iter().map(|claim| claim.wanted.number).collect::<Vec<_>>(), [6, 7]);
         findings.sort();
-        let told: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
-        let [(Reason::OverBudget, many), (Reason::PortConflict, backend), (Reason::NearBudget, near)] = &told[..]
+        let reported: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
+        let [(Reason::OverBudget, many), (Reason::PortConflict, backend), (Reason::NearBudget, near)] = &reported[..]
         else {
-            panic!("{told:?}")
+            panic!("{reported:?}")
         };
-        assert!(many.contains("limits.ports-of-namespace") && backend.contains("upstreams.own-addresses"), "{told:?}");
+        assert!(
+            many.contains("limits.ports-of-namespace") && backend.contains("upstreams.own-addresses"),
+            "{reported:?}"
+        );
         assert!(near.contains("2 of the 2"), "{near}");
         // What the namespace has counts first.
         let has = held(object(8).wanted, "a", None);

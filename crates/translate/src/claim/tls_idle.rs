@@ -17,7 +17,7 @@ use ingressd_objects::Snapshot;
 /// Adds findings about entries without effect on a host of others: entries of objects that do not
 /// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is
 /// ignored, because nothing is refused there, unless the entry has no other.
-pub fn tell<'a>(
+pub fn report<'a>(
     subjects: &[Subject<'a>],
     sites: &[(ServerName, Site<'_, 'a>)],
     outsiders: &Refusals<'_>,

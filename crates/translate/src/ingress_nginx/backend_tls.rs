@@ -132,7 +132,7 @@ pub static FAMILY: Family = Family {
                 ("yes", Gives::Refused("not on or off")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.tells_name = on_off(entry.value)?;
+                draft.backend_tls.sends_name = on_off(entry.value)?;
                 Ok(())
             }),
             ..ROW
@@ -229,7 +229,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         has_certificate: certificate.is_some(),
         verify_depth: requested.verify.map(|_| requested.depth.unwrap_or_else(|| built_in(DEPTH, depth))),
         name: requested.name,
-        tells_name: requested.tells_name,
+        sends_name: requested.sends_name,
         protocols: requested.protocols.unwrap_or(Protocols::Both),
         ciphers: requested.ciphers,
     };

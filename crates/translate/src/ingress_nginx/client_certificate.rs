@@ -107,7 +107,7 @@ pub static FAMILY: Family = Family {
                 ("yes", Gives::Refused("not true or false")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.client.is_told = boolean(entry.value)?;
+                draft.client.is_reported = boolean(entry.value)?;
                 Ok(())
             }),
             ..ROW
@@ -233,7 +233,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             depth: requested.depth.unwrap_or_else(|| built_in(DEPTH, depth)),
             common_name: requested.common_name.map(|(name, _)| name),
             error_page: requested.error_page,
-            is_told: requested.is_told,
+            is_reported: requested.is_reported,
         })),
         None => ClientRule::Broken,
     });

@@ -422,12 +422,12 @@ pub(super) fn settable(name: &HeaderName) -> Result<(), Refused> {
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let own = std::mem::take(&mut draft.external);
-    let everywhere = std::mem::take(&mut draft.everywhere);
+    let common = std::mem::take(&mut draft.common);
     draft.reading.opts_out = draft.opts_out;
     let (part, is_everywhere) = match own.url {
         Some(_) => (own, false),
         None if draft.opts_out => return,
-        None => (everywhere, true),
+        None => (common, true),
     };
     part.faults.iter().for_each(|fault| draft.close_for(fault.clone()));
     let Some((url, origin)) = part.url.clone() else { return };

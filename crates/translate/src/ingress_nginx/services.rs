@@ -145,12 +145,12 @@ mod tests {
             "a/b:1:PROXY:yes",
             "a/b:1:PROXY:PROXY:",
         ] {
-            let told = read(Transport::Tcp, "7", value).unwrap_err();
-            assert!(told.contains("namespace/service:port"), "{value}: {told}");
+            let reported = read(Transport::Tcp, "7", value).unwrap_err();
+            assert!(reported.contains("namespace/service:port"), "{value}: {reported}");
         }
         for key in ["", "0", "00", "07", "+7", "-7", "7 ", "65536", "http", "7;", "7 proxy_protocol", "٧"] {
-            let told = read(Transport::Tcp, key, "a/b:1").unwrap_err();
-            assert!(told.contains("from 1 to 65535"), "{key}: {told}");
+            let reported = read(Transport::Tcp, key, "a/b:1").unwrap_err();
+            assert!(reported.contains("from 1 to 65535"), "{key}: {reported}");
         }
         for value in ["a/b:53:PROXY", "a/b:53::PROXY"] {
             assert!(read(Transport::Udp, "53", value).unwrap_err().contains("UDP"), "{value}");

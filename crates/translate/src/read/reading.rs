@@ -187,7 +187,7 @@ impl Reading {
 
 /// What counts where no object has a say.
 #[derive(Debug, Clone)]
-pub struct Everywhere {
+pub struct CommonPolicy {
     pub dialect: &'static Dialect,
     pub policy: Policy,
 }

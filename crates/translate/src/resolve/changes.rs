@@ -64,7 +64,7 @@ impl Changes {
 
 /// Reports each object that is in one list only or differs, once or twice; returns whether there
 /// was none. Then the one takes the place of the other.
-fn compare<K>(before: &mut List<K>, after: &List<K>, mut tell: impl FnMut(&Stored<K>)) -> bool {
+fn compare<K>(before: &mut List<K>, after: &List<K>, mut report: impl FnMut(&Stored<K>)) -> bool {
     if before.is(after) {
         return true;
     }
@@ -72,7 +72,7 @@ fn compare<K>(before: &mut List<K>, after: &List<K>, mut tell: impl FnMut(&Store
     let mut is_same = true;
     let mut differs = |stored: &Stored<K>| {
         is_same = false;
-        tell(stored);
+        report(stored);
     };
     let mut rest = before.iter().peekable();
     for stored in after {

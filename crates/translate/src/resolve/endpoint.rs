@@ -94,8 +94,8 @@ fn collect<'a>(slices: &[&'a Endpoints], service: &Service, port: &ServicePort, 
             }
         }
     }
-    let is_twin = |found: &Found<'_>, pod: Option<_>| {
+    let is_duplicate = |found: &Found<'_>, pod: Option<_>| {
         Family::of(found.address.ip()) != preferred && pod.is_some_and(|pod| pods_in_preferred.contains(&pod))
     };
-    by_address.into_values().filter(|(found, pod)| !is_twin(found, *pod)).map(|(found, _)| found).collect()
+    by_address.into_values().filter(|(found, pod)| !is_duplicate(found, *pod)).map(|(found, _)| found).collect()
 }

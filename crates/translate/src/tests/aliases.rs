@@ -52,7 +52,7 @@ fn of_class(class: &str, objects: &[String]) -> String {
 type Row<'r> = (&'r [(&'r str, &'r str, &'r str, &'r str)], &'r [&'r str], &'r [&'r str]);
 
 fn check(rows: &[Row<'_>], class: &str, options: impl Fn() -> Options) {
-    for (objects, expected, told) in rows {
+    for (objects, expected, reported) in rows {
         let objects: Vec<_> = (0..)
             .zip(*objects)
             .map(|(number, (namespace, host, at, annotations))| {
@@ -67,7 +67,7 @@ fn check(rows: &[Row<'_>], class: &str, options: impl Fn() -> Options) {
             .filter(|line| known.iter().any(|reason| line.ends_with(reason)))
             .collect();
         all.dedup();
-        assert_eq!(all, *told, "{objects:?}");
+        assert_eq!(all, *reported, "{objects:?}");
     }
 }
 
@@ -141,16 +141,16 @@ fn a_finding_about_an_alias_names_the_annotation() {
 
 #[test]
 fn the_twin_of_a_host_leads_to_it_unless_somebody_has_a_rule_for_it() {
-    const TWIN: &str = "from-to-www-redirect: 'true'";
+    const COUNTERPART: &str = "from-to-www-redirect: 'true'";
     check(
         &[
             (
-                &[("default", "a.example", "/", TWIN)],
+                &[("default", "a.example", "/", COUNTERPART)],
                 &["a.example: /=default/o0", "www.a.example: 308 to a.example"],
                 &[],
             ),
             (
-                &[("default", "www.a.example", "/", TWIN)],
+                &[("default", "www.a.example", "/", COUNTERPART)],
                 &["a.example: 308 to www.a.example", "www.a.example: /=default/o0"],
                 &[],
             ),
@@ -160,18 +160,18 @@ fn the_twin_of_a_host_leads_to_it_unless_somebody_has_a_rule_for_it() {
                 &[],
             ),
             (
-                &[("default", "a.example", "/", TWIN), ("team-a", "www.a.example", "/", "")],
+                &[("default", "a.example", "/", COUNTERPART), ("team-a", "www.a.example", "/", "")],
                 &["a.example: /=default/o0", "www.a.example: /=team-a/o1"],
                 &["o0 HostRuleConflict"],
             ),
             (
-                &[("default", "a.example", "/", TWIN), ("default", "www.a.example", "/x", "")],
+                &[("default", "a.example", "/", COUNTERPART), ("default", "www.a.example", "/x", "")],
                 &["a.example: /=default/o0", "www.a.example: /x=default/o1"],
                 &["o0 HostRuleConflict"],
             ),
             // A solver of cert-manager has its path and no other, also one that is older.
             (
-                &[("default", "a.example", "/", TWIN), ("default", "www.a.example", SOLVED, "")],
+                &[("default", "a.example", "/", COUNTERPART), ("default", "www.a.example", SOLVED, "")],
                 &[
                     "a.example: /=default/o0",
                     "www.a.example: /.well-known/acme-challenge/tok=default/o1 308 to a.example",
@@ -179,7 +179,7 @@ fn the_twin_of_a_host_leads_to_it_unless_somebody_has_a_rule_for_it() {
                 &[],
             ),
             (
-                &[("default", "www.a.example", SOLVED, ""), ("default", "a.example", "/", TWIN)],
+                &[("default", "www.a.example", SOLVED, ""), ("default", "a.example", "/", COUNTERPART)],
                 &[
                     "a.example: /=default/o1",
                     "www.a.example: /.well-known/acme-challenge/tok=default/o0 308 to a.example",
@@ -384,9 +384,9 @@ fn expressions_of_a_namespace_have_a_bound() {
     let translation = translate(&objects.join("\n---\n"), options);
     let names: Vec<_> = served(&translation).into_iter().filter(|line| line.starts_with('~')).collect();
     assert_eq!(names, ["~^0$: /=default/o0", "~^1$: /=default/o1"]);
-    let told: Vec<_> = translation.findings.iter().filter(|finding| finding.note.contains("expressions")).collect();
-    assert_eq!(told.len(), 1);
-    assert!(told[0].origin.to_string().contains("o2"), "{}", told[0]);
+    let reported: Vec<_> = translation.findings.iter().filter(|finding| finding.note.contains("expressions")).collect();
+    assert_eq!(reported.len(), 1);
+    assert!(reported[0].origin.to_string().contains("o2"), "{}", reported[0]);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
         // The oldest of a namespace go first.
         (&[1, 1, 1, 1, 1], &[31, 31, 31, 11, 1], 2),
     ];
-    for (own, expected, told) in rows {
+    for (own, expected, reported) in rows {
         let documents: Vec<_> = (0u16..)
             .zip(*own)
             .map(|(number, count)| many(&format!("o{number}"), 2020 + number, &format!("a{number}.example"), *count))
@@ -428,7 +428,7 @@ fn what_is_written_down_once_more_has_a_bound_before_any_budget_is_asked() {
         expand(&mut attached, &options.limits, &mut findings);
         let rules = attached.iter().map(|object| object.rules.len());
         assert_eq!(rules.collect::<Vec<_>>(), *expected, "{own:?}");
-        let told_of = findings.iter().filter(|finding| finding.note.contains("limits.namespace-routes"));
-        assert_eq!(told_of.count(), *told, "{findings:?}");
+        let reported_of = findings.iter().filter(|finding| finding.note.contains("limits.namespace-routes"));
+        assert_eq!(reported_of.count(), *reported, "{findings:?}");
     }
 }

@@ -77,17 +77,17 @@ fn a_target_port_of_an_external_name_counts_wherever_the_service_is_named() {
         ("ingressd", "number: 7000", ""),
         ("nginx", "name: none", ""),
     ] {
-        let told: &[&str] = if expected.is_empty() { &["i MissingPort"] } else { &[] };
-        let expected = (expected.to_owned(), told.iter().map(ToString::to_string).collect());
+        let reported: &[&str] = if expected.is_empty() { &["i MissingPort"] } else { &[] };
+        let expected = (expected.to_owned(), reported.iter().map(ToString::to_string).collect());
         assert_eq!(found(class, "", &[to(port)], options()), expected, "{class} {port}");
     }
     const WEB: &str = "web 80 10.244.0.1:8080*1 10.244.0.2:8080*1";
-    let everywhere = Options { default_backend: Some(("default".into(), "outside".into())), ..options() };
+    let common = Options { default_backend: Some(("default".into(), "outside".into())), ..options() };
     for (annotations, options) in [
         ("auth-url: 'http://outside.default.svc.cluster.local/'", options()),
         ("mirror-target: 'http://outside.default.svc/'", options()),
         ("custom-http-errors: '404', default-backend: outside", options()),
-        ("custom-http-errors: '404'", everywhere),
+        ("custom-http-errors: '404'", common),
     ] {
         let (upstreams, _) = found("ingressd", annotations, &[path("/", "Prefix", "web")], options);
         assert_eq!(upstreams, format!("outside 80 192.0.2.1:8081*1, {WEB}"), "{annotations}");
@@ -321,23 +321,23 @@ fn a_service_that_is_shared_by_name_is_used_by_all_namespaces_and_no_other_is() 
         ("a mirror", by_url("mirror-target", "proxy.infra.svc"), "proxy 80 10.244.9.7:4180*1"),
         ("ExternalName", external("Proxy.infra.svc.cluster.local."), "named 80 10.244.9.7:4180*1"),
     ] {
-        for (by_name, everywhere, is_used) in [
+        for (by_name, common, is_used) in [
             (none, false, false),
             (&[("infra", "other"), ("default", "proxy")], false, false),
             (&[("infra", "proxy")], false, true),
             (none, true, true),
         ] {
             let shared_services = by_name.iter().map(|(of, name)| ((*of).into(), (*name).into())).collect();
-            let options = Options { shared_services, cross_namespace: everywhere, ..options() };
+            let options = Options { shared_services, cross_namespace: common, ..options() };
             let translation = translate(&[&shared("4180"), object.as_str()].concat(), options);
-            let told: Vec<_> = translation.findings.iter().map(Finding::printable_note).collect();
+            let reported: Vec<_> = translation.findings.iter().map(Finding::printable_note).collect();
             let is_there = upstreams(&translation).iter().any(|line| line == upstream);
-            assert_eq!((is_there, told.is_empty()), (is_used, is_used), "{what} {by_name:?} {told:?}");
+            assert_eq!((is_there, reported.is_empty()), (is_used, is_used), "{what} {by_name:?} {reported:?}");
             assert!(translation.names.is_empty(), "DNS is not asked for what the cluster says");
             if !is_used {
                 assert_eq!(findings(&translation), ["i CrossNamespace"], "{what}");
                 let remedy = "list \"infra/proxy\" in `access.shared-services`";
-                assert!(told[0].contains(remedy) && told[0].contains("Service \"proxy\""), "{told:?}");
+                assert!(reported[0].contains(remedy) && reported[0].contains("Service \"proxy\""), "{reported:?}");
             }
         }
     }
@@ -348,10 +348,10 @@ fn an_external_name_is_no_way_through_another_one() {
     let second = "apiVersion: v1\nkind: Service\nmetadata: {name: other, namespace: default}\n\
         spec: {type: ExternalName, externalName: admin.victim.svc.cluster.local}\n---\n";
     for name in ["other.default.svc.cluster.local", "Other.default.svc."] {
-        let told = |options| findings(&translate(&[second, &external(name)].concat(), options));
+        let reported = |options| findings(&translate(&[second, &external(name)].concat(), options));
         let options = Options { cluster_domain: "cluster.local".into(), ..options() };
-        assert_eq!(told(options.clone()), ["i CrossNamespace"], "{name}");
-        assert_eq!(told(Options { cross_namespace: true, ..options }), ["i UnresolvedName"], "{name}");
+        assert_eq!(reported(options.clone()), ["i CrossNamespace"], "{name}");
+        assert_eq!(reported(Options { cross_namespace: true, ..options }), ["i UnresolvedName"], "{name}");
     }
 }
 

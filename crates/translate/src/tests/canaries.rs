@@ -113,7 +113,10 @@ fn a_canary_is_ours_while_it_takes_nothing() {
         let translation = translate(&[main, part()].join("\n---\n"), options());
         let (_, own) = translation.accepted().find(|(id, _)| &*id.name == "part").unwrap();
         assert_eq!((own.routes, own.served), (1, 1), "{annotations} {service}");
-        assert!(!findings(&translation).iter().any(|told| told.starts_with("part ")), "{annotations} {service}");
+        assert!(
+            !findings(&translation).iter().any(|reported| reported.starts_with("part ")),
+            "{annotations} {service}"
+        );
     }
     // A default backend cannot have a canary, which is reported.
     let rest = part().replace("rules: [", "defaultBackend: {service: {name: api, port: {number: 80}}}, rules: [");
@@ -124,7 +127,7 @@ fn a_canary_is_ours_while_it_takes_nothing() {
 #[test]
 fn a_canary_whose_backend_is_away_is_served_no_more_than_its_routes_are() {
     let bucket = "{path: /, pathType: Prefix, backend: {resource: {apiGroup: x, kind: Bucket, name: b}}}";
-    for (weight, backend, unanswered, told) in [
+    for (weight, backend, unanswered, reported) in [
         ("10", path("/", "Prefix", "api"), 0, None),
         ("10", path("/", "Prefix", "empty"), 1, Some("part NoEndpoints")),
         ("10", path("/", "Prefix", "nowhere"), 1, Some("part MissingService")),
@@ -141,9 +144,9 @@ fn a_canary_whose_backend_is_away_is_served_no_more_than_its_routes_are() {
         let translation = translate(&[&main, &part, empty].join("\n---\n"), options());
         let counted = translation.accepted().map(|(id, served)| (&*id.name, served.unanswered));
         assert_eq!(counted.collect::<Vec<_>>(), [("main", 0), ("part", unanswered)], "{backend}");
-        assert_eq!(findings(&translation), Vec::from_iter(told), "{backend}");
+        assert_eq!(findings(&translation), Vec::from_iter(reported), "{backend}");
         let effects = translation.findings.iter().map(ingressd_model::finding::Finding::effect);
-        assert!(effects.eq(told.map(|_| "the key has no effect")), "the main object's route goes on: {backend}");
+        assert!(effects.eq(reported.map(|_| "the key has no effect")), "the main object's route goes on: {backend}");
     }
 }
 

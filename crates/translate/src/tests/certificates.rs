@@ -59,9 +59,9 @@ fn chains_are_read_whole() {
         let own = all.filter(|certificate| *certificate.of.origin.object.name == *"tls");
         let read = own.map(|own| String::from_utf8_lossy(&own.chain).matches("-----BEGIN CERTIFICATE-----\n").count());
         assert_eq!(read.sum::<usize>(), expected, "{what}");
-        let is_told =
+        let is_reported =
             translation.findings.iter().any(|finding| finding.note.contains("write the certificate of the host first"));
-        assert_eq!(is_told, expected == 0, "{what}");
+        assert_eq!(is_reported, expected == 0, "{what}");
     }
 }
 
@@ -249,7 +249,7 @@ fn tls_of_a_host_is_for_the_namespace_of_its_oldest_object_to_decide() {
             .replace("path: '/'", "path: '/late'")
             .replace("path: /,", "path: /late,");
         let secrets = [tls_secret("made", &chain, &key), elsewhere(tls_secret("made", &chain, &key))];
-        let told = |documents: &[&String]| {
+        let reported = |documents: &[&String]| {
             let documents: Vec<_> = secrets.iter().chain(documents.iter().copied()).map(String::as_str).collect();
             let translation = translate(&documents.join("\n---\n"), shared());
             let mut found = findings(&translation);
@@ -266,13 +266,13 @@ fn tls_of_a_host_is_for_the_namespace_of_its_oldest_object_to_decide() {
             sent.map(|route| route.origin.object.name.to_string()).collect::<Vec<_>>()
         };
         let conflict = vec!["stranger TlsConflict".to_owned()];
-        let (server, certificates, paths, found) = told(&[&plain, &stranger]);
+        let (server, certificates, paths, found) = reported(&[&plain, &stranger]);
         assert_eq!((server.as_str(), paths, &found), ("a.example own", 2, &conflict), "{class}");
         assert_eq!(certificates, ["other"], "better than none");
-        let (server, certificates, paths, found) = told(&[&plain, &stranger, &late]);
+        let (server, certificates, paths, found) = reported(&[&plain, &stranger, &late]);
         assert_eq!((server.as_str(), paths, found), ("a.example own", 3, conflict), "{class}");
         assert_eq!(certificates, ["default"]);
-        let (server, _, _, found) = told(&[&stranger]);
+        let (server, _, _, found) = reported(&[&stranger]);
         assert_eq!((server.as_str(), found.len()), ("a.example own", 0), "whoever is alone decides");
         // What the administrator has for the host is better than that of a stranger.
         let default_certificate = Some(("default".into(), "made".into()));
@@ -441,18 +441,18 @@ fn an_entry_for_a_host_of_which_others_have_the_paths_is_told() {
             )
         });
         let translation = translate(&dated.collect::<Vec<_>>().join("\n---\n"), shared());
-        let told = translation.findings.iter().filter(|finding| finding.reason == Reason::TlsWithoutPath);
-        let told: Vec<_> = told
+        let reported = translation.findings.iter().filter(|finding| finding.reason == Reason::TlsWithoutPath);
+        let reported: Vec<_> = reported
             .map(|finding| (&*finding.origin.object.name, finding.origin.field.to_string(), &*finding.note))
             .collect();
         match expected {
-            "" => assert!(told.is_empty(), "{what}: {told:?}"),
+            "" => assert!(reported.is_empty(), "{what}: {reported:?}"),
             expected => {
-                assert_eq!(told.len(), 1, "{what}: {:?}", translation.findings);
+                assert_eq!(reported.len(), 1, "{what}: {:?}", translation.findings);
                 let note = format!("the entry has no effect on {expected}, where");
                 assert!(
-                    told[0].0 == "other" && told[0].1 == "spec.tls[0]" && told[0].2.starts_with(&note),
-                    "{what}: {told:?}"
+                    reported[0].0 == "other" && reported[0].1 == "spec.tls[0]" && reported[0].2.starts_with(&note),
+                    "{what}: {reported:?}"
                 );
             }
         }
@@ -502,12 +502,12 @@ fn an_entry_that_has_no_effect_at_all_is_told_and_so_is_its_missing_secret() {
             let all = translation.findings.iter().filter(move |finding| finding.reason == reason);
             all.filter(|finding| finding.origin.field.to_string() == field).map(|finding| &*finding.note).collect()
         };
-        let (told, missing): (Vec<_>, Vec<_>) = (of(Reason::TlsWithoutPath), of(Reason::MissingSecret));
+        let (reported, missing): (Vec<_>, Vec<_>) = (of(Reason::TlsWithoutPath), of(Reason::MissingSecret));
         assert_eq!(
-            (told.len(), missing.len()),
+            (reported.len(), missing.len()),
             (usize::from(!note.is_empty()), usize::from(is_missing)),
             "{class} {tls}"
         );
-        assert!(told.iter().all(|told| told.contains(note)), "{class} {tls}: {told:?}");
+        assert!(reported.iter().all(|reported| reported.contains(note)), "{class} {tls}: {reported:?}");
     }
 }

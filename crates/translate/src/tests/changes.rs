@@ -165,7 +165,7 @@ enum Change {
     Dns(u8),
     OwnAddresses(bool),
     DefaultCertificate(bool),
-    Everywhere(Option<&'static str>),
+    CommonPolicy(Option<&'static str>),
     Renewed(prop::sample::Index, u8, bool),
     Limits(bool),
 }
@@ -178,7 +178,7 @@ fn a_change() -> impl Strategy<Value = Change> {
         1 => (1..4_u8).prop_map(Change::Dns),
         1 => any::<bool>().prop_map(Change::OwnAddresses),
         1 => any::<bool>().prop_map(Change::DefaultCertificate),
-        1 => prop::option::of(prop::sample::select(&ASKED[..])).prop_map(Change::Everywhere),
+        1 => prop::option::of(prop::sample::select(&ASKED[..])).prop_map(Change::CommonPolicy),
         6 => (any::<prop::sample::Index>(), 0..7_u8, any::<bool>())
             .prop_map(|(object, number, is_issued)| Change::Renewed(object, number, is_issued)),
         6 => (any::<prop::sample::Index>(), any::<Option<bool>>()).prop_map(|(object, version)| Change::Object(1, object, version)),
@@ -226,7 +226,7 @@ impl World {
             Change::OwnAddresses(has_one) => {
                 self.options.own_addresses = has_one.then(|| "10.244.0.1:8080".parse().unwrap()).into_iter().collect();
             }
-            Change::Everywhere(asked) => {
+            Change::CommonPolicy(asked) => {
                 let at = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")));
                 let row = ANNOTATIONS.find("auth-url").unwrap();
                 let said = asked.map(|value| OptionEntry { row, value: value.into(), at });

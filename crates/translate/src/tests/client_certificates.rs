@@ -60,10 +60,10 @@ fn decided(objects: &[String], options: Options) -> (String, Vec<String>, Vec<St
         format!("{}{how}", rule.authority.id.name)
     });
     let closed = routes(&translation).into_iter().filter(|line| line.ends_with("closed") || line.ends_with("503"));
-    let told = findings(&translation)
+    let reported = findings(&translation)
         .into_iter()
         .filter(|line| line.ends_with("HostRuleConflict") || line.ends_with("ClosedRoute"));
-    (rule, closed.map(|line| line.trim().split(" -> ").next().unwrap().to_owned()).collect(), told.collect())
+    (rule, closed.map(|line| line.trim().split(" -> ").next().unwrap().to_owned()).collect(), reported.collect())
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
         (&[("default", ONE), ("default", REFUSED)], "one", &["/o1"], &[]),
         (&[("default", ""), ("team-a", REFUSED)], "nobody", &["/o1"], &[]),
     ];
-    for (objects, rule, closed, told) in rows {
+    for (objects, rule, closed, reported) in rows {
         let objects: Vec<_> = (0..)
             .zip(*objects)
             .map(|(number, (namespace, annotations))| {
@@ -119,7 +119,7 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
             routes.iter().map(|route| route.split_whitespace().last().unwrap()).filter(|path| *path != "/").collect();
         assert_eq!(
             (&*found, &routes[..], &findings[..]),
-            (*rule, *closed, &told.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>()[..]),
+            (*rule, *closed, &reported.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>()[..]),
             "{objects:?}"
         );
     }
@@ -129,6 +129,6 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
 fn another_namespaces_secret_is_as_far_away_as_that_of_passwords() {
     let objects = [object("default", "o0", 2020, "/", "auth-tls-secret: team-a/three")];
     assert_eq!(decided(&objects, options()).0, "nobody");
-    let (rule, closed, told) = decided(&objects, Options { cross_namespace: true, ..options() });
-    assert_eq!((&*rule, closed.len(), told.len()), ("three", 0, 0));
+    let (rule, closed, reported) = decided(&objects, Options { cross_namespace: true, ..options() });
+    assert_eq!((&*rule, closed.len(), reported.len()), ("three", 0, 0));
 }

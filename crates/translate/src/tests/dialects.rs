@@ -91,8 +91,11 @@ fn its_keys_have_their_effects_and_no_other_keys_have_any() {
         ("{tiny.example/expressions: '1.0'}", Reason::RefusedValue, "true or false"),
     ] {
         let translation = given(annotations);
-        let told: Vec<_> = translation.findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
-        assert!(told.iter().any(|(told, note)| *told == reason && note.contains(text)), "{annotations}: {told:#?}");
+        let reported: Vec<_> = translation.findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
+        assert!(
+            reported.iter().any(|(reported, note)| *reported == reason && note.contains(text)),
+            "{annotations}: {reported:#?}"
+        );
         let is_refused = !translation.refused.is_empty();
         assert_eq!(is_refused, reason == Reason::RefusedValue, "{annotations}");
         let routes = translation.model.servers.iter().flat_map(|server| &server.routes);

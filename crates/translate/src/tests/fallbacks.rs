@@ -91,16 +91,16 @@ fn a_default_backend_of_the_settings_that_is_missing_answers_503() {
 
 #[test]
 fn a_default_backend_of_an_object_that_is_missing_is_told_before_it_is_needed() {
-    let told = |annotations: &str, backend: &str| {
+    let reported = |annotations: &str, backend: &str| {
         let document = ingress("i", "nginx", "a.example", annotations, &[path("/a", "Prefix", backend)]);
         findings(&translate(&document, options()))
     };
     let missing = "default-backend: nosuch";
-    assert_eq!(told(missing, "web"), ["i MissingService"]);
-    assert_eq!(told("default-backend: web", "web"), Vec::<String>::new());
+    assert_eq!(reported(missing, "web"), ["i MissingService"]);
+    assert_eq!(reported("default-backend: web", "web"), Vec::<String>::new());
     let errors = format!("{missing}, custom-http-errors: '404'");
-    assert_eq!(told(&errors, "web"), ["i MissingService"]);
-    assert_eq!(told(&format!("{missing}, permanent-redirect: 'https://b.example'"), "web"), ["i MissingService"]);
+    assert_eq!(reported(&errors, "web"), ["i MissingService"]);
+    assert_eq!(reported(&format!("{missing}, permanent-redirect: 'https://b.example'"), "web"), ["i MissingService"]);
 }
 
 #[test]
@@ -109,11 +109,11 @@ fn a_default_backend_of_an_object_is_told_until_it_is_there() {
     let service =
         "apiVersion: v1\nkind: Service\nmetadata: {name: later, namespace: default}\nspec: {ports: [{port: 80}]}\n";
     let mut translator = Translator::new(options());
-    let mut told = |documents: &[&str]| {
+    let mut reported = |documents: &[&str]| {
         let snapshot = manifests::snapshot(&documents.join("\n---\n"));
         findings(&translator.translate(&snapshot, &Names::default(), &Arc::default()))
     };
-    assert_eq!(told(&[&document]), ["i MissingService"]);
-    assert_eq!(told(&[&document, service]), Vec::<String>::new());
-    assert_eq!(told(&[&document]), ["i MissingService"]);
+    assert_eq!(reported(&[&document]), ["i MissingService"]);
+    assert_eq!(reported(&[&document, service]), Vec::<String>::new());
+    assert_eq!(reported(&[&document]), ["i MissingService"]);
 }

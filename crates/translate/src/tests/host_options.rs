@@ -24,8 +24,8 @@ fn written(directive: &Directive) -> String {
 /// The directives of the first server, and the findings about them.
 fn decided(translation: &Translation) -> (Vec<String>, Vec<String>) {
     let said = translation.model.servers[0].directives.iter().map(written).collect();
-    let told = findings(translation).into_iter().filter(|line| line.ends_with("HostRuleConflict")).collect();
-    (said, told)
+    let reported = findings(translation).into_iter().filter(|line| line.ends_with("HostRuleConflict")).collect();
+    (said, reported)
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_oldest_object_of_whose_host_it_is_decides_each_option() {
             &[],
         ),
     ];
-    for (objects, expected, told) in rows {
+    for (objects, expected, reported) in rows {
         let objects: Vec<_> = (0..)
             .zip(*objects)
             .map(|(number, (namespace, annotations))| {
@@ -80,7 +80,7 @@ fn the_oldest_object_of_whose_host_it_is_decides_each_option() {
             .collect();
         let found = decided(&translate(&objects.join("\n---\n"), shared()));
         let expected: [Vec<String>; 2] =
-            [*expected, *told].map(|lines| lines.iter().map(|line| (*line).to_owned()).collect());
+            [*expected, *reported].map(|lines| lines.iter().map(|line| (*line).to_owned()).collect());
         assert_eq!([found.0, found.1], expected, "{objects:?}");
     }
 }
@@ -108,7 +108,7 @@ fn an_object_decides_for_each_of_its_hosts_alone() {
 #[test]
 fn a_host_without_a_name_has_no_handshake_of_its_own() {
     let object = object("default", "all", 2020, "", "ssl-ciphers: HIGH");
-    let (said, told) = decided(&translate(&object, options()));
+    let (said, reported) = decided(&translate(&object, options()));
     assert_eq!(said, Vec::<String>::new());
-    assert_eq!(told, ["all HostRuleConflict", "all HostRuleConflict"]);
+    assert_eq!(reported, ["all HostRuleConflict", "all HostRuleConflict"]);
 }

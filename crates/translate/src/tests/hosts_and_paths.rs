@@ -79,10 +79,10 @@ fn all_mistakes_of_a_refused_object_are_reported_at_once() {
     let paths = [path("/a/*", "Prefix", "web"), path("/b", "Prefix", "absent"), path("/c", "Suffix", "absent")];
     let wrong = "canary: maybe, default-backend: nobody";
     let translation = translate(&ingress("i", "ingressd", "a.example", wrong, &paths), options());
-    let told = ["InvalidPath", "LiteralPath", "MissingService", "MissingService", "RefusedValue"];
+    let reported = ["InvalidPath", "LiteralPath", "MissingService", "MissingService", "RefusedValue"];
     let mut found = findings(&translation);
     found.sort();
-    assert_eq!(found, told.map(|reason| format!("i {reason}")));
+    assert_eq!(found, reported.map(|reason| format!("i {reason}")));
     assert!(translation.model.servers.is_empty() && translation.model.upstreams.is_empty());
 }
 
@@ -110,22 +110,22 @@ fn refused_objects_are_left_out() {
 
 #[test]
 fn a_path_that_looks_like_an_expression_is_told_where_it_is_text() {
-    let told = "i LiteralPath";
+    let reported = "i LiteralPath";
     let cases: &[(&str, &str, &str, &[&str])] = &[
-        ("/*", "ImplementationSpecific", "", &[told]),
-        ("/argo(/|$)(.*)", "Prefix", "", &[told]),
-        ("/[0-9]", "Exact", "", &[told]),
+        ("/*", "ImplementationSpecific", "", &[reported]),
+        ("/argo(/|$)(.*)", "Prefix", "", &[reported]),
+        ("/[0-9]", "Exact", "", &[reported]),
         ("/Foo_(bar)", "Exact", "", &[]),
         ("/argo(/|$)(.*)", "ImplementationSpecific", "rewrite-target: /$2", &[]),
         ("/.*", "ImplementationSpecific", "use-regex: 'true'", &[]),
         // nginx compares paths without these.
-        ("/a//", "Prefix", "", &[told]),
-        ("//", "Exact", "", &[told]),
-        ("/a/./b", "Prefix", "", &[told]),
-        ("/a/..", "Exact", "", &[told]),
-        ("/..", "Prefix", "", &[told]),
-        ("/a%20b", "Prefix", "", &[told]),
-        ("/a%2Fb", "Prefix", "use-regex: 'false'", &[told]),
+        ("/a//", "Prefix", "", &[reported]),
+        ("//", "Exact", "", &[reported]),
+        ("/a/./b", "Prefix", "", &[reported]),
+        ("/a/..", "Exact", "", &[reported]),
+        ("/..", "Prefix", "", &[reported]),
+        ("/a%20b", "Prefix", "", &[reported]),
+        ("/a%2Fb", "Prefix", "use-regex: 'false'", &[reported]),
         ("/a b", "Prefix", "", &[]),
         ("/100%", "Exact", "", &[]),
         ("/..a/.b/", "Prefix", "", &[]),
@@ -148,8 +148,11 @@ fn a_path_that_nginx_resolves_takes_no_request() {
         ];
         let translation = translate(&documents.join("\n---\n"), options());
         assert_eq!(routes(&translation)[1..], ["  /a -> api Http", "  else / -> 404"], "{class}");
-        let told = findings(&translation);
-        assert!(told.len() == 5 && told.iter().all(|told| told.ends_with(" LiteralPath")), "{told:?}");
+        let reported = findings(&translation);
+        assert!(
+            reported.len() == 5 && reported.iter().all(|reported| reported.ends_with(" LiteralPath")),
+            "{reported:?}"
+        );
         assert_eq!(translation.accepted().map(|(_, one)| one.routes).collect::<Vec<_>>(), [0, 1], "{class}");
     }
 }

@@ -89,11 +89,11 @@ fn what_may_be_read_now_is_no_longer_told_to_be_forbidden() {
     let snapshot = snapshot(&ingress("a", "nginx", "a.example", asks, &[path("/", "Prefix", "web")]));
     let forbidden = Snapshot { unseen: vec![Kind::CONFIG_MAP], ..snapshot.clone() };
     let mut translator = Translator::new(options());
-    let mut told = |snapshot: &Snapshot| {
+    let mut reported = |snapshot: &Snapshot| {
         let translation = translator.translate(snapshot, &Names::default(), &Arc::default());
         let missing = translation.findings.iter().find(|finding| finding.reason == Reason::MissingConfigMap);
         missing.map(|finding| finding.note.to_string()).unwrap()
     };
-    assert!(told(&forbidden).contains("may not read ConfigMap default/absent"));
-    assert!(told(&snapshot).contains("ConfigMap default/absent does not exist"));
+    assert!(reported(&forbidden).contains("may not read ConfigMap default/absent"));
+    assert!(reported(&snapshot).contains("ConfigMap default/absent does not exist"));
 }

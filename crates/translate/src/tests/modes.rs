@@ -55,8 +55,8 @@ fn a_mode_is_that_of_the_service_else_of_the_class_else_of_the_settings() {
         ("", CLUSTER, None, Auto, &["10.244.0.0/16"], "made 80auto 10.244.9.1:8080*1", &[]),
         ("", CLUSTER, None, Auto, &[], "made 80auto", &["i UnreachableMode"]),
     ];
-    for (annotations, spec, class, everywhere, reachable, expected, reasons) in rows {
-        let mut options = Options { endpoints: *everywhere, ..options() };
+    for (annotations, spec, class, common, reachable, expected, reasons) in rows {
+        let mut options = Options { endpoints: *common, ..options() };
         options.classes.iter_mut().for_each(|rule| rule.endpoints = *class);
         options.reachable = reachable.iter().map(|network| network.parse::<Cidr>().unwrap()).collect();
         let (upstreams, found) = found(&[service(annotations, spec)], options);
@@ -115,8 +115,8 @@ fn an_application_protocol_chooses_how_to_speak() {
             ("nginx", None, false),
             ("nginx", Some(true), true),
         ] {
-            let everywhere = Some(("default".into(), "made".into()));
-            let options = Options { app_protocol, default_backend: everywhere, ..options() };
+            let common = Some(("default".into(), "made".into()));
+            let options = Options { app_protocol, default_backend: common, ..options() };
             let document = ingress("i", class, "a.example", "", &[path("/a", "Prefix", "made")]);
             let translation = translate(&[service("", &spec), document].join("\n---\n"), options);
             let expected = if counts { expected } else { "Http" };
@@ -128,8 +128,8 @@ fn an_application_protocol_chooses_how_to_speak() {
             // The backend of the settings follows the first class.
             let rest = format!("  else / -> made {expected}");
             assert!(class != "ingressd" || lines.contains(&rest), "{protocol} {app_protocol:?}: {lines:?}");
-            let told = findings(&translation).iter().any(|finding| finding == "i WithoutWebSockets");
-            assert_eq!(told, counts && protocol == "kubernetes.io/h2c", "{protocol} {class} {app_protocol:?}");
+            let reported = findings(&translation).iter().any(|finding| finding == "i WithoutWebSockets");
+            assert_eq!(reported, counts && protocol == "kubernetes.io/h2c", "{protocol} {class} {app_protocol:?}");
         }
     }
 }

@@ -91,7 +91,7 @@ fn the_path_of_all_others_decides_in_the_namespace_whose_host_it_is() {
             &["o0 ClosedRoute", "o0 UnsupportedAnnotation"],
         ),
     ];
-    for (objects, expected, closed, told) in rows {
+    for (objects, expected, closed, reported) in rows {
         let documents = (0..)
             .zip(*objects)
             .map(|(number, (namespace, at, annotations))| object(namespace, number, "a.example", at, annotations));
@@ -109,7 +109,7 @@ fn the_path_of_all_others_decides_in_the_namespace_whose_host_it_is() {
             (expected.iter().map(|text| (*text).to_owned()).collect(), closed.to_vec()),
             "{objects:?}: {lines:#?}"
         );
-        assert_eq!(found, *told, "{objects:?}");
+        assert_eq!(found, *reported, "{objects:?}");
     }
 }
 
@@ -156,11 +156,11 @@ fn where_to_follows_the_service() {
         let endpoints = upstreams.map(|upstream| translation.tables.endpoints(&upstream.id).len());
         (passed(&translation), endpoints.collect::<Vec<_>>(), findings(&translation))
     };
-    let (hosts, endpoints, told) = passed_to("web");
-    assert_eq!((hosts, endpoints.len(), told.len()), (vec!["*.a.example o0 default/web".to_owned()], 1, 0));
+    let (hosts, endpoints, reported) = passed_to("web");
+    assert_eq!((hosts, endpoints.len(), reported.len()), (vec!["*.a.example o0 default/web".to_owned()], 1, 0));
     assert!(endpoints[0] > 0);
-    let (hosts, endpoints, told) = passed_to("absent");
+    let (hosts, endpoints, reported) = passed_to("absent");
     assert_eq!((hosts, endpoints), (vec!["*.a.example o0 nowhere".to_owned()], Vec::new()));
     // The fault concerns both ways, and is reported once.
-    assert_eq!(told, ["o0 MissingService"]);
+    assert_eq!(reported, ["o0 MissingService"]);
 }

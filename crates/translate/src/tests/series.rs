@@ -296,7 +296,7 @@ fn series(seed: u64, services: &Snapshot, mut each: impl FnMut(Step<'_>)) {
 fn judge(step: &Step<'_>) -> Option<String> {
     let Step { options, translation, .. } = step;
     let one_holder = has_one_holder(options, translation);
-    one_holder.or_else(|| is_displaced(step)).or_else(|| is_untold(step))
+    one_holder.or_else(|| is_displaced(step)).or_else(|| is_unreported(step))
 }
 
 /// What has several holders.
@@ -360,7 +360,7 @@ fn is_displaced(step: &Step<'_>) -> Option<String> {
 }
 
 /// What an object asks for and does not get, without a finding about it.
-fn is_untold(step: &Step<'_>) -> Option<String> {
+fn is_unreported(step: &Step<'_>) -> Option<String> {
     let Step { objects, translation, .. } = step;
     let model = &translation.model;
     let served: BTreeSet<_> =
@@ -371,7 +371,7 @@ fn is_untold(step: &Step<'_>) -> Option<String> {
         else {
             continue;
         };
-        let told = |is_about: &dyn Fn(&Finding) -> bool| {
+        let reported = |is_about: &dyn Fn(&Finding) -> bool| {
             translation.findings.iter().any(|finding| finding.origin.object == *id && is_about(finding))
         };
         for (rule, (host, paths)) in object.rules.iter().enumerate() {
@@ -383,7 +383,7 @@ fn is_untold(step: &Step<'_>) -> Option<String> {
                     Field::Path(of, number, _) => (of, number) == (rule, path),
                     _ => false,
                 };
-                if !served.contains(&origin) && !told(&is_about) {
+                if !served.contains(&origin) && !reported(&is_about) {
                     return Some(format!("{origin} at {host:?} is not served, and nobody is told"));
                 }
             }
@@ -393,7 +393,7 @@ fn is_untold(step: &Step<'_>) -> Option<String> {
             // Without the port of the Service nothing is claimed in vain.
             let names = format!("not served on {port},");
             if !model.streams.iter().any(|stream| has(&stream))
-                && !told(&|finding| finding.note.contains(&names) || finding.reason == Reason::MissingPort)
+                && !reported(&|finding| finding.note.contains(&names) || finding.reason == Reason::MissingPort)
             {
                 return Some(format!("{port} of {id} is not served, and nobody is told"));
             }

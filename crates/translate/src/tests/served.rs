@@ -91,9 +91,9 @@ fn what_is_closed_does_not_count_and_is_told() {
         found.sort();
         assert_eq!(found.join(", "), expected, "{what}");
         for (closed, _) in translation.accepted().filter(|(_, served)| served.closed > 0) {
-            let tells = |finding: &&ingressd_model::finding::Finding| finding.severity > Severity::Info;
-            let told = translation.findings.iter().filter(tells).any(|finding| finding.origin.object == *closed);
-            assert!(told, "{what}: nothing is told of {closed}: {:?}", translation.findings);
+            let reports = |finding: &&ingressd_model::finding::Finding| finding.severity > Severity::Info;
+            let reported = translation.findings.iter().filter(reports).any(|finding| finding.origin.object == *closed);
+            assert!(reported, "{what}: nothing is told of {closed}: {:?}", translation.findings);
         }
     }
 }

@@ -32,9 +32,9 @@ type Row = (
 
 fn check(options: impl Fn() -> Options, rows: &[Row]) {
     for (objects, paths, findings) in rows {
-        let (served, told) = served(options(), objects);
+        let (served, reported) = served(options(), objects);
         assert_eq!(
-            (served, told),
+            (served, reported),
             (paths.iter().map(ToString::to_string).collect(), findings.iter().map(ToString::to_string).collect()),
             "{objects:?}"
         );
@@ -323,27 +323,28 @@ fn an_object_whose_certificate_cannot_be_renewed_is_told() {
     };
     let owner = of("o", "o", "nginx", HOST, "", &["Prefix /"]);
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: pair, namespace: e, annotations: {cert-manager.io/certificate-name: pair}}\ntype: kubernetes.io/tls\n".to_owned();
-    let told = |options: Options, all: &[&String]| {
+    let reported = |options: Options, all: &[&String]| {
         let mut cluster = Cluster::new(options);
         cluster.now(&[&owner]);
-        let told = cluster.now(all).findings;
-        let told = told.iter().map(ToString::to_string).filter(|told| told.contains("ForeignChallenge"));
-        told.collect::<Vec<_>>()
+        let reported = cluster.now(all).findings;
+        let reported =
+            reported.iter().map(ToString::to_string).filter(|reported| reported.contains("ForeignChallenge"));
+        reported.collect::<Vec<_>>()
     };
     let (plain, issued) = (with("p", ""), with("i", ISSUER));
-    assert_eq!(told(options(), &[&owner, &plain]), [""; 0]);
-    let found = told(options(), &[&owner, &issued]);
+    assert_eq!(reported(options(), &[&owner, &plain]), [""; 0]);
+    let found = reported(options(), &[&owner, &issued]);
     assert!(
         found.len() == 1
             && found[0].contains("asked first for a.example, and")
             && found[0].contains("hosts.challenges"),
         "{found:?}"
     );
-    assert_eq!(told(options(), &[&owner, &plain, &secret]).len(), 1, "a Certificate that is made by itself");
+    assert_eq!(reported(options(), &[&owner, &plain, &secret]).len(), 1, "a Certificate that is made by itself");
     let named = Options { challenges: vec!["e".into()], ..options() };
-    assert_eq!(told(named, &[&owner, &issued]), [""; 0]);
+    assert_eq!(reported(named, &[&owner, &issued]), [""; 0]);
     let alone = Cluster::new(options()).now(&[&issued]).findings;
-    assert!(!alone.iter().any(|told| told.reason == Reason::ForeignChallenge), "a host of its own: {alone:?}");
+    assert!(!alone.iter().any(|reported| reported.reason == Reason::ForeignChallenge), "a host of its own: {alone:?}");
 }
 
 #[test]

@@ -184,8 +184,11 @@ fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
         outline(&translation)
     };
     assert!(findings(7).0[0].contains("192.0.2.99:15432"));
-    let (streams, told) = findings(15432);
-    assert!(!streams[0].contains("192.0.2.99") && told == ["tcp 15432 ForbiddenTarget"], "{streams:?} {told:?}");
+    let (streams, reported) = findings(15432);
+    assert!(
+        !streams[0].contains("192.0.2.99") && reported == ["tcp 15432 ForbiddenTarget"],
+        "{streams:?} {reported:?}"
+    );
 }
 
 #[test]

@@ -276,7 +276,7 @@ fn paths_of_a_shared_host() {
             &["e PathConflict"],
         ),
     ];
-    for (number, (annotations, paths, theirs, their_paths, served, told)) in nginx.iter().enumerate() {
+    for (number, (annotations, paths, theirs, their_paths, served, reported)) in nginx.iter().enumerate() {
         let victim = of("victim", "v", "nginx", HOST, annotations, paths);
         let evil = dated(&of("evil", "e", "nginx", HOST, theirs, their_paths), 2020);
         let mut cluster = Cluster::new(options());
@@ -285,7 +285,7 @@ fn paths_of_a_shared_host() {
         findings.sort();
         assert_eq!(
             (paths, findings),
-            (served.iter().map(ToString::to_string).collect(), told.iter().map(ToString::to_string).collect()),
+            (served.iter().map(ToString::to_string).collect(), reported.iter().map(ToString::to_string).collect()),
             "row {number}"
         );
     }

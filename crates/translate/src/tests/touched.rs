@@ -28,7 +28,7 @@ fn what_a_secret_does_not_give_is_told_to_each_object_that_names_it() {
         "backend-protocol: HTTPS, proxy-ssl-secret: made",
     );
     let each = |reason: &str| ["a", "b"].map(|name| format!("{name} {reason}"));
-    for (annotations, secret, told, words) in [
+    for (annotations, secret, reported, words) in [
         (basic, secret("Opaque", &format!("auth: '{ALICE}'")), vec![], ""),
         (
             basic,
@@ -48,7 +48,7 @@ fn what_a_secret_does_not_give_is_told_to_each_object_that_names_it() {
     ] {
         let translation = translate(&[both(annotations), secret].join("\n---\n"), options());
         let found = findings(&translation).into_iter().filter(|line| !line.ends_with("ClosedRoute"));
-        assert_eq!(found.collect::<Vec<_>>(), told, "{annotations}: {:?}", translation.findings);
+        assert_eq!(found.collect::<Vec<_>>(), reported, "{annotations}: {:?}", translation.findings);
         let of_objects = translation.findings.iter().filter(|finding| finding.reason == Reason::InvalidSecret);
         let of_objects = of_objects.filter(|finding| &*finding.origin.object.name != "made");
         let missed: Vec<_> = of_objects.filter(|finding| !finding.note.contains(words)).collect();

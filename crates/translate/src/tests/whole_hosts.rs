@@ -8,7 +8,7 @@ use crate::{ANNOTATIONS, OptionEntry, Options, Translation};
 use ingressd_model::{Field, Kind, ObjectId, Origin};
 
 const HOST: &str = "a.example";
-const TWIN: &str = "www.a.example";
+const COUNTERPART: &str = "www.a.example";
 const REDIRECTS: &str = "from-to-www-redirect: 'true'";
 
 fn victim(annotations: &str, paths: &[&str]) -> String {
@@ -31,40 +31,40 @@ const TO_HOST: Option<&str> = Some("308 to a.example");
 #[test]
 fn a_redirect_between_hosts_is_a_claim_with_an_age() {
     let shop = victim(REDIRECTS, &["Prefix /"]);
-    for (options, told) in [(options(), "e HostOwned"), (shared(), "e PathConflict")] {
-        let exclusive = told == "e HostOwned";
+    for (options, reported) in [(options(), "e HostOwned"), (shared(), "e PathConflict")] {
+        let exclusive = reported == "e HostOwned";
         let name = if exclusive { "ingressd" } else { "nginx" };
         let class =
             |document: String| document.replace("ingressClassName: nginx", &format!("ingressClassName: {name}"));
         let shop = class(shop.clone());
         let mut cluster = Cluster::new(options);
-        assert_eq!(rest_of(&cluster.now(&[&shop]), TWIN).as_deref(), TO_HOST);
+        assert_eq!(rest_of(&cluster.now(&[&shop]), COUNTERPART).as_deref(), TO_HOST);
         // Neither a rule of another namespace takes it, nor an older object with the same request.
-        for attack in [evil(TWIN, "", &["Prefix /"]), evil(HOST, REDIRECTS, &["Prefix /evil"])].map(class) {
+        for attack in [evil(COUNTERPART, "", &["Prefix /"]), evil(HOST, REDIRECTS, &["Prefix /evil"])].map(class) {
             for _ in 0..2 {
                 let old = attack.replace("metadata: {", "metadata: {creationTimestamp: '2001-01-01T00:00:00Z', ");
                 let translation = cluster.now(&[&shop, &old]);
-                assert_eq!(rest_of(&translation, TWIN).as_deref(), TO_HOST, "{attack}");
-                assert!(attack.contains(REDIRECTS) || findings(&translation).contains(&told.to_owned()));
+                assert_eq!(rest_of(&translation, COUNTERPART).as_deref(), TO_HOST, "{attack}");
+                assert!(attack.contains(REDIRECTS) || findings(&translation).contains(&reported.to_owned()));
                 cluster.advance(301);
             }
         }
         // It stays while the object that asks for it is away for a moment.
-        let rule = class(evil(TWIN, "", &["Prefix /"]));
-        assert_ne!(rest_of(&cluster.now(&[&rule]), TWIN).as_deref(), TO_HOST);
+        let rule = class(evil(COUNTERPART, "", &["Prefix /"]));
+        assert_ne!(rest_of(&cluster.now(&[&rule]), COUNTERPART).as_deref(), TO_HOST);
         assert!(findings(&cluster.now(&[&rule])).iter().any(|line| line.starts_with("e ")), "the host is reserved");
-        assert_eq!(rest_of(&cluster.now(&[&shop, &rule]), TWIN).as_deref(), TO_HOST);
+        assert_eq!(rest_of(&cluster.now(&[&shop, &rule]), COUNTERPART).as_deref(), TO_HOST);
         // A host that another namespace has is not redirected.
         let mut cluster = Cluster::new(cluster.options);
         cluster.now(&[&rule]);
         let translation = cluster.now(&[&shop, &rule]);
-        assert_ne!(rest_of(&translation, TWIN).as_deref(), TO_HOST);
-        let told = if exclusive { "web HostOwned" } else { "web HostRuleConflict" };
-        assert!(findings(&translation).contains(&told.to_owned()), "{:?}", findings(&translation));
+        assert_ne!(rest_of(&translation, COUNTERPART).as_deref(), TO_HOST);
+        let reported = if exclusive { "web HostOwned" } else { "web HostRuleConflict" };
+        assert!(findings(&translation).contains(&reported.to_owned()), "{:?}", findings(&translation));
         // It stays reserved for that one, also where a third one has a path of it.
-        let guest = class(of("guest", "g", "nginx", TWIN, "", &["Prefix /guest"]));
+        let guest = class(of("guest", "g", "nginx", COUNTERPART, "", &["Prefix /guest"]));
         for others in [&[&shop][..], &[&shop, &guest]] {
-            assert_ne!(rest_of(&cluster.now(others), TWIN).as_deref(), TO_HOST);
+            assert_ne!(rest_of(&cluster.now(others), COUNTERPART).as_deref(), TO_HOST);
         }
         // Where neither was there before, a rule goes first, also before an object that cannot be
         // served.
@@ -72,8 +72,8 @@ fn a_redirect_between_hosts_is_a_claim_with_an_age() {
         for shop in [&shop, &wrong] {
             let old = shop.replace("metadata: {", "metadata: {creationTimestamp: '2001-01-01T00:00:00Z', ");
             let translation = Cluster::new(cluster.options.clone()).now(&[&old, &rule]);
-            assert_ne!(rest_of(&translation, TWIN).as_deref(), TO_HOST);
-            assert!(routes(&translation).contains(&TWIN.to_owned()), "{:?}", findings(&translation));
+            assert_ne!(rest_of(&translation, COUNTERPART).as_deref(), TO_HOST);
+            assert!(routes(&translation).contains(&COUNTERPART.to_owned()), "{:?}", findings(&translation));
         }
     }
 }
@@ -107,18 +107,21 @@ fn whatever_takes_all_other_requests_of_a_host_is_a_claim_with_an_age() {
         let later = taking_the_rest(&evil(HOST, protection, &["Prefix /evil"]));
         for _ in 0..2 {
             let translation = cluster.now(&[&later, &shop]);
-            let told = findings(&translation);
-            assert_eq!(owners(&translation, HOST), before, "{told:?}");
-            assert!(told.contains(&"e PathConflict".to_owned()) && !told.contains(&"web PathConflict".to_owned()));
+            let reported = findings(&translation);
+            assert_eq!(owners(&translation, HOST), before, "{reported:?}");
+            assert!(
+                reported.contains(&"e PathConflict".to_owned()) && !reported.contains(&"web PathConflict".to_owned())
+            );
             cluster.advance(301);
         }
     }
-    let on_twin = |annotations: &str, paths: &[&str]| of("victim", "web", "nginx", TWIN, annotations, paths);
-    let (start, shop) = (evil(TWIN, "", &["Prefix /evil"]), on_twin("", &["Prefix /", "Prefix /deep"]));
+    let on_counterpart =
+        |annotations: &str, paths: &[&str]| of("victim", "web", "nginx", COUNTERPART, annotations, paths);
+    let (start, shop) = (evil(COUNTERPART, "", &["Prefix /evil"]), on_counterpart("", &["Prefix /", "Prefix /deep"]));
     let mut cluster = Cluster::new(shared());
     cluster.now(&[&start]);
     let of_victim = |translation: &Translation| {
-        owners(translation, TWIN).into_iter().filter(|line| line.starts_with("victim ")).collect::<Vec<_>>()
+        owners(translation, COUNTERPART).into_iter().filter(|line| line.starts_with("victim ")).collect::<Vec<_>>()
     };
     let before = of_victim(&cluster.now(&[&start, &shop]));
     let later = evil(HOST, REDIRECTS, &["Prefix /"]);
@@ -153,7 +156,7 @@ const WRONG: &str = "upstream-vhost: 'a;b'";
 fn an_object_that_cannot_be_served_keeps_what_it_claims_of_whole_hosts() {
     let wrong = |annotations: &str| format!("{annotations}, {WRONG}");
     for (shop, refused, host) in [
-        (victim(REDIRECTS, &["Prefix /"]), victim(&wrong(REDIRECTS), &["Prefix /"]), TWIN),
+        (victim(REDIRECTS, &["Prefix /"]), victim(&wrong(REDIRECTS), &["Prefix /"]), COUNTERPART),
         (taking_the_rest(&victim("", &["Prefix /a"])), taking_the_rest(&victim(WRONG, &["Prefix /a"])), HOST),
     ] {
         for is_there_before in [true, false] {
@@ -180,7 +183,7 @@ fn a_redirect_of_the_root_is_reserved_while_it_is_away() {
     let (root, start) = ("app-root: /a", ["Prefix /a"]);
     let wrong = format!("{root}, {WRONG}");
     let (shop, refused) = (victim(root, &start), victim(&wrong, &start));
-    for (path, told) in
+    for (path, reported) in
         [("Prefix /", "e SharedHost"), ("Exact /", "e PathConflict"), ("ImplementationSpecific /(.*)", "e SharedHost")]
     {
         let attack = evil(HOST, if path.contains('*') { "use-regex: 'true'" } else { "" }, &[path]);
@@ -190,12 +193,12 @@ fn a_redirect_of_the_root_is_reserved_while_it_is_away() {
             if is_there_before {
                 let translation = cluster.now(&[&shop, &attack]);
                 assert_eq!(first(&translation)[0], "= / -> 302 /a");
-                assert!(findings(&translation).contains(&told.to_owned()), "{path}");
+                assert!(findings(&translation).contains(&reported.to_owned()), "{path}");
             }
             for _ in 0..2 {
                 let translation = cluster.now(&[&refused, &attack]);
                 assert_eq!(first(&translation)[0], "= / -> 404", "{path}: {:?}", findings(&translation));
-                assert!(findings(&translation).contains(&told.to_owned()), "{path}");
+                assert!(findings(&translation).contains(&reported.to_owned()), "{path}");
                 // Longer than a claim is reserved that nobody has any more.
                 cluster.advance(301);
             }
@@ -293,21 +296,21 @@ fn a_path_of_another_namespace_lets_nobody_in_and_keeps_nobody_out() {
     let at = Origin { object: ObjectId::new(Kind::CONFIG_MAP, "admin", "settings").into(), field: Field::Object };
     let value = "https://$host/oauth2/auth".into();
     let default = OptionEntry { row: ANNOTATIONS.find("auth-url").unwrap(), value, at };
-    let everywhere = || Options { defaults: [default.clone()].into(), ..shared() };
+    let common = || Options { defaults: [default.clone()].into(), ..shared() };
     let shop = of("default", "web", "nginx", HOST, "", &["Prefix /app"]);
     let open = "enable-global-auth: 'false'";
     let service = of("default", "api", "nginx", HOST, open, &["Prefix /oauth2"]);
     let below = of("team-a", "web", "nginx", HOST, open, &["Exact /oauth2/auth"]);
-    let mut cluster = Cluster::new(everywhere());
+    let mut cluster = Cluster::new(common());
     cluster.now(&[&shop, &service]);
     assert_eq!(asked(&cluster.now(&[&shop, &service, &below]), "default"), ["default"]);
-    let mut cluster = Cluster::new(everywhere());
+    let mut cluster = Cluster::new(common());
     cluster.now(&[&shop]);
     let translation = cluster.now(&[&shop, &below]);
     assert_eq!(asked(&translation, "default"), ["Closed"], "nobody but the owner lets clients in");
     // The owner of the host does for others.
     let guest = of("team-a", "web", "nginx", HOST, "", &["Prefix /guest"]);
-    let mut cluster = Cluster::new(everywhere());
+    let mut cluster = Cluster::new(common());
     cluster.now(&[&service]);
     assert_eq!(asked(&cluster.now(&[&service, &guest]), "team-a"), ["default"]);
     // Each namespace that has such a path asks its own service, whichever path comes first.
@@ -316,7 +319,7 @@ fn a_path_of_another_namespace_lets_nobody_in_and_keeps_nobody_out() {
             .map(|(namespace, path)| of(namespace, "web", "nginx", HOST, "", &[&format!("Prefix {path}")]));
         let below = of("team-a", "api", "nginx", HOST, open, &["Exact /oauth2/auth"]);
         let below = below.replace("name: api, port", "name: web, port");
-        let mut cluster = Cluster::new(everywhere());
+        let mut cluster = Cluster::new(common());
         cluster.now(&[&shop, &service]);
         let translation = cluster.now(&[&shop, &service, &guest, &below]);
         assert_eq!(["default", "team-a"].map(|of| asked(&translation, of)), [["default"], ["team-a"]], "{paths:?}");

@@ -36,11 +36,11 @@ pub async fn run(arguments: &Arguments, looked: &ClusterState) -> Ended {
     }
     let before = |entry: &Entry| record.as_ref().and_then(|record| known(record, entry)).cloned();
     let unknown = if record.is_some() { "was not there before" } else { "had before nobody knows what" };
-    let tell = |entry: &Entry| match before(entry) {
+    let report = |entry: &Entry| match before(entry) {
         Some(before) => say!("{}", change(entry, &before.addresses())),
         None => say!("{} {unknown}: it keeps {}", entry.id(), list(entry.addresses().into_iter())),
     };
-    present.iter().for_each(tell);
+    present.iter().for_each(report);
     if arguments.dry_run {
         say!("nothing was changed (--dry-run)");
         return Ok(Exit::Success);
@@ -48,7 +48,7 @@ pub async fn run(arguments: &Arguments, looked: &ClusterState) -> Ended {
     hold(arguments, looked).await?;
     // Until the nodes held, they went on with a take-over that was broken off.
     let of_nodes = of_nodes(looked).await?;
-    of_nodes.iter().filter(|entry| present.iter().all(|known| known.uid != entry.uid)).for_each(tell);
+    of_nodes.iter().filter(|entry| present.iter().all(|known| known.uid != entry.uid)).for_each(report);
     if record.is_none() && !of_nodes.is_empty() {
         return Ok(remains(arguments, looked, of_nodes.len()));
     }

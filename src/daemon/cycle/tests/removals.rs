@@ -74,7 +74,7 @@ impl Stages for Hosts {
     fn resume_sharing(&mut self) {}
 }
 
-fn told(report: &Report) -> Vec<(Kind, String)> {
+fn reported(report: &Report) -> Vec<(Kind, String)> {
     let found = report.findings.iter().filter(|finding| finding.reason == Reason::HostsRemoved);
     found.map(|finding| (finding.origin.object.kind, finding.note.split("; ").next().unwrap().to_owned())).collect()
 }
@@ -87,18 +87,18 @@ fn words(kind: Kind, words: &str) -> Vec<(Kind, String)> {
 fn a_class_that_is_deleted_is_one_error_until_the_hosts_are_back() {
     let state = tempfile::tempdir().unwrap();
     let (mut cycle, mut hosts) = (Cycle::open(state.path(), None).unwrap(), Hosts::default());
-    assert!(told(&cycle.turn(&cluster(20, true), &mut hosts)).is_empty());
+    assert!(reported(&cycle.turn(&cluster(20, true), &mut hosts)).is_empty());
     let gone = words(Kind::INGRESS_CLASS, "20 of 20 hosts are no longer served: IngressClass nginx is gone");
-    assert_eq!(told(&cycle.turn(&cluster(20, false), &mut hosts)), gone);
-    assert_eq!(told(&cycle.turn(&cluster(21, false), &mut hosts)), gone, "it is told on");
-    assert!(told(&cycle.turn(&cluster(20, true), &mut hosts)).is_empty());
+    assert_eq!(reported(&cycle.turn(&cluster(20, false), &mut hosts)), gone);
+    assert_eq!(reported(&cycle.turn(&cluster(21, false), &mut hosts)), gone, "it is told on");
+    assert!(reported(&cycle.turn(&cluster(20, true), &mut hosts)).is_empty());
     // A few, or few of many, are what happens every day.
-    assert!(told(&cycle.turn(&cluster(11, true), &mut hosts)).is_empty());
+    assert!(reported(&cycle.turn(&cluster(11, true), &mut hosts)).is_empty());
     let words = words(
         Kind::HOST,
         "11 of 11 hosts are no longer served: 11 Ingresses are gone or no longer in a namespace that is served",
     );
-    assert_eq!(told(&cycle.turn(&cluster(0, true), &mut hosts)), words);
+    assert_eq!(reported(&cycle.turn(&cluster(0, true), &mut hosts)), words);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_went_while_the_daemon_was_away_is_told() {
     let mut hosts = Hosts { earlier: states(&cluster(20, true)), ..Hosts::default() };
     let report = Cycle::open(state.path(), None).unwrap().turn(&cluster(20, false), &mut hosts);
     assert_eq!(
-        told(&report),
+        reported(&report),
         words(Kind::HOST, "20 of 20 hosts are no longer served: objects or settings were changed")
     );
 }
@@ -125,13 +125,13 @@ fn a_removal_is_held_until_the_administrator_lets_it_pass() {
         |why: &str| format!("15 of 15 hosts are served only because hosts.most-removed-at-once holds a change: {why}");
     let report = cycle.turn(&cluster(15, false), &mut hosts);
     let by_class = held("IngressClass nginx is gone");
-    assert_eq!((told(&report), hosts.served.len()), (words(Kind::INGRESS_CLASS, &by_class), 15));
+    assert_eq!((reported(&report), hosts.served.len()), (words(Kind::INGRESS_CLASS, &by_class), 15));
     // Other changes are applied.
     cycle.turn(&cluster(16, false), &mut hosts);
     assert_eq!(hosts.served.len(), 16);
-    assert!(told(&cycle.turn(&cluster(16, true), &mut hosts)).is_empty(), "what was gone is back");
+    assert!(reported(&cycle.turn(&cluster(16, true), &mut hosts)).is_empty(), "what was gone is back");
     let report = cycle.turn(&cluster(1, true), &mut hosts);
-    assert!(told(&report)[0].1.contains("15 Ingresses are gone"), "{report:?}");
+    assert!(reported(&report)[0].1.contains("15 Ingresses are gone"), "{report:?}");
     assert_eq!(hosts.served.len(), 16);
     assert!(cycle.let_pass());
     cycle.turn(&cluster(1, true), &mut hosts);

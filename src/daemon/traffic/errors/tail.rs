@@ -56,7 +56,7 @@ impl Tail {
     }
 
     /// Tells each line that was added since the last look; returns how many bytes were left out.
-    pub fn take(&mut self, tell: &mut dyn FnMut(&str)) -> io::Result<u64> {
+    pub fn take(&mut self, report: &mut dyn FnMut(&str)) -> io::Result<u64> {
         let is_new = std::mem::replace(&mut self.is_new, false);
         let open = match &mut self.open {
             Some(open) => open,
@@ -73,7 +73,7 @@ impl Tail {
         self.rest.extend_from_slice(&chunk[..read]);
         let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let lines: Vec<u8> = self.rest.drain(..whole).collect();
-        lines.split(|byte| *byte == b'\n').for_each(|line| tell(&String::from_utf8_lossy(line)));
+        lines.split(|byte| *byte == b'\n').for_each(|line| report(&String::from_utf8_lossy(line)));
         let left_out = added.saturating_sub(MOST);
         if left_out > 0 || self.rest.len() as u64 > MOST {
             // What is read next does not go on with it.

@@ -19,8 +19,8 @@ fn no_remedy_destroys_anything_and_each_names_what_there_is() {
             // The Lease of a node that is gone is ingressd's own.
             let remedy = line.remedy.replace("`kubectl delete lease", "");
             let destroys = DESTRUCTIVE.iter().copied().filter(|words| remedy.contains(words));
-            let told = |what: &str| format!("{what}: {} -> {}", line.text, line.remedy);
-            wrong.extend(destroys.chain(absent(&line.remedy)).map(told));
+            let reported = |what: &str| format!("{what}: {} -> {}", line.text, line.remedy);
+            wrong.extend(destroys.chain(absent(&line.remedy)).map(reported));
         }
     }
     wrong.sort();

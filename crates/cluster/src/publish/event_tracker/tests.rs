@@ -57,8 +57,8 @@ fn what_ends_at_once_is_not_told_and_nothing_else_has_to_happen_for_what_lasts()
     assert_eq!((tracker.take(now), tracker.is_due(now + LASTING / 2)), (None, false));
     assert_eq!((tracker.due(now), tracker.is_due(now + LASTING)), (Some(now + LASTING), true));
     tracker.update(&served, &[], now + LASTING);
-    let told = spread(&mut tracker);
-    assert!(told.len() == 1 && told[0].starts_with("MissingService long "), "{told:?}");
+    let reported = spread(&mut tracker);
+    assert!(reported.len() == 1 && reported[0].starts_with("MissingService long "), "{reported:?}");
     assert_eq!((tracker.due(now), tracker.is_due(now + LASTING)), (None, false));
 }
 
@@ -72,8 +72,8 @@ fn what_an_earlier_leader_may_have_told_is_told_anew_when_it_comes_back() {
     tracker.update(&found, &[], now);
     tracker.update(&with(&[]), &[], now + LASTING / 2);
     look(&mut tracker, &found, &[], now + LASTING);
-    let (told, again) = (spread(&mut earlier), spread(&mut tracker));
-    assert!(told.len() == 1 && again.len() == 1 && told != again, "{told:?} {again:?}");
+    let (reported, again) = (spread(&mut earlier), spread(&mut tracker));
+    assert!(reported.len() == 1 && again.len() == 1 && reported != again, "{reported:?} {again:?}");
 }
 
 #[test]
@@ -108,10 +108,10 @@ fn one_object_cannot_fill_the_cluster_with_events() {
     let mut findings: Vec<_> = (0..30).map(|number| finding("a", &number.to_string())).collect();
     findings.push(finding("b", "x"));
     let suppressed = look(&mut tracker, &Served { findings: findings.into(), ..Served::default() }, &[], now);
-    let told = spread(&mut tracker);
-    assert_eq!((suppressed, told.len()), (0, MOST_OF_OBJECT + 2));
+    let reported = spread(&mut tracker);
+    assert_eq!((suppressed, reported.len()), (0, MOST_OF_OBJECT + 2));
     assert_eq!(
-        told.iter().filter(|told| told.starts_with("MoreFindings a ")).count(),
+        reported.iter().filter(|reported| reported.starts_with("MoreFindings a ")).count(),
         1,
         "and how many more there are"
     );
@@ -150,13 +150,13 @@ fn what_comes_later_has_its_turn_before_all_that_others_wait_for() {
     findings.extend((0..100).map(|number| of("zz", number)));
     look(&mut tracker, &with(&findings), &[], now);
     let now = now + LASTING;
-    let (mut writes, mut told) = (Vec::new(), 0);
-    while told < 100 {
+    let (mut writes, mut reported) = (Vec::new(), 0);
+    while reported < 100 {
         if tracker.is_due(now) {
             tracker.update(&with(&findings), &[], now);
         }
-        told += usize::from(tracker.take(now).unwrap().namespace() == "zz");
-        writes.push(told);
+        reported += usize::from(tracker.take(now).unwrap().namespace() == "zz");
+        writes.push(reported);
     }
     assert_eq!((writes[1], writes.len()), (1, 200), "each other write is one of it");
 }
@@ -225,7 +225,7 @@ fn what_finds_no_room_is_told_when_there_is_some() {
     // Addresses are written sooner than Events; that does not make a served version old.
     let (stored, _): (Vec<_>, Vec<_>) = (0..5000).map(|number| object(&format!("{number:04}"), "1", "1", true)).unzip();
     served.snapshot = Arc::new(Snapshot { ingresses: stored.into(), ..Snapshot::default() });
-    let (mut told, mut looks) = (Vec::new(), 0);
+    let (mut reported, mut looks) = (Vec::new(), 0);
     loop {
         if tracker.is_due(now) {
             looks += 1;
@@ -233,11 +233,11 @@ fn what_finds_no_room_is_told_when_there_is_some() {
             assert!(!tracker.is_due(now), "one look is enough until more was spread");
         }
         let Some(notice) = tracker.take(now) else { break };
-        told.push((notice.reason, notice.name.clone()));
+        reported.push((notice.reason, notice.name.clone()));
     }
-    let first = told[..6000].iter().filter(|(reason, _)| *reason == "MissingService").count();
+    let first = reported[..6000].iter().filter(|(reason, _)| *reason == "MissingService").count();
     assert!(first >= 4500, "what is wrong goes first: {first}");
-    assert_eq!(told.iter().collect::<HashSet<_>>().len(), 10_000, "of {}", told.len());
+    assert_eq!(reported.iter().collect::<HashSet<_>>().len(), 10_000, "of {}", reported.len());
     assert!(looks <= 20, "{looks}");
     assert_eq!((tracker.update(&served, &[], now), tracker.take(now)), (0, None));
 }
@@ -266,8 +266,8 @@ fn what_is_closed_is_not_told_to_be_served() {
         let mut tracker = EventTracker::default();
         served.findings = findings.into();
         look(&mut tracker, &served, &[], now);
-        let mut told = || std::iter::from_fn(|| tracker.take(now)).find(|notice| notice.reason == "Synced");
-        let first = told().unwrap();
+        let mut reported = || std::iter::from_fn(|| tracker.take(now)).find(|notice| notice.reason == "Synced");
+        let first = reported().unwrap();
         assert_eq!(first.note, expected);
         // Once all its routes answer, that is told; what fails again has its own Event.
         let mut again = |closed| {
@@ -288,7 +288,7 @@ fn what_is_mended_while_it_finds_no_room_is_not_told() {
     let served = crowd(5000);
     look(&mut tracker, &served, &[], now);
     tracker.update(&Served { findings: Arc::default(), ..served }, &[], now);
-    let warnings = spread(&mut tracker).into_iter().filter(|told| told.starts_with("MissingService")).count();
+    let warnings = spread(&mut tracker).into_iter().filter(|reported| reported.starts_with("MissingService")).count();
     assert!((1..5000).contains(&warnings), "{warnings}");
 }
 

@@ -472,9 +472,10 @@ async fn another_controller_that_flips_the_status_is_left_alone_and_told_of() {
     }
     let flips = world.api.status_writes().iter().filter(|name| **name == "a").count();
     assert!((5..=12).contains(&flips), "{flips} writes in ten minutes");
-    let told = world.api.events();
-    let told: Vec<_> = told.iter().filter(|event| event.reason.as_deref() == Some("StatusContention")).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let reported = world.api.events();
+    let reported: Vec<_> =
+        reported.iter().filter(|event| event.reason.as_deref() == Some("StatusContention")).collect();
+    assert_eq!(reported.len(), 1, "{reported:?}");
     assert_eq!(world.addresses()[1], "192.0.2.1");
     assert_eq!(world.nodes[0].publisher.as_ref().unwrap().outlook().findings().len(), 1);
 }

@@ -88,7 +88,7 @@ async fn of_two_hosts_with_one_identity_one_leads_and_both_are_told() {
     let served = node.served.subscribe();
     let clients = Clients::of(&world.api.client_of("one", availability));
     let counts = Counts::default();
-    let twin = Publisher::start(
+    let duplicate = Publisher::start(
         &clients,
         "one_0".into(),
         &"other".into(),
@@ -96,16 +96,16 @@ async fn of_two_hosts_with_one_identity_one_leads_and_both_are_told() {
         &counts,
         served,
     );
-    let is_told = |outlook: &Outlook| outlook.findings().iter().any(|finding| finding.note.contains("machine ID"));
+    let is_reported = |outlook: &Outlook| outlook.findings().iter().any(|finding| finding.note.contains("machine ID"));
     world.seconds(15).await;
     for _ in 0..60 {
         world.seconds(1).await;
-        assert!(world.leaders() == ["one"] && !twin.outlook().view().leads);
-        assert!(is_told(&outlook) && is_told(twin.outlook()));
+        assert!(world.leaders() == ["one"] && !duplicate.outlook().view().leads);
+        assert!(is_reported(&outlook) && is_reported(duplicate.outlook()));
     }
-    drop(twin);
+    drop(duplicate);
     world.seconds(60).await;
-    assert!(!is_told(&outlook));
+    assert!(!is_reported(&outlook));
 }
 
 #[tokio::test(start_paused = true)]

@@ -18,7 +18,7 @@ use crate::publish::writer::{Inputs, Writer};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Reached {
     addresses: Vec<Address>,
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl Content for Reached {
@@ -49,14 +49,17 @@ impl StatusStrategy for OfServices {
                 published: stored.published.as_deref()?,
                 created: None,
                 is_inside: true,
-                current: Reached { addresses, is_told: conditions.iter().any(|condition| condition.type_ == "Served") },
+                current: Reached {
+                    addresses,
+                    is_reported: conditions.iter().any(|condition| condition.type_ == "Served"),
+                },
                 is_plain: true,
             })
         })
     }
 
     fn content(&self, situation: Situation<'_>) -> Reached {
-        Reached { is_told: !situation.addresses.is_empty(), addresses: situation.addresses }
+        Reached { is_reported: !situation.addresses.is_empty(), addresses: situation.addresses }
     }
 
     fn status(&self, content: &Reached) -> Value {

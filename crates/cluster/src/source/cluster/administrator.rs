@@ -116,7 +116,7 @@ impl Administrator {
             && let Some(existing) = objects.get_opt(&name).await.map_err(failed)?
         {
             let left = beyond::beyond(&kind, &existing.data, &object);
-            others = left.iter().map(|entry| format!("{} ({kind} {name})", beyond::told(entry))).collect();
+            others = left.iter().map(|entry| format!("{} ({kind} {name})", beyond::reported(entry))).collect();
             if let Some(entries) = object[field].as_array_mut().filter(|_| !removes) {
                 entries.extend(left);
             }

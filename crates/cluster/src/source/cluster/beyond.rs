@@ -65,7 +65,7 @@ fn left_of(rule: &Value, wanted: &[Value]) -> Vec<Value> {
 }
 
 /// An entry in words, as in "patch ingresses/status".
-pub fn told(entry: &Value) -> String {
+pub fn reported(entry: &Value) -> String {
     let name = |key: &str| entry[key].as_str().unwrap_or_default();
     if !entry["verbs"].is_array() {
         return format!("{} {}", name("kind"), name("name"));
@@ -103,12 +103,12 @@ mod tests {
             (rule("", &["services"], &["list"], Some(&["lb"])), vec!["list services lb"]),
         ] {
             let left = beyond("ClusterRole", &json!({"rules": [existing]}), &wanted);
-            assert_eq!(left.iter().map(told).collect::<Vec<_>>(), expected);
+            assert_eq!(left.iter().map(reported).collect::<Vec<_>>(), expected);
         }
         let subject = |name: &str| json!({"kind": "ServiceAccount", "name": name, "namespace": "ingressd"});
         let existing = json!({"subjects": [subject("ingressd"), subject("other")]});
         let left = beyond("RoleBinding", &existing, &json!({"subjects": [subject("ingressd")]}));
         assert_eq!(left, [subject("other")]);
-        assert_eq!(told(&left[0]), "ServiceAccount other");
+        assert_eq!(reported(&left[0]), "ServiceAccount other");
     }
 }

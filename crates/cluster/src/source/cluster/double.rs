@@ -118,7 +118,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn tell(&self, key: &Key, event: &Event) {
+    fn report(&self, key: &Key, event: &Event) {
         if self.asked.wants(key, &event.labels) {
             let _ = self.lines.send(event.line.clone());
         }
@@ -195,7 +195,7 @@ impl Double {
         let state = &mut *self.state();
         let key = (plural.to_owned(), namespace.to_owned(), name.to_owned());
         let object = state.objects.remove(&key).unwrap();
-        state.tell("DELETED", key, object);
+        state.report("DELETED", key, object);
     }
 
     /// The objects as they are now.
@@ -208,7 +208,7 @@ impl Double {
     /// what they asked for.
     pub fn restore(&self, (version, objects): (u64, BTreeMap<Key, Value>)) {
         let state = &mut *self.state();
-        state.log.retain(|(_, told, _)| *told <= version);
+        state.log.retain(|(_, reported, _)| *reported <= version);
         (state.version, state.objects) = (version, objects);
         state.applied.clear();
         state.oldest = 0;
@@ -393,17 +393,17 @@ impl State {
 
     fn put(&mut self, key: Key, object: Value) -> Value {
         let change = if self.objects.contains_key(&key) { "MODIFIED" } else { "ADDED" };
-        let object = self.tell(change, key.clone(), object);
+        let object = self.report(change, key.clone(), object);
         self.objects.insert(key, object.clone());
         object
     }
 
-    fn tell(&mut self, change: &str, key: Key, mut object: Value) -> Value {
+    fn report(&mut self, change: &str, key: Key, mut object: Value) -> Value {
         self.version += 1;
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         let line = format!("{}\n", json!({ "type": change, "object": object }));
         let event = Event { labels: object["metadata"]["labels"].clone(), line: line.into() };
-        self.watches.iter().for_each(|watch| watch.tell(&key, &event));
+        self.watches.iter().for_each(|watch| watch.report(&key, &event));
         self.log.push((key, self.version, event));
         object
     }
@@ -416,14 +416,14 @@ impl State {
         let (lines, mut receiver) = unbounded_channel::<Bytes>();
         let watch = Watch { asked, lines };
         let later = self.log.iter().filter(|(_, version, _)| *version > from);
-        later.for_each(|(key, _, event)| watch.tell(key, event));
+        later.for_each(|(key, _, event)| watch.report(key, event));
         self.watches.push(watch);
         // When the server becomes unreachable, its connections report nothing any more, not even
         // their end.
         let is_cut = Arc::new(AtomicBool::new(false));
-        let told = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
+        let reported = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
         let cut = Arc::clone(&is_cut);
-        let told = told.take_until(Box::pin(async move {
+        let reported = reported.take_until(Box::pin(async move {
             if availability.wait_for(|availability| *availability != Availability::Well).await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -433,7 +433,7 @@ impl State {
             true => Poll::Pending,
             false => Poll::Ready(None),
         });
-        let frames = told.chain(silence).map(|line| Ok::<_, Infallible>(Frame::data(line)));
+        let frames = reported.chain(silence).map(|line| Ok::<_, Infallible>(Frame::data(line)));
         Response::new(StreamBody::new(frames).boxed_unsync())
     }
 

@@ -93,11 +93,11 @@ pub async fn server(clients: &Clients) -> Result<Server, String> {
 /// How many seconds the clock that made this date is ahead, when the date was made between two of
 /// our times.
 fn ahead(date: &str, before: SystemTime, after: SystemTime) -> Option<i64> {
-    let told = DateTimeParser::new().parse_timestamp(date).ok()?.as_second();
+    let reported = DateTimeParser::new().parse_timestamp(date).ok()?.as_second();
     let second = |time: SystemTime| Timestamp::try_from(time).ok().map(Timestamp::as_second);
     let (first, last) = (second(before)?, second(after)?);
     // The response may have been made at any time between the two.
-    Some(if told < first { told - first } else { (told - last).max(0) })
+    Some(if reported < first { reported - first } else { (reported - last).max(0) })
 }
 
 /// Asks whether the API server would allow this.

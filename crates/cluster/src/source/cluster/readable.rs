@@ -74,8 +74,8 @@ impl Administrator {
         for kind in [INGRESS_CLASS, NAMESPACE] {
             read.add(kind.3, self.list(&kind, None).await)?;
         }
-        let everywhere = [allowed(self.list(&INGRESS, None).await)?, allowed(self.list(&SERVICE, None).await)?];
-        if let [Some(ingresses), Some(services)] = everywhere {
+        let global = [allowed(self.list(&INGRESS, None).await)?, allowed(self.list(&SERVICE, None).await)?];
+        if let [Some(ingresses), Some(services)] = global {
             read.objects.extend(ingresses.into_iter().chain(services));
         } else {
             read.namespace = Some(namespace.to_owned());

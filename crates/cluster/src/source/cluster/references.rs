@@ -106,7 +106,7 @@ impl References {
     }
 
     /// Records that the watch reported the object: any response to a request for it is older.
-    pub fn told(&mut self, id: &ObjectId) {
+    pub fn reported(&mut self, id: &ObjectId) {
         self.missing.remove(id);
     }
 
@@ -255,7 +255,7 @@ mod tests {
         let (other, other_since) = references.missing().take().unwrap();
         assert_eq!((later, references.missing().take()), ([other.clone()].into(), None));
         // An event of the watch is newer than the response.
-        references.told(&secret("a", "late"));
+        references.reported(&secret("a", "late"));
         assert!(!references.missing().answered(&name, since));
         assert!(references.missing().answered(&other, other_since));
         // So is a change while nothing referred to the Secret.
@@ -327,9 +327,9 @@ mod tests {
         let old = references.missing().youngest();
         change(&mut references, &BTreeSet::new(), &names(&[("b", "new")]));
         assert!(references.missing().youngest() > old && old.is_some());
-        references.told(&secret("b", "new"));
+        references.reported(&secret("b", "new"));
         assert_eq!(references.missing().youngest(), old);
-        references.told(&secret("a", "old"));
+        references.reported(&secret("a", "old"));
         assert_eq!(references.missing().youngest(), None);
         assert!(references.missing.arrivals.is_empty());
     }

@@ -213,12 +213,12 @@ struct Signs {
 impl Signs {
     fn new(sign: &Arc<Notify>) -> Self {
         let sign = Arc::clone(sign);
-        let told = move |event: notify::Result<notify::Event>| {
+        let reported = move |event: notify::Result<notify::Event>| {
             if !event.is_ok_and(|event| event.kind.is_access()) {
                 sign.notify_one();
             }
         };
-        Signs { watcher: notify::recommended_watcher(told).ok(), watched: BTreeSet::new() }
+        Signs { watcher: notify::recommended_watcher(reported).ok(), watched: BTreeSet::new() }
     }
 
     /// Watches the folders of these files, and of the targets of symbolic links.

@@ -32,7 +32,7 @@ const SPACING: Duration = Duration::from_millis(50);
 pub enum Scope {
     /// All of them.
     #[default]
-    Everywhere,
+    Global,
     /// These namespaces, each by a watch of its own: rights for others are not needed.
     Namespaces(Vec<Arc<str>>),
     /// Namespaces whose labels match this selector.
@@ -96,7 +96,7 @@ impl ClusterSource {
             read: None,
         };
         let sections: Vec<Section> = match &options.scope {
-            Scope::Everywhere => vec![None],
+            Scope::Global => vec![None],
             Scope::Namespaces(names) => {
                 let names: BTreeSet<_> = names.iter().cloned().map(Some).collect();
                 names.into_iter().collect()

@@ -113,10 +113,10 @@ impl<K: Watched> Store<K> {
         let findings: Vec<_> = problems.into_iter().map(finding).collect();
         let before = self.problems.insert(Arc::clone(id), Unusable { findings, uid });
         let known = self.list.position(&id.namespace, &id.name).ok();
-        let told = known.and_then(|index| Some((index, published_in(&self.list[index], published)?)));
-        let effect = if told.is_some() { Effect::Status } else { Effect::Nothing };
-        if let Some((index, told)) = told {
-            self.list.edit()[index] = told;
+        let reported = known.and_then(|index| Some((index, published_in(&self.list[index], published)?)));
+        let effect = if reported.is_some() { Effect::Status } else { Effect::Nothing };
+        if let Some((index, reported)) = reported {
+            self.list.edit()[index] = reported;
         }
         if before.as_ref() == self.problems.get(id) { effect } else { Effect::Objects }
     }
@@ -163,9 +163,9 @@ impl<K: Watched> Store<K> {
                     objects.push(stored);
                 }
                 (Err(unfit), known) => {
-                    let told = known.and_then(|known| published_in(known, unfit.published.clone()));
-                    effect = effect.max(if told.is_some() { Effect::Status } else { Effect::Nothing });
-                    objects.extend(told.or_else(|| known.cloned()));
+                    let reported = known.and_then(|known| published_in(known, unfit.published.clone()));
+                    effect = effect.max(if reported.is_some() { Effect::Status } else { Effect::Nothing });
+                    objects.extend(reported.or_else(|| known.cloned()));
                     self.object_to(&item.id, unfit);
                 }
             }

@@ -130,7 +130,7 @@ impl Stores {
     /// Takes over a new or changed object that a watch reported.
     pub fn apply<K: Watched>(&mut self, item: Item<K>) {
         if K::REFERENCED {
-            self.references.told(&item.id);
+            self.references.reported(&item.id);
         }
         self.put(item);
     }
@@ -167,7 +167,7 @@ impl Stores {
     /// Handles the deletion of an object.
     pub fn delete<K: Watched>(&mut self, namespace: &str, name: &str) {
         if K::REFERENCED {
-            self.references.told(&ObjectId::new(K::MODEL_KIND, namespace, name));
+            self.references.reported(&ObjectId::new(K::MODEL_KIND, namespace, name));
         }
         self.remove::<K>(namespace, name);
         if let Some(outside) = K::outside(self) {

@@ -175,7 +175,7 @@ mod tests {
     struct Layer(&'static str, #[source] Option<Box<dyn Error + Send + Sync>>);
 
     #[test]
-    fn causes_are_told_once() {
+    fn causes_are_reported_once() {
         let inner = Layer("connection refused", None);
         let middle = Layer("client error (Connect)", Some(Box::new(inner)));
         let outer = Layer("cannot ask: connection refused", Some(Box::new(middle)));

@@ -20,8 +20,11 @@ fn snippets_that_count_everywhere_are_allowed_one_by_one() {
     // Otherwise nothing is read, and an invalid one leaves the last good version.
     let off = with(&[SnippetKind::Location], &[map, reads]);
     assert_eq!((off.settings.translate.lookup_tables.len(), off.refused.is_some()), (0, true));
-    let told = told(&off);
-    assert!(told[0].contains("http-snippet: UnsupportedKey") || told[0].contains("UnsupportedKey"), "{told:?}");
+    let reported = reported(&off);
+    assert!(
+        reported[0].contains("http-snippet: UnsupportedKey") || reported[0].contains("UnsupportedKey"),
+        "{reported:?}"
+    );
     let bad = with(&both, &[("http-snippet", "log_format x 'y';")]);
     assert_eq!((bad.findings[0].reason, bad.refused.is_some()), (Reason::RefusedValue, true));
     for (kind, text, expected) in [

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::render::names;
 use crate::render::token::{Literal, Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
-use crate::{AccessLog, Buffering, Decisions, Everywhere, LogPlace, LogTarget, Logs, Plan};
+use crate::{AccessLog, Buffering, Decisions, Global, LogPlace, LogTarget, Logs, Plan};
 use ingressd_model::LogVariable::{
     Alternative, IngressName, IngressNamespace, Namespace, RequestId, ServiceName, ServicePort, Status, Time, Upstream,
 };
@@ -38,19 +38,19 @@ const LONGEST_PATH: usize = 200;
 /// The file that servers require which use a log format or conditions of ours, or headers with
 /// properties of routes.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
-    let Decisions { access_log: log, everywhere, .. } = &*plan.decisions;
+    let Decisions { access_log: log, global, .. } = &*plan.decisions;
     // Unknown hosts have a server also where the model has none.
     let unknown = Server::of_unknown_hosts();
-    if plan.model.servers.iter().map(Arc::as_ref).chain(&unknown).any(|server| is_needed(log, everywhere, server)) {
+    if plan.model.servers.iter().map(Arc::as_ref).chain(&unknown).any(|server| is_needed(log, global, server)) {
         let geo = plan.decisions.geo.is_asked().then(names::geo_file);
-        files.add(names::access_log_file(), None, geo, |tables| say(log, everywhere, tables));
+        files.add(names::access_log_file(), None, geo, |tables| say(log, global, tables));
     }
 }
 
 /// Whether a server uses anything of that file.
-pub fn is_needed(log: &AccessLog, everywhere: &Everywhere, server: &Server) -> bool {
+pub fn is_needed(log: &AccessLog, global: &Global, server: &Server) -> bool {
     let has_line = || log.line(server.header_set == HeaderSet::Detailed).is_some();
-    everywhere.tells_route() || matches!(log.logs, Logs::To(_)) && (!log.unlogged.is_empty() || has_line())
+    global.names_route() || matches!(log.logs, Logs::To(_)) && (!log.unlogged.is_empty() || has_line())
 }
 
 /// Variables of the line that are derived from the name of the upstream: the variable, the
@@ -76,21 +76,21 @@ const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
     ),
 ];
 
-fn say(log: &AccessLog, everywhere: &Everywhere, tables: &mut Tables) -> Result<(), Refused> {
-    let tells = |variable| everywhere.tells(variable) || log.line.as_deref().is_some_and(|line| line.tells(variable));
+fn say(log: &AccessLog, global: &Global, tables: &mut Tables) -> Result<(), Refused> {
+    let reports = |variable| global.reports(variable) || log.line.as_deref().is_some_and(|line| line.reports(variable));
     // What a subrequest says would stay for its request.
-    let map = |source: &'static str, variable: &'static str| match everywhere.tells_route() || log.questions {
+    let map = |source: &'static str, variable: &'static str| match global.names_route() || log.questions {
         true => Block::map(source, variable).line("volatile"),
         false => Block::map(source, variable),
     };
-    if OF_BACKENDS.into_iter().any(tells) {
+    if OF_BACKENDS.into_iter().any(reports) {
         tables.block(map("1", "$ingressd_log_handed").row("default", "$proxy_host"));
         tables.block(Block::new("geo $ingressd_log_main").row("default", r#""""#));
     }
-    for (_, variable, pattern, value) in FROM_NAMES.into_iter().filter(|(variable, ..)| tells(*variable)) {
+    for (_, variable, pattern, value) in FROM_NAMES.into_iter().filter(|(variable, ..)| reports(*variable)) {
         tables.block(map("$ingressd_log_handed", variable).row("default", "-").row(pattern, value));
     }
-    if tells(Upstream) {
+    if reports(Upstream) {
         tables.block(
             map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_upstream").row("default", "-").row(
                 r#""~^:?[0-9a-f]+\.ingressd[^.]*\.(?<ingressd_log_d>[^.]+)\.(?<ingressd_log_e>[^.]+)\.(?<ingressd_log_f>[^.:]+)""#,
@@ -98,7 +98,7 @@ fn say(log: &AccessLog, everywhere: &Everywhere, tables: &mut Tables) -> Result<
             ),
         );
     }
-    if tells(Alternative) {
+    if reports(Alternative) {
         tables.block(
             map("$ingressd_log_main:$ingressd_log_handed", "$ingressd_log_alternative")
                 .row("default", r#""""#)
@@ -109,21 +109,21 @@ fn say(log: &AccessLog, everywhere: &Everywhere, tables: &mut Tables) -> Result<
                 ),
         );
     }
-    for (_, geo) in OF_LOCATIONS.into_iter().filter(|(variable, _)| tells(*variable)) {
+    for (_, geo) in OF_LOCATIONS.into_iter().filter(|(variable, _)| reports(*variable)) {
         tables.block(Block::new(geo).row("default", "-"));
     }
-    if tells(Time) {
+    if reports(Time) {
         let map = Block::map("$time_iso8601/$msec", "$ingressd_log_time").line("volatile");
         tables.block(map.row("default", "$time_iso8601").row(
             r#""~^(?<ingressd_log_j>[-0-9]+T[0-9:]+)(?<ingressd_log_k>[^/]*)/[0-9]+(?<ingressd_log_l>[.][0-9]+)$""#,
             "$ingressd_log_j$ingressd_log_l$ingressd_log_k",
         ));
     }
-    if tells(Status) {
+    if reports(Status) {
         let map = Block::map("$status", "$ingressd_log_status").line("volatile").row("default", "$status");
         tables.block(map.row(r#""~^0+(?<ingressd_log_m>[0-9]+)$""#, "$ingressd_log_m"));
     }
-    if tells(RequestId) {
+    if reports(RequestId) {
         let map = Block::map("$http_x_request_id", "$ingressd_log_request_id");
         tables.block(map.row("default", "$http_x_request_id").row(r#""""#, "$request_id"));
     }
@@ -222,36 +222,36 @@ pub fn buffering(Buffering { size, flush, gzip }: Buffering) -> impl Iterator<It
 
 /// Writes the variables that the log line and headers need into a location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let everywhere = &scene.facts.decisions.everywhere;
+    let global = &scene.facts.decisions.global;
     let line = scene.surroundings.log_line;
-    let tells = |variable| everywhere.tells(variable) || line.is_some_and(|line| line.tells(variable));
+    let reports = |variable| global.reports(variable) || line.is_some_and(|line| line.reports(variable));
     let mut set = |variable: &str, value: Words| {
         slots.say(Slot::Variables, "set", Words::join([Words::from(Word::variable(variable)?), value]));
         Ok(())
     };
     let object = &scene.route.origin.object;
     let is_ingress = object.kind == Kind::INGRESS;
-    if is_ingress && tells(IngressNamespace) {
+    if is_ingress && reports(IngressNamespace) {
         set("log_ingress_namespace", text(&object.namespace)?)?;
     }
-    if is_ingress && tells(IngressName) {
+    if is_ingress && reports(IngressName) {
         set("log_ingress", text(&object.name)?)?;
     }
-    if is_ingress && tells(LogVariable::Path) && !std::ptr::eq(scene.route, &scene.surroundings.server.fallback) {
+    if is_ingress && reports(LogVariable::Path) && !std::ptr::eq(scene.route, &scene.surroundings.server.fallback) {
         set("log_path", text(&path(scene.route))?)?;
     }
     let Action::Proxy { upstream, split } = &scene.route.action else { return Ok(()) };
     let name = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
-    if split.is_some() && [Upstream, Alternative].into_iter().any(tells) {
+    if split.is_some() && [Upstream, Alternative].into_iter().any(reports) {
         set("log_main", name(upstream)?.into())?;
     }
     // The location that led to this one may have said another.
-    if scene.place.is_named() && OF_BACKENDS.into_iter().any(tells) {
+    if scene.place.is_named() && OF_BACKENDS.into_iter().any(reports) {
         set("log_main", text("")?)?;
         set("log_handed", name(upstream)?.into())?;
     }
     // nginx has no variable for the argument of `grpc_pass` or `fastcgi_pass`.
-    if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.into_iter().any(tells) {
+    if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.into_iter().any(reports) {
         let handed = match split {
             Some(split) => Word::variable(&names::split(split, upstream))?,
             None => name(upstream)?,

@@ -18,7 +18,7 @@ pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let plain_paths = &scene.facts.decisions.everywhere.plain_paths;
+    let plain_paths = &scene.facts.decisions.global.plain_paths;
     if let Some(redirect) = to_https(scene.route, scene.surroundings.tls_host, plain_paths) {
         let trusts = scene.facts.forwarded.trusts_proxies();
         let host = if trusts { "$ingressd\u{2}_redirect_host" } else { "$host" };

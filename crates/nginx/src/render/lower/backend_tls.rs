@@ -49,7 +49,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         None => text(&format!("{}.{}.svc", upstream.service, upstream.namespace))?,
     };
     say("proxy_ssl_name", "grpc_ssl_name", name);
-    say("proxy_ssl_server_name", "grpc_ssl_server_name", if tls.tells_name { ON } else { OFF }.into());
+    say("proxy_ssl_server_name", "grpc_ssl_server_name", if tls.sends_name { ON } else { OFF }.into());
     let protocols = Words::join(tls.protocols.names().iter().map(|word| Word::fixed(word)));
     say("proxy_ssl_protocols", "grpc_ssl_protocols", protocols);
     if let Some(ciphers) = &tls.ciphers {

@@ -62,7 +62,7 @@ pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FileP
 }
 
 /// Request headers about certificates, which only this nginx may set.
-const TOLD: [&str; 4] = [
+const REPORTED: [&str; 4] = [
     "$ingressd_trusted_ssl_client_cert",
     "$ingressd_trusted_ssl_client_issuer_dn",
     "$ingressd_trusted_ssl_client_subject_dn",
@@ -90,7 +90,7 @@ pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> 
         say("error_page", Words::join(["495 496 =".into(), Words::from(Text::new(page.as_str())?)]));
     }
     if head.facts.forwarded.trusts_proxies() {
-        TOLD.into_iter().for_each(|variable| say("set", Words::join([Words::from(variable), r#""""#.into()])));
+        REPORTED.into_iter().for_each(|variable| say("set", Words::join([Words::from(variable), r#""""#.into()])));
     }
     for Header { name, value, .. } in request_headers(certificates) {
         say(Family::Proxy.set_header(), Words::join([name.into(), value]));
@@ -123,6 +123,6 @@ pub fn request_headers(certificates: &ClientCertificates) -> Vec<Header> {
         Header::fixed("ssl-client-issuer-dn", Word::fixed("$ssl_client_i_dn")),
     ]
     .into_iter()
-    .chain(certificates.is_told.then_some(certificate))
+    .chain(certificates.is_reported.then_some(certificate))
     .collect()
 }

@@ -15,7 +15,7 @@ use super::location::{Location, Scene};
 use super::slots::{Header, Slot, Slots, text};
 
 /// The headers that tell the other backend about the route, with the variables of their values.
-const TOLD: [(&str, &str); 4] = [
+const REPORTED: [(&str, &str); 4] = [
     ("X-Namespace", "$ingressd\u{2}_error_namespace"),
     ("X-Ingress-Name", "$ingressd\u{2}_error_ingress"),
     ("X-Service-Name", "$ingressd\u{2}_error_service"),
@@ -27,8 +27,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(pages) = scene.route.errors.as_deref() else { return Ok(()) };
     let values = values(scene.route, pages)?;
     if pages.stand_in == StandIn::Always {
-        let told = TOLD.into_iter().zip(values).map(|((name, _), value)| Header::fixed(name, value));
-        told.chain(of_every_page(503)).for_each(|header| slots.request_header(header));
+        let reported = REPORTED.into_iter().zip(values).map(|((name, _), value)| Header::fixed(name, value));
+        reported.chain(of_every_page(503)).for_each(|header| slots.request_header(header));
         return Ok(());
     }
     if let Some(upstream) = scene.route.action.upstream().filter(|_| intercepts(pages)) {
@@ -49,7 +49,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     }
     pages.statuses.iter().try_for_each(|status| hand_over(*status, &place(&pages.upstream, *status)))?;
     if !pages.statuses.is_empty() {
-        for ((_, variable), value) in TOLD.into_iter().zip(values) {
+        for ((_, variable), value) in REPORTED.into_iter().zip(values) {
             slots.say(Slot::Variables, "set", Words::join([Words::from(Word::fixed(variable)), value]));
         }
     }
@@ -110,8 +110,8 @@ pub fn location(
         pass: vec![pass],
         ..view::Location::new(Word::own(name)?, Words::nothing())
     };
-    let told = TOLD.into_iter().map(|(name, variable)| Header::fixed(name, Word::fixed(variable)));
-    Ok(Location::of_nginx(view, Some(told.chain(of_every_page(status)).collect())))
+    let reported = REPORTED.into_iter().map(|(name, variable)| Header::fixed(name, Word::fixed(variable)));
+    Ok(Location::of_nginx(view, Some(reported.chain(of_every_page(status)).collect())))
 }
 
 fn of_every_page(status: u16) -> [Header; 3] {

@@ -78,13 +78,13 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Authentication, "auth_request_set", Words::join([variable.clone(), header.clone()]));
     };
     take(&cookies(0)?, &Word::fixed("$upstream_http_set_cookie"));
-    let told = policy.response_headers.iter().enumerate().map(|(number, name)| {
+    let reported = policy.response_headers.iter().enumerate().map(|(number, name)| {
         let variable = Word::variable(&format!("authentication_{number}"))?;
         take(&variable, &Word::answer_header(name)?);
         Ok(Header::new(Word::header_name(name)?, variable))
     });
-    let told = told.collect::<Result<Vec<_>, Refused>>()?;
-    told.into_iter().for_each(|header| slots.request_header(header));
+    let reported = reported.collect::<Result<Vec<_>, Refused>>()?;
+    reported.into_iter().for_each(|header| slots.request_header(header));
     for number in 0..COOKIES {
         let cookie = Header::fixed("Set-Cookie", cookie(number)?);
         match policy.always_sets_cookie {
@@ -148,7 +148,7 @@ fn remember(
     let Some(memory) = external.policy.memory.as_ref().filter(|_| facts.decisions.answer_memory.is_some()) else {
         return Ok(());
     };
-    let trusts = facts.tells_scheme();
+    let trusts = facts.names_scheme();
     say("proxy_cache", Word::own(names::ANSWER_MEMORY)?.into());
     // The service, the namespace and the host come first; the rest of the key is controlled by the
     // client.

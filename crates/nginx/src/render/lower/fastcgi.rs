@@ -59,7 +59,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 /// addition.
 pub fn parameters(scene: &Scene<'_>) -> Result<Vec<Header>, Refused> {
     let Some(fastcgi) = scene.route.behaviour.fastcgi.as_deref() else { return Ok(Vec::new()) };
-    let trusts = scene.facts.tells_scheme();
+    let trusts = scene.facts.names_scheme();
     let parameter = |(name, value): &(ParameterName, Template)| {
         let value = Text::template(&[], value, trusts)?;
         Ok(Header::new(Word::new(name.as_str())?, value))

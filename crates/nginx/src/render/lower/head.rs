@@ -11,7 +11,7 @@ use ingressd_model::{Directive, HeaderSet, Origin, Refused, Server};
 
 use super::server::{Facts, HSTS, certificate, fill};
 use super::tls::sessions;
-use super::{access_log, client_certificates, everywhere, firewall, lines, traffic};
+use super::{access_log, client_certificates, firewall, global, lines, traffic};
 
 /// The context of a server that is being written.
 pub struct Head<'a> {
@@ -55,7 +55,7 @@ const FEATURES: &[Feature] = &[
     detailed,
     grpc,
     lines::of_server,
-    everywhere::of_server,
+    global::of_server,
     firewall::of_server,
     client_certificates::of_server,
 ];
@@ -140,9 +140,9 @@ fn real_ip(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
     let (header, trusted) = match has(ConnectedBy::Inside) || !decisions.proxies.is_empty() {
         true => (Word::fixed("proxy_protocol"), &decisions.proxies),
         false => {
-            let told = decisions.everywhere.client_header.as_ref();
-            let told = told.and_then(|name| Word::new(name.as_str()).ok());
-            (told.unwrap_or(Word::fixed("X-Forwarded-For")), &head.facts.forwarded.trusted)
+            let reported = decisions.global.client_header.as_ref();
+            let reported = reported.and_then(|name| Word::new(name.as_str()).ok());
+            (reported.unwrap_or(Word::fixed("X-Forwarded-For")), &head.facts.forwarded.trusted)
         }
     };
     let inside = sockets.iter().any(|listen| listen.connected_by.is_inside()).then(|| Word::fixed(ITSELF));
@@ -219,7 +219,7 @@ const GRPC: [&str; 8] = [
 const GRPC_BUFFER: &str = "grpc_buffer_size 4k";
 
 fn grpc(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
-    let buffer = head.facts.decisions.everywhere.grpc_buffer;
+    let buffer = head.facts.decisions.global.grpc_buffer;
     let line = |line: &'static str| match buffer {
         Some(size) if line == GRPC_BUFFER => Words::line(catalogue::GRPC_BUFFER_SIZE.name, Word::size(size)),
         _ => line.into(),

@@ -17,7 +17,7 @@ use super::tables::Files;
 /// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let decisions = scene.facts.decisions;
-    let everywhere = &decisions.everywhere;
+    let global = &decisions.global;
     let counts = is_counted(scene.route, decisions);
     if counts {
         count(&scene.route.origin.object.namespace, decisions, slots)?;
@@ -30,7 +30,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Limits, "limit_req", Words::join([zone, burst, Word::fixed("nodelay")]));
     }
     if !limits.rates.is_empty() {
-        slots.say(Slot::Limits, "limit_req_status", Word::number(u64::from(everywhere.rate_status)));
+        slots.say(Slot::Limits, "limit_req_status", Word::number(u64::from(global.rate_status)));
     }
     if let Some(connections) = limits.connections {
         let zone = Word::own(&names::connection_zone(&name, decisions.recounts))?;
@@ -55,7 +55,7 @@ fn count(namespace: &str, decisions: &Decisions, slots: &mut Slots) -> Result<()
 
 /// The status of a refused request.
 fn status(decisions: &Decisions) -> Word {
-    Word::number(u64::from(decisions.everywhere.connections_status))
+    Word::number(u64::from(decisions.global.connections_status))
 }
 
 /// Writes into the location of an error page, whose backend is one of this namespace, that its

@@ -21,9 +21,9 @@ const PATH: &str = "uri";
 /// Writes a copy of each variable that is empty where a control character is in it. nginx makes
 /// it anew whenever it is used, because a rewrite changes the path.
 pub fn say(plan: &Plan, tables: &mut Tables) -> Result<(), Refused> {
-    let everywhere = &plan.decisions.everywhere;
-    let mut copied: BTreeSet<&str> = everywhere.decoded().collect();
-    if everywhere.tells_decoded_path() || routes(plan).any(Route::tells_decoded_path) {
+    let global = &plan.decisions.global;
+    let mut copied: BTreeSet<&str> = global.decoded().collect();
+    if global.writes_decoded_path() || routes(plan).any(Route::writes_decoded_path) {
         copied.insert(PATH);
     }
     for name in copied {
@@ -47,7 +47,7 @@ fn refused() -> Result<Comparison, Refused> {
 
 /// Refuses requests for a route. No expression is matched here, because nginx would log the path.
 pub fn of_location(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    if scene.route.tells_decoded_path() && !scene.facts.decisions.everywhere.tells_decoded_path() {
+    if scene.route.writes_decoded_path() && !scene.facts.decisions.global.writes_decoded_path() {
         slots.say_compared(Slot::Lines, refused()?);
     }
     Ok(())
@@ -55,7 +55,7 @@ pub fn of_location(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> 
 
 /// Refuses requests for all routes, where a header of all hosts has the path.
 pub fn of_server(head: &Head<'_>, slots: &mut HeadSlots) -> Result<(), Refused> {
-    if head.facts.decisions.everywhere.tells_decoded_path() {
+    if head.facts.decisions.global.writes_decoded_path() {
         slots.say(Statement { compared: vec![refused()?], ..Statement::default() }, &head.server.origin);
     }
     Ok(())

@@ -69,15 +69,15 @@ fn table(list: &AccessList) -> Vec<(Cidr, bool)> {
         }
         let outer = around.last().map(|(_, denied)| *denied);
         // Nothing within a denied network is allowed.
-        let is_told = match outer {
+        let is_reported = match outer {
             Some(true) => false,
             Some(false) => denied,
             None => denied == list.allow().is_empty(),
         };
-        if is_told || outer.is_none() {
+        if is_reported || outer.is_none() {
             around.push((network, denied));
         }
-        if is_told {
+        if is_reported {
             table.push((network, denied));
         }
     }

@@ -24,12 +24,12 @@ pub type Copied<'a> = (&'a Mirror, &'a [HeaderName]);
 /// The mirror of a route that has a backend.
 fn copied(route: &Route) -> Option<Copied<'_>> {
     let mirror = route.behaviour.mirror.as_deref().filter(|_| route.action.upstream().is_some())?;
-    let told = asked(route).map_or(&[][..], |external| &external.policy.response_headers[..]);
-    Some((mirror, told))
+    let reported = asked(route).map_or(&[][..], |external| &external.policy.response_headers[..]);
+    Some((mirror, reported))
 }
 
-fn name((mirror, told): Copied<'_>) -> String {
-    names::mirror(&mirror.service, &mirror.policy, told)
+fn name((mirror, reported): Copied<'_>) -> String {
+    names::mirror(&mirror.service, &mirror.policy, reported)
 }
 
 /// The mirrors of these routes, by the name of the internal location; each distinct policy has
@@ -57,7 +57,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 /// with a slash, its name does not.
 pub fn location(
     name: &str,
-    (mirror, told): Copied<'_>,
+    (mirror, reported): Copied<'_>,
     inherited: &Inherited,
     facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
@@ -87,7 +87,7 @@ pub fn location(
     }
     // The same headers as the backend gets: those of the client under these names are not passed
     // on.
-    for (number, name) in told.iter().enumerate() {
+    for (number, name) in reported.iter().enumerate() {
         let value = Word::variable(&format!("authentication_{number}"))?;
         slots.request_header(Header::new(Word::header_name(name)?, value));
     }

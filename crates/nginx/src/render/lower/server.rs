@@ -29,8 +29,8 @@ use super::slots::{Header, Inherited};
 use super::upstream::variables_of;
 use super::writer::Writer;
 use super::{
-    access_log, backend_tls, client_certificates, cors, error_pages, everywhere, external_authentication, firewall,
-    limits, mirror, session, tls,
+    access_log, backend_tls, client_certificates, cors, error_pages, external_authentication, firewall, global, limits,
+    mirror, session, tls,
 };
 
 /// The header of HTTP Strict Transport Security (RFC 6797).
@@ -70,13 +70,13 @@ impl Facts<'_> {
 
     /// Whether a proxy is trusted to name the scheme of a request, by headers or by the PROXY
     /// protocol.
-    pub fn tells_scheme(&self) -> bool {
+    pub fn names_scheme(&self) -> bool {
         self.trusted() != Trusted::Nobody
     }
 
     /// The variable with the scheme of the client's request.
     pub fn scheme(&self) -> Word {
-        scheme(self.tells_scheme())
+        scheme(self.names_scheme())
     }
 }
 
@@ -100,15 +100,15 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
 /// The files that a server requires, including those that they require in turn.
 pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let mut requires = BTreeSet::from([names::shared_file()]);
-    requires.extend(facts.decisions.everywhere.blocks().then(names::blocked_file));
+    requires.extend(facts.decisions.global.blocks().then(names::blocked_file));
     let shares_rules = facts.decisions.firewall.shared && firewall::is_asked(server);
     requires.extend(shares_rules.then(names::firewall_file));
-    let Decisions { access_log: log, everywhere, .. } = facts.decisions;
-    requires.extend(access_log::is_needed(log, everywhere, server).then(names::access_log_file));
+    let Decisions { access_log: log, global, .. } = facts.decisions;
+    requires.extend(access_log::is_needed(log, global, server).then(names::access_log_file));
     requires.extend(facts.decisions.geo.is_asked().then(names::geo_file));
     if let Some(certificate) = certificate(server, facts) {
         requires.insert(names::certificate_file(certificate));
-        requires.extend(tls::all(&facts.decisions.everywhere).map(|(path, _)| path));
+        requires.extend(tls::all(&facts.decisions.global).map(|(path, _)| path));
     }
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
         // nginx accepts a TLS server without a certificate only beside a default server that has
@@ -217,8 +217,8 @@ fn write_one(
     let concerns = |directive: &&Directive| {
         *directive.row != catalogue::SSL_REJECT_HANDSHAKE || server.name == ServerName::CatchAll
     };
-    let everywhere = facts.server_directives.iter().filter(|directive| !is_said(directive)).filter(concerns);
-    let common: Vec<_> = everywhere.chain(of_host).chain(location::common(server)).collect();
+    let global = facts.server_directives.iter().filter(|directive| !is_said(directive)).filter(concerns);
+    let common: Vec<_> = global.chain(of_host).chain(location::common(server)).collect();
     let listens = sockets.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
     writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
     for (name, origin) in names {
@@ -235,14 +235,14 @@ fn write_one(
         writer.add(statements(engine, &said)?, &run[0].origin);
     }
     if facts.forwarded.trusts_proxies() {
-        writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
+        writer.add(fill(engine, "trusted", &view::Nothing {})?, &server.origin);
     }
     for run in rest.chunk_by(|(_, one), (_, other)| one == other) {
         writer.add(statements(engine, run.iter().map(|(statement, _)| statement))?, &run[0].1);
     }
     let inherited = inherited(server, facts)?;
     let strict = server.strict_paths();
-    if strict == StrictPaths::Everywhere {
+    if strict == StrictPaths::Global {
         writer.add(fill(engine, "strict_paths", &view::Nothing {})?, &server.origin);
     }
     let asked = server.client_certificates.as_deref();
@@ -322,7 +322,7 @@ fn write_internal(
 
 /// The headers that all locations of a server have, unless they set any themselves.
 fn inherited(server: &Server, facts: &Facts<'_>) -> Result<Inherited, Refused> {
-    let mut inherited = everywhere::inherited(&facts.decisions.everywhere)?;
+    let mut inherited = global::inherited(&facts.decisions.global)?;
     if let Some(hsts) = &server.hsts {
         inherited.answer_headers.push(Header::fixed(HSTS, Word::variable(&names::hsts(hsts))?));
         inherited.hidden_headers.push(Word::fixed(HSTS));

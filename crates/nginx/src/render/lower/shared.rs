@@ -82,7 +82,7 @@ impl<'a> Facts<'a> {
             peer: if inside.is_empty() { outer_peer.clone() } else { Word::fixed("$ingressd\u{2}_peer") },
             inside,
             outer_peer,
-            trusted_host: match &decisions.everywhere.host_header {
+            trusted_host: match &decisions.global.host_header {
                 Some(name) => Word::request_header(name)?,
                 None => Word::fixed("$http_x_forwarded_host"),
             },
@@ -176,8 +176,8 @@ fn hosts(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         return Ok(());
     }
     tables.block(own("$ingressd_own_host"));
-    let told = |variable| Block::map(facts.trusted_host.clone(), variable);
-    tables.block(told("$ingressd_first_forwarded_host").row("default", "$ingressd_own_host").row(
+    let reported = |variable| Block::map(facts.trusted_host.clone(), variable);
+    tables.block(reported("$ingressd_first_forwarded_host").row("default", "$ingressd_own_host").row(
         r#""~^\s*(?<ingressd_forwarded_host>(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::[0-9]+)?)\s*(?:,|$)""#,
         "$ingressd_forwarded_host",
     ));
@@ -196,8 +196,8 @@ fn hosts(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
 }
 
 /// Whether a peer is trusted, with the value that it sends.
-fn of_trusted(told: &Word) -> Word {
-    Word::concat([Word::fixed("$ingressd\u{2}_trusted:"), told.clone()])
+fn of_trusted(reported: &Word) -> Word {
+    Word::concat([Word::fixed("$ingressd\u{2}_trusted:"), reported.clone()])
 }
 
 fn ports(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
@@ -212,8 +212,8 @@ fn ports(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         return Ok(());
     }
     tables.block(own("$ingressd_own_port"));
-    let told = if facts.trusts_proxies { "$http_x_forwarded_port" } else { "$proxy_protocol_server_port" };
-    let port = Block::map(of_trusted(&Word::fixed(told)), "$ingressd_port").row("default", "$ingressd_own_port");
+    let reported = if facts.trusts_proxies { "$http_x_forwarded_port" } else { "$proxy_protocol_server_port" };
+    let port = Block::map(of_trusted(&Word::fixed(reported)), "$ingressd_port").row("default", "$ingressd_own_port");
     tables.block(port.row(r#""~^1:\s*(?<ingressd_forwarded_port>[0-9]{1,5})\s*(?:,|$)""#, "$ingressd_forwarded_port"));
     Ok(())
 }
@@ -231,7 +231,7 @@ fn requests(facts: &Facts<'_>, tables: &mut Tables) -> Result<(), Refused> {
         tables.block(map);
     }
     if has_request_ids(facts.plan) {
-        let own = if facts.plan.decisions.everywhere.request_ids { "$request_id" } else { NOTHING };
+        let own = if facts.plan.decisions.global.request_ids { "$request_id" } else { NOTHING };
         let map = Block::map("$http_x_request_id", "$ingressd_request_id").row("default", "$http_x_request_id");
         tables.block(map.row(NOTHING, own));
     }
@@ -298,8 +298,8 @@ fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::StatusServer 
 
 /// The variable with the scheme of the client's request; `is_told` says whether a proxy is trusted
 /// to name it.
-pub(super) fn scheme(is_told: bool) -> Word {
-    Word::fixed(if is_told { "$ingressd\u{2}_scheme" } else { "$scheme" })
+pub(super) fn scheme(is_reported: bool) -> Word {
+    Word::fixed(if is_reported { "$ingressd\u{2}_scheme" } else { "$scheme" })
 }
 
 /// The port of plain requests: a constant is cheaper for them than a variable.

@@ -37,7 +37,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let known = |variable| known(scene.route, variable);
     let surroundings = SnippetSurroundings {
         known: &known,
-        trusts: scene.facts.tells_scheme(),
+        trusts: scene.facts.names_scheme(),
         has_request_ids: scene.facts.has_request_ids,
     };
     let slot = if scene.route.action.upstream().is_some() { Slot::Snippets } else { Slot::Conditions };
@@ -61,7 +61,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         }
     }
     slots.owned_by(None);
-    let default_type = scene.facts.decisions.everywhere.default_type.as_ref();
+    let default_type = scene.facts.decisions.global.default_type.as_ref();
     let says_type = all.iter().any(|(directive, _)| *directive.row == catalogue::DEFAULT_TYPE);
     let answers = snippets.iter().any(|snippet| !snippet.statements.is_empty());
     if let Some(default_type) = default_type.filter(|_| answers && !says_type) {

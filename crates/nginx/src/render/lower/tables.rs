@@ -14,7 +14,7 @@ use crate::render::view::Tables;
 use ingressd_model::{Origin, Refused};
 
 use super::{
-    access_log, client_certificates, cors, empty, everywhere, external_authentication, firewall, geo, limits, lookup,
+    access_log, client_certificates, cors, empty, external_authentication, firewall, geo, global, limits, lookup,
     passthrough, session, shared, split, stream, tls, upstream,
 };
 
@@ -30,7 +30,7 @@ const FEATURES: &[Feature] = &[
     access_log::tables,
     client_certificates::tables,
     cors::tables,
-    everywhere::tables,
+    global::tables,
     external_authentication::tables,
     firewall::tables,
     geo::tables,

@@ -65,8 +65,8 @@ pub const NOBODY: &str = "unix:/nobody down";
 /// How many idle connections are kept, where nginx can. None are kept where some endpoints use TLS
 /// and others do not, because nginx distinguishes connections by address only.
 fn kept(id: &UpstreamId, decisions: &Decisions) -> Option<u32> {
-    let everywhere = decisions.upstream_keepalive?;
-    let connections = id.reuse.as_deref().map_or(everywhere, |own| own.connections);
+    let global = decisions.upstream_keepalive?;
+    let connections = id.reuse.as_deref().map_or(global, |own| own.connections);
     let connections =
         decisions.kept_of_namespaces.get(&id.namespace).map_or(connections, |most| connections.min(*most));
     let connections = if id.protocol == Protocol::AutoHttp { 0 } else { connections };
@@ -80,10 +80,10 @@ fn keepalive(upstream: &Upstream, decisions: &Decisions, slots: &mut view::Upstr
     let mut say = |name, word: Word| slots.connections.push(Words::line(name, word));
     say("keepalive", Word::number(u64::from(connections)));
     if connections > 0 {
-        let everywhere = &decisions.everywhere;
+        let global = &decisions.global;
         let own = upstream.id.reuse.as_deref();
-        let requests = own.map_or(everywhere.keepalive_requests, |own| own.requests);
-        let (time, timeout) = (everywhere.keepalive_time, own.map_or(everywhere.keepalive_timeout, |own| own.timeout));
+        let requests = own.map_or(global.keepalive_requests, |own| own.requests);
+        let (time, timeout) = (global.keepalive_time, own.map_or(global.keepalive_timeout, |own| own.timeout));
         say("keepalive_requests", Word::number(u64::from(requests)));
         if decisions.keepalive_time && time != KEEPALIVE_TIME {
             say("keepalive_time", Word::time(time));

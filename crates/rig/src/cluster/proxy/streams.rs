@@ -33,13 +33,13 @@ impl Streams {
     /// Ends the watches of these kinds, as if their connections broke, and tells how many those
     /// were.
     pub fn cut(&self, matches: impl Fn(&Call) -> bool) -> usize {
-        self.tell(matches, || Order::End)
+        self.report(matches, || Order::End)
     }
 
     /// Sends an event into the watches of these kinds, and tells how many those were.
     pub fn send(&self, matches: impl Fn(&Call) -> bool, event: &Value) -> usize {
         let line = Bytes::from(format!("{event}\n"));
-        self.tell(matches, || Order::Send(line.clone()))
+        self.report(matches, || Order::Send(line.clone()))
     }
 
     /// How many of these run.
@@ -49,17 +49,17 @@ impl Streams {
         streams.iter().filter(|(call, _)| matches(call)).count()
     }
 
-    fn tell(&self, matches: impl Fn(&Call) -> bool, order: impl Fn() -> Order) -> usize {
+    fn report(&self, matches: impl Fn(&Call) -> bool, order: impl Fn() -> Order) -> usize {
         let streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = streams.iter().filter(|(call, orders)| matches(call) && orders.send(order()).is_ok());
-        told.count()
+        let reported = streams.iter().filter(|(call, orders)| matches(call) && orders.send(order()).is_ok());
+        reported.count()
     }
 
     /// Passes a watch on until it ends or is ended.
     pub fn pass(&self, call: Call, from: Incoming) -> Body {
-        let (orders, told) = unbounded_channel();
+        let (orders, reported) = unbounded_channel();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((call, orders));
-        let watch = Watch { from, rest: Vec::new(), told };
+        let watch = Watch { from, rest: Vec::new(), reported };
         BodyExt::boxed_unsync(StreamBody::new(unfold(watch, Watch::next)))
     }
 }
@@ -69,7 +69,7 @@ struct Watch {
     from: Incoming,
     /// The bytes since the last end of a line: no other line may be inserted into them.
     rest: Vec<u8>,
-    told: UnboundedReceiver<Order>,
+    reported: UnboundedReceiver<Order>,
 }
 
 impl Watch {
@@ -88,7 +88,7 @@ impl Watch {
                     let lines: Vec<u8> = self.rest.drain(..=end).collect();
                     return Some((Ok(Frame::data(lines.into())), self));
                 }
-                order = self.told.recv() => return match order {
+                order = self.reported.recv() => return match order {
                     Some(Order::Send(line)) => Some((Ok(Frame::data(line)), self)),
                     Some(Order::End) => Some((Err(io::ErrorKind::ConnectionReset.into()), self)),
                     None => None,

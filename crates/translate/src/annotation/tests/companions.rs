@@ -39,7 +39,7 @@ fn without(what: &str) -> (Reason, String) {
 
 #[test]
 fn a_key_that_counts_with_another_one_has_a_finding_alone_and_closes_nothing() {
-    let mut told = 0;
+    let mut reported = 0;
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let is_listed = COUNT_ALONE.contains(&row.key) || PROTECT.contains(&row.key);
         assert_eq!(row.beside.is_empty() || is_listed, row.counts_with.is_empty(), "{}", row.key);
@@ -57,35 +57,35 @@ fn a_key_that_counts_with_another_one_has_a_finding_alone_and_closes_nothing() {
                 true => assert_eq!(notes, [], "{}: {value}", row.key),
                 false => assert_eq!(notes, [without(&words(row.counts_with))], "{}: {value}", row.key),
             }
-            told += usize::from(!notes.is_empty());
+            reported += usize::from(!notes.is_empty());
         }
     }
-    assert!(told > 50, "{told}");
+    assert!(reported > 50, "{reported}");
 }
 
 #[test]
 fn a_key_that_is_off_or_broken_or_has_no_effect_itself() {
     let options = Options::default();
-    let told = |annotations: &[(&str, &str)]| notes(annotations, &options);
-    assert_eq!(told(&[("enable-cors", "False"), ("cors-max-age", "5")]), [without("enable-cors: true")]);
-    assert_eq!(told(&[("enable-cors", "1"), ("cors-max-age", "5")]), []);
+    let reported = |annotations: &[(&str, &str)]| notes(annotations, &options);
+    assert_eq!(reported(&[("enable-cors", "False"), ("cors-max-age", "5")]), [without("enable-cors: true")]);
+    assert_eq!(reported(&[("enable-cors", "1"), ("cors-max-age", "5")]), []);
     // The fault of the other annotation is reported at that one only.
-    let broken = told(&[("affinity", "ip"), ("session-cookie-name", "route")]);
+    let broken = reported(&[("affinity", "ip"), ("session-cookie-name", "route")]);
     assert_eq!(broken.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(), [Reason::InvalidValue]);
     // There is a worse finding about it already, and findings about a key with an effect are
     // absent.
-    let worse = told(&[("session-cookie-name", "a b")]);
+    let worse = reported(&[("session-cookie-name", "a b")]);
     assert_eq!(worse.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(), [Reason::InvalidValue]);
-    assert_eq!(told(&[("affinity-mode", "persistent")]), [without("affinity: cookie")]);
+    assert_eq!(reported(&[("affinity-mode", "persistent")]), [without("affinity: cookie")]);
     // A key that depends on one that depends on another one.
     let chain = [("auth-cache-duration", "200 5m"), ("auth-cache-key", "$http_authorization")];
-    assert_eq!(told(&chain), [without("auth-url"), without("auth-url")]);
-    assert_eq!(told(&[("limit-rate-after", "5"), ("limit-rate", "0")]), [without("limit-rate")]);
-    assert_eq!(told(&[("limit-whitelist", "10.0.0.0/8"), ("limit-rpm", "1")]), []);
-    assert_eq!(told(&[("affinity-canary-behavior", "legacy"), ("canary", "true")]), []);
+    assert_eq!(reported(&chain), [without("auth-url"), without("auth-url")]);
+    assert_eq!(reported(&[("limit-rate-after", "5"), ("limit-rate", "0")]), [without("limit-rate")]);
+    assert_eq!(reported(&[("limit-whitelist", "10.0.0.0/8"), ("limit-rpm", "1")]), []);
+    assert_eq!(reported(&[("affinity-canary-behavior", "legacy"), ("canary", "true")]), []);
     let redirects = [("proxy-redirect-from", "http://backend/"), ("proxy-redirect-to", "https://example.com/")];
-    assert_eq!(told(&redirects), []);
-    assert_eq!(told(&redirects[..1]), [without("proxy-redirect-to")]);
+    assert_eq!(reported(&redirects), []);
+    assert_eq!(reported(&redirects[..1]), [without("proxy-redirect-to")]);
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn what_the_administrator_says_counts_beside_it_where_it_does() {
     assert_eq!(notes(&multiplier, &options("limit-rps", "5")), []);
     assert_eq!(notes(&multiplier, &options("limit-rps", "0")), [without("limit-rps or limit-rpm")]);
     // The service for all objects uses the administrator's options, and not those of an object.
-    let everywhere = options("auth-url", "http://192.0.2.1/check");
-    assert_eq!(notes(&[("auth-method", "HEAD")], &everywhere), [without("auth-url")]);
+    let common = options("auth-url", "http://192.0.2.1/check");
+    assert_eq!(notes(&[("auth-method", "HEAD")], &common), [without("auth-url")]);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_snippet_may_bring_what_a_key_counts_with_and_a_key_that_counts_with_another
 
 #[test]
 fn keys_of_a_canary_that_count_on_its_main_object_are_told() {
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let sets = row.tries().into_iter().find(|(_, gives)| matches!(gives, Gives::Sets(_)));
         let Some((value, _)) = sets else { continue };
@@ -130,12 +130,12 @@ fn keys_of_a_canary_that_count_on_its_main_object_are_told() {
             Some(finding) if finding.reason == Reason::NoEffectAlone => {
                 assert_eq!(finding.severity, severity_alone(finding), "{}", row.key);
                 assert!(finding.note.contains("on a canary"), "{finding}");
-                told.insert(row.key);
+                reported.insert(row.key);
             }
             found => assert!(row.counts_on_canary, "{}: {found:?}", row.key),
         }
     }
     let counts = ["affinity", "canary-weight", "load-balance", "service-upstream", "upstream-hash-by"];
-    assert!(counts.iter().all(|key| !told.contains(key)), "{told:?}");
-    assert!(["auth-url", "proxy-body-size", "rewrite-target", "server-alias"].iter().all(|key| told.contains(key)));
+    assert!(counts.iter().all(|key| !reported.contains(key)), "{reported:?}");
+    assert!(["auth-url", "proxy-body-size", "rewrite-target", "server-alias"].iter().all(|key| reported.contains(key)));
 }

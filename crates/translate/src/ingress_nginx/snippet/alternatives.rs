@@ -24,18 +24,18 @@ pub fn alternatives(table: &Table, key: &str, text: &str) -> Vec<String> {
         Ok(tree) => tree,
         Err(error) => return vec![format!("it is not valid configuration of nginx: {error}")],
     };
-    let (mut told, mut clauses) = (BTreeSet::new(), Vec::new());
-    collect(&tree, table, &mut told, &mut clauses);
+    let (mut reported, mut clauses) = (BTreeSet::new(), Vec::new());
+    collect(&tree, table, &mut reported, &mut clauses);
     clauses.truncate(MOST);
     clauses
 }
 
-fn collect(tree: &[Directive], table: &Table, told: &mut BTreeSet<String>, clauses: &mut Vec<String>) {
+fn collect(tree: &[Directive], table: &Table, reported: &mut BTreeSet<String>, clauses: &mut Vec<String>) {
     for directive in tree {
-        if told.insert(directive.name.clone()) {
+        if reported.insert(directive.name.clone()) {
             clauses.push(clause(table, &directive.name));
         }
-        collect(directive.children(), table, told, clauses);
+        collect(directive.children(), table, reported, clauses);
     }
 }
 

@@ -175,8 +175,8 @@ mod tests {
             ("proxy_connect_timeout 0;", "no connection"),
             ("proxy_download_rate $rate;", "refused"),
         ] {
-            let told = read(text).unwrap_err();
-            assert!(told.contains(why) || (why == "refused" && told.contains("line 1")), "{text}: {told}");
+            let reported = read(text).unwrap_err();
+            assert!(reported.contains(why) || (why == "refused" && reported.contains("line 1")), "{text}: {reported}");
         }
         let many = read(&"listen 1; ".repeat(7)).unwrap_err();
         assert!(many.ends_with("and 2 more"), "{many}");

@@ -335,8 +335,8 @@ const HOSTILE: &[(&str, &str)] = &[
 #[test]
 fn hostile_snippets_are_refused_for_what_they_are() {
     for (text, words) in HOSTILE {
-        let told = tried("configuration-snippet", text).expect_err(text);
-        assert!(told.contains(words), "{text}: {told}");
+        let reported = tried("configuration-snippet", text).expect_err(text);
+        assert!(reported.contains(words), "{text}: {reported}");
     }
     for (text, words) in [
         ("allow all;", "configuration-snippet"),
@@ -347,15 +347,15 @@ fn hostile_snippets_are_refused_for_what_they_are() {
         ("location ~ (a+)+$ { return 200; }", "too many ways"),
         ("listen 81;", "opens a port"),
     ] {
-        let told = tried("server-snippet", text).expect_err(text);
-        assert!(told.contains(words), "{text}: {told}");
+        let reported = tried("server-snippet", text).expect_err(text);
+        assert!(reported.contains(words), "{text}: {reported}");
     }
     let many = "add_header X-A b;".repeat(101);
-    assert!(tried("configuration-snippet", &many).is_err_and(|told| told.contains("more than 100 directives")));
+    assert!(tried("configuration-snippet", &many).is_err_and(|words| words.contains("more than 100 directives")));
     let heavy = "if ($request_uri ~ \"/.+/x\") { return 403; }".repeat(11);
-    assert!(tried("configuration-snippet", &heavy).is_err_and(|told| told.contains("a weight of more than 250")));
+    assert!(tried("configuration-snippet", &heavy).is_err_and(|words| words.contains("a weight of more than 250")));
     let deep = "if ($host) {".repeat(200);
-    assert!(tried("configuration-snippet", &deep).is_err_and(|told| told.contains("too many blocks")));
+    assert!(tried("configuration-snippet", &deep).is_err_and(|words| words.contains("too many blocks")));
 }
 
 #[test]
@@ -379,8 +379,8 @@ fn what_several_snippets_say_of_a_route_is_bounded_together() {
     for (texts, words) in rows {
         let all: Vec<_> = texts.iter().map(|text| read(text)).collect();
         assert_eq!(Snippet::fit_together(&all[..1]), Ok(()), "{words}");
-        let told = Snippet::fit_together(&all).expect_err(words);
-        assert!(told.to_string().contains(words), "{told}");
+        let reported = Snippet::fit_together(&all).expect_err(words);
+        assert!(reported.to_string().contains(words), "{reported}");
     }
     assert_eq!(Snippet::fit_together(&[read(&grown), read("sub_filter_once on;")]), Ok(()));
 }
@@ -388,14 +388,17 @@ fn what_several_snippets_say_of_a_route_is_bounded_together() {
 #[test]
 fn each_mistake_has_its_place_in_the_snippet() {
     let text = "add_header X-A b;\n  root /etc;\n  gzip on; include x;\n";
-    let told = tried("configuration-snippet", text).unwrap_err();
+    let reported = tried("configuration-snippet", text).unwrap_err();
     assert!(
-        told.contains("line 2, column 3: \"root\": ") && told.contains("line 3, column 12: \"include\": "),
-        "{told}"
+        reported.contains("line 2, column 3: \"root\": ") && reported.contains("line 3, column 12: \"include\": "),
+        "{reported}"
     );
     let many = "root /;\n".repeat(9);
-    let told = tried("configuration-snippet", &many).unwrap_err();
-    assert!(told.contains("line 5") && !told.contains("line 6") && told.contains("and 4 more"), "{told}");
+    let reported = tried("configuration-snippet", &many).unwrap_err();
+    assert!(
+        reported.contains("line 5") && !reported.contains("line 6") && reported.contains("and 4 more"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -427,8 +430,8 @@ fn they_count_only_where_the_administrator_lets_them() {
 #[test]
 fn what_an_annotation_does_is_said_once_and_has_its_ceiling() {
     let both = [("configuration-snippet", "proxy_read_timeout 60s;"), ("proxy-read-timeout", "30")];
-    let told = reading("scribe", &options(), &both);
-    assert!(told.refused && told.findings[0].note.contains("use only one of them"), "{:?}", told.findings);
+    let read = reading("scribe", &options(), &both);
+    assert!(read.refused && read.findings[0].note.contains("use only one of them"), "{:?}", read.findings);
     let mut options = options();
     options.limits.body_size = ingressd_model::ByteSize(1 << 20);
     for key in ["configuration-snippet", "server-snippet"] {
@@ -496,7 +499,7 @@ fn every_directive_is_known_and_what_it_stands_for_exists() {
 
 #[test]
 fn what_does_the_same_is_told_directive_by_directive() {
-    let told = super::alternatives(
+    let found = super::alternatives(
         &ANNOTATIONS,
         "server-snippet",
         "proxy_read_timeout 1m;\nroot /;\nif ($a) { return 301 /; }\nmade_up;",
@@ -508,8 +511,8 @@ fn what_does_the_same_is_told_directive_by_directive() {
         "return: permanent-redirect,",
         "\"made_up\": no replacement is known",
     ];
-    assert_eq!(told.len(), expected.len(), "{told:?}");
-    told.iter().zip(expected).for_each(|(told, expected)| assert!(told.starts_with(expected), "{told}"));
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    found.iter().zip(expected).for_each(|(found, expected)| assert!(found.starts_with(expected), "{found}"));
     let lua =
         super::alternatives(&ANNOTATIONS, "server-snippet", "access_by_lua_block { if a then b = '}' end }\nroot /;");
     assert_eq!(lua[0], "access_by_lua_block: Lua is not run; instead: auth-url, or the backend");

@@ -222,12 +222,12 @@ async fn a_plugin_may_complain_as_long_as_it_likes() {
 #[tokio::test]
 async fn a_plugin_is_asked_and_what_it_gives_takes_its_place() {
     let folder = tempfile::tempdir().unwrap();
-    let told = folder.path().join("told");
+    let reported = folder.path().join("told");
     let status =
         r#"{"token":"t","clientCertificateData":"c","clientKeyData":"k","expirationTimestamp":"2030-01-01T00:00:00Z"}"#;
     let lines = format!(
         "printf %s \"$KUBERNETES_EXEC_INFO\" > {}; echo '{{\"apiVersion\":\"{VERSION}\",\"status\":{status}}}'",
-        told.display()
+        reported.display()
     );
     let mut user = user(&plugin(folder.path(), "plugin", &lines));
     assert!(plugin::is_needed(&user));
@@ -235,8 +235,8 @@ async fn a_plugin_is_asked_and_what_it_gives_takes_its_place() {
     assert_eq!(end, Some("2030-01-01T00:00:00Z".parse().unwrap()));
     assert_eq!((user.client_certificate_data.as_deref(), user.token.is_some()), (Some("Yw=="), true));
     assert!(user.exec.is_none() && user.client_key_data.is_some() && !plugin::is_needed(&user));
-    let told: serde_json::Value = serde_json::from_str(&fs::read_to_string(told).unwrap()).unwrap();
-    assert_eq!(told, json!({"apiVersion": VERSION, "kind": "ExecCredential", "spec": {"interactive": false}}));
+    let reported: serde_json::Value = serde_json::from_str(&fs::read_to_string(reported).unwrap()).unwrap();
+    assert_eq!(reported, json!({"apiVersion": VERSION, "kind": "ExecCredential", "spec": {"interactive": false}}));
 }
 
 #[tokio::test]

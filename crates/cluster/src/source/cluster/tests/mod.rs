@@ -309,11 +309,11 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     let mut source = start(&double);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert_eq!(names(&snapshot.ingresses), ["a", "b"]);
-    let told = |snapshot: &Snapshot| {
+    let reported = |snapshot: &Snapshot| {
         let findings = snapshot.findings.iter().map(|finding| (finding.reason, finding.origin.to_string()));
         findings.collect::<Vec<_>>()
     };
-    assert_eq!(told(&snapshot), [(Reason::Undecodable, "Ingress shop/c".to_owned())]);
+    assert_eq!(reported(&snapshot), [(Reason::Undecodable, "Ingress shop/c".to_owned())]);
     let uid = later["metadata"]["uid"].as_str();
     assert!(uid.is_some() && matches!(&*snapshot.left_out, [left_out] if left_out.uid.as_deref() == uid), "{uid:?}");
     // An object that becomes invalid stays as it was, and the others change.
@@ -324,7 +324,7 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     let (broken, _) = until(&mut source, changed).await;
     assert_eq!(names(&broken.ingresses), ["a", "b"]);
     assert!(Arc::ptr_eq(&broken.ingresses[0].object, &snapshot.ingresses[0].object));
-    assert_eq!(told(&broken).len(), 2);
+    assert_eq!(reported(&broken).len(), 2);
     // Its published status is followed all the same, because otherwise it could not be withdrawn.
     let address = |snapshot: &Snapshot| {
         let status = snapshot.ingresses[0].published.as_ref()?.status.clone()?;
@@ -335,14 +335,14 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
         double.put("ingresses", object.clone());
     };
     publish(&mut later, "192.0.2.1");
-    let (told, _) = until(&mut source, |snapshot, _| address(snapshot).as_deref() == Some("192.0.2.1")).await;
-    assert_ne!(told.ingresses[0].revision(), broken.ingresses[0].revision());
+    let (reported, _) = until(&mut source, |snapshot, _| address(snapshot).as_deref() == Some("192.0.2.1")).await;
+    assert_ne!(reported.ingresses[0].revision(), broken.ingresses[0].revision());
     // The same holds for an object that can be decoded but is invalid.
     let mut invalid = ingress("a", &json!({ "kubernetes.io/ingress.class": "one" }), &[]);
     invalid["spec"]["ingressClassName"] = json!("another");
     publish(&mut invalid, "192.0.2.2");
-    let (told, _) = until(&mut source, |snapshot, _| address(snapshot).as_deref() == Some("192.0.2.2")).await;
-    assert!(Arc::ptr_eq(&told.ingresses[0].object, &snapshot.ingresses[0].object));
+    let (reported, _) = until(&mut source, |snapshot, _| address(snapshot).as_deref() == Some("192.0.2.2")).await;
+    assert!(Arc::ptr_eq(&reported.ingresses[0].object, &snapshot.ingresses[0].object));
     // It survives a list in which it is still invalid, until it is mended.
     double.fail("ingresses", "watch", Some(Fault::Gone));
     double.end_watches("ingresses", true);
@@ -418,8 +418,8 @@ async fn an_object_that_is_nested_too_deep_is_served_and_delays_no_other() {
     double.put("secrets", deep(secret("late", "MQ==")));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secret("shop", "late").is_some()).await;
     assert_eq!(names(&snapshot.ingresses), ["web"]);
-    let told: Vec<_> = snapshot.findings.iter().map(|finding| finding.origin.to_string()).collect();
-    assert_eq!(told, ["Ingress shop/broken"]);
+    let reported: Vec<_> = snapshot.findings.iter().map(|finding| finding.origin.to_string()).collect();
+    assert_eq!(reported, ["Ingress shop/broken"]);
 }
 
 #[tokio::test(start_paused = true)]

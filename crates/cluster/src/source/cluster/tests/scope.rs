@@ -48,7 +48,7 @@ async fn labels_of_namespaces_come_and_change() {
     let double = Double::default();
     double.put("namespaces", namespace("shop", "a"));
     double.put("namespaces", namespace("more", "a"));
-    for scope in [Scope::Everywhere, Scope::Namespaces(vec!["shop".into()]), Scope::Selected("team".to_owned())] {
+    for scope in [Scope::Global, Scope::Namespaces(vec!["shop".into()]), Scope::Selected("team".to_owned())] {
         let options = WatchOptions { scope: scope.clone(), ..labels() };
         let mut source = ClusterSource::start(&Clients::of(&double.client()), &options);
         let (first, before) = until(&mut source, |_, _| true).await;

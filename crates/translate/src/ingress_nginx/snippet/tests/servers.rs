@@ -135,11 +135,11 @@ fn everything_else_is_refused_with_its_place() {
         (server("") + &server(""), "another server has TCP port 5432"),
         (server("} http { #"), "unexpected"),
     ] {
-        let told = read(&text).unwrap_err();
-        assert!(told.contains(why), "{text}: {told}");
+        let reported = read(&text).unwrap_err();
+        assert!(reported.contains(why), "{text}: {reported}");
     }
-    let told = read("server {\n  listen 5432;\n  proxy_pass db.scribe:1;\n  root /;\n}").unwrap_err();
-    assert!(told.contains("line 4, column 3: \"root\""), "{told}");
+    let reported = read("server {\n  listen 5432;\n  proxy_pass db.scribe:1;\n  root /;\n}").unwrap_err();
+    assert!(reported.contains("line 4, column 3: \"root\""), "{reported}");
     assert!(read(&"# long\n".repeat(5000)).unwrap_err().contains("longer than"));
 }
 

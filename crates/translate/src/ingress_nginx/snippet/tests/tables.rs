@@ -114,8 +114,8 @@ fn other_directives_in_a_snippet_of_all_hosts_are_refused_by_name() {
         (&rows, "more than 1000 rows"),
         (&heavy, "a weight of more than 100"),
     ] {
-        let told = tables(text).map(|tables| shown(&tables)).expect_err(text);
-        assert!(told.contains(why), "{text}: {told}");
+        let reported = tables(text).map(|tables| shown(&tables)).expect_err(text);
+        assert!(reported.contains(why), "{text}: {reported}");
     }
 }
 
@@ -123,23 +123,23 @@ fn other_directives_in_a_snippet_of_all_hosts_are_refused_by_name() {
 fn snippets_read_the_tables_of_all_hosts() {
     let lookup_tables = tables("map $http_x_plan $plan { default free; }").unwrap().into();
     let with = Options { lookup_tables, ..options() };
-    let told = |options: &Options, snippet: &str| {
+    let reported = |options: &Options, snippet: &str| {
         let reading = reading("scribe", options, &[("configuration-snippet", snippet)]);
         let notes: Vec<_> = reading.findings.iter().map(|finding| finding.note.to_string()).collect();
         (reading.behaviour.snippets.iter().flat_map(|snippet| lines(snippet)).collect::<Vec<_>>(), notes)
     };
     let snippet = "add_header X-Plan $Plan;\nif ($plan = free) { return 402; }";
-    assert_eq!(told(&with, snippet).0, ["if ${s_table_plan} = \"free\": return 402;", "+X-Plan: ${s_table_plan}"]);
-    assert!(told(&options(), snippet).1[0].contains("may not read"));
+    assert_eq!(reported(&with, snippet).0, ["if ${s_table_plan} = \"free\": return 402;", "+X-Plan: ${s_table_plan}"]);
+    assert!(reported(&options(), snippet).1[0].contains("may not read"));
     // A variable that a snippet sets is its own, whatever the names of tables are.
-    assert!(!told(&with, "set $plan x;\nadd_header X-Plan $plan;").0.concat().contains("s_table"));
+    assert!(!reported(&with, "set $plan x;\nadd_header X-Plan $plan;").0.concat().contains("s_table"));
     // A table may match expressions, which overwrites earlier captures.
     let captured = "if ($request_uri ~ ^/(.*)) { return 301 https://x.test/$plan/$1; }";
-    assert!(told(&with, captured).1[0].contains("overwrite the captures"));
+    assert!(reported(&with, captured).1[0].contains("overwrite the captures"));
     for first in ["set $x $plan;", "add_header X-Plan $plan;", "set $x $best_http_host;"] {
         let then = format!("if ($request_uri ~ ^/(.*)) {{ {first} add_header X-Path $1; }}");
-        assert!(told(&with, &then).1[0].contains("no regular expression before it"), "{first}");
+        assert!(reported(&with, &then).1[0].contains("no regular expression before it"), "{first}");
         let then = format!("if ($request_uri ~ ^/(.*)) {{ add_header X-Path $1; {first} }}");
-        assert!(told(&with, &then).1.is_empty(), "{first}");
+        assert!(reported(&with, &then).1.is_empty(), "{first}");
     }
 }

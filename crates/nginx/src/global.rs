@@ -13,7 +13,7 @@ use ingressd_model::{
 
 /// What holds for all hosts of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Everywhere {
+pub struct Global {
     /// Headers that are set in all responses, and replace those of backends.
     pub answer_headers: Vec<SetHeader>,
     /// Headers that are set in all requests to backends, besides the usual ones.
@@ -78,10 +78,10 @@ pub const KEEPALIVE_TIME: Duration = Duration::from_secs(3600);
 /// nginx's own default of `keepalive_timeout` for connections to endpoints.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 
-impl Everywhere {
+impl Global {
     /// Before anything is put in: what the rows of the settings say is its default.
     pub fn empty() -> Self {
-        Everywhere {
+        Global {
             answer_headers: Vec::new(),
             request_headers: Vec::new(),
             client_header: None,
@@ -113,18 +113,18 @@ impl Everywhere {
     }
 }
 
-impl Default for Everywhere {
+impl Default for Global {
     /// What a plan has that serves nothing yet; the settings have other defaults.
     fn default() -> Self {
-        Everywhere::empty()
+        Global::empty()
     }
 }
 
-impl Everywhere {
+impl Global {
     /// Whether a header contains the first name of the server, which differs when hosts share a
     /// server.
-    pub fn tells_server_name(&self) -> bool {
-        self.answer_headers.iter().chain(&self.request_headers).any(|header| header.value.tells_server_name())
+    pub fn names_server(&self) -> bool {
+        self.answer_headers.iter().chain(&self.request_headers).any(|header| header.value.names_server())
     }
 
     /// The variables in headers that nginx has decoded.
@@ -133,12 +133,12 @@ impl Everywhere {
     }
 
     /// Whether a header contains this property of the route.
-    pub fn tells(&self, wanted: LogVariable) -> bool {
-        self.answer_headers.iter().chain(&self.request_headers).any(|header| header.value.tells(wanted))
+    pub fn reports(&self, wanted: LogVariable) -> bool {
+        self.answer_headers.iter().chain(&self.request_headers).any(|header| header.value.reports(wanted))
     }
 
     /// Whether a header contains any property of the route.
-    pub fn tells_route(&self) -> bool {
+    pub fn names_route(&self) -> bool {
         let mut parts = self.answer_headers.iter().chain(&self.request_headers).flat_map(|header| header.value.parts());
         parts.any(|part| matches!(part, LogPart::Route(_)))
     }
@@ -156,7 +156,7 @@ impl Everywhere {
     }
 
     /// Whether a header contains what nginx has decoded of the path.
-    pub fn tells_decoded_path(&self) -> bool {
+    pub fn writes_decoded_path(&self) -> bool {
         self.decoded().any(|name| ["document_uri", "request_filename", "uri"].contains(&name))
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::config_map::{says, told};
+use crate::config_map::{reported, says};
 use rig::Rig;
 use rig::client::{Reply, get};
 use rig::manifests::{Ingress, ingress, tls_secret};
@@ -91,7 +91,7 @@ fn headers_of_config_maps_reach_clients_and_backends() {
         let new = |reply: &Reply| reply.header("x-frame-options") == Some("SAMEORIGIN");
         get("http://plain.test/").send_until("the new header", new).await;
         says(rig, &[("add-headers", "default/nothing"), ("proxy-set-headers", "other/requests")]);
-        told(rig, &["CrossNamespace", "MissingConfigMap"]).await;
+        reported(rig, &["CrossNamespace", "MissingConfigMap"]).await;
         let reply = get("http://plain.test/").send().await;
         assert_eq!((reply.status, reply.header("x-frame-options")), (200, None));
     });
@@ -122,7 +122,7 @@ fn all_hosts_answer_403_to_blocked_clients() {
         }
         // A value that protects has a mistake, so the earlier value stays in force.
         says(rig, &[("block-cidrs", "10.244.9.0/24, oops")]);
-        told(rig, &["InvalidValue"]).await;
+        reported(rig, &["InvalidValue"]).await;
         assert_eq!(get("http://plain.test/").from("10.244.9.7").send().await.status, 403);
         says(rig, &[]);
         get("http://plain.test/").from("10.244.9.7").send_until("nobody is blocked", |reply| reply.status == 200).await;
@@ -163,7 +163,7 @@ fn statuses_redirects_and_compression_are_as_it_says() {
             ("upstream-keepalive-timeout", "30"),
         ];
         start(rig, &objects, &data).await;
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
         let mut statuses = Vec::new();
         for _ in 0..3 {
             statuses.push(get("http://limited.test/").send().await.status);
@@ -182,7 +182,7 @@ fn statuses_redirects_and_compression_are_as_it_says() {
         assert!(get("https://unknown.test/").try_send().await.is_err(), "no certificate is shown to strangers");
         // Values that cannot be read change nothing of what nginx does by itself.
         says(rig, &[("limit-req-status-code", "200"), ("use-gzip", "perhaps"), ("ssl-session-cache-size", "1k")]);
-        told(rig, &["InvalidValue", "InvalidValue", "InvalidValue"]).await;
+        reported(rig, &["InvalidValue", "InvalidValue", "InvalidValue"]).await;
         let plain = |reply: &Reply| reply.header("content-encoding").is_none();
         get("http://plain.test/").header("Accept-Encoding", "gzip").send_until("no compression", plain).await;
     });
@@ -191,18 +191,18 @@ fn statuses_redirects_and_compression_are_as_it_says() {
 #[test]
 fn proxies_tell_the_host_by_the_header_that_it_names() {
     rig::run(async |rig| {
-        let keys = |told: &'static str| {
+        let keys = |reported: &'static str| {
             [
                 ("use-forwarded-headers", "true"),
                 ("proxy-real-ip-cidr", "10.244.9.0/24"),
-                ("forwarded-host-header", told),
+                ("forwarded-host-header", reported),
                 ("generate-request-id", "false"),
                 ("disable-ipv6", "true"),
                 ("forwarded-for-proxy-protocol-header", "X-Forwarded-For-Proxy-Protocol"),
             ]
         };
         start(rig, &[host("plain", "nginx").build(), host("own", "ingressd").build()], &keys("X-Asked-Host")).await;
-        told(rig, &[]).await;
+        reported(rig, &[]).await;
         let ask = async |url: &str, from: &str| {
             let request = get(url).from(from).header("X-Asked-Host", "asked.test");
             request.header("X-Forwarded-Host", "forwarded.test").send().await.echo()
@@ -220,7 +220,7 @@ fn proxies_tell_the_host_by_the_header_that_it_names() {
         assert!(tokio::net::TcpStream::connect(("::1", 80)).await.is_err(), "IPv6 is left out");
         // The list of trusted proxies has a mistake, so the earlier value stays in force.
         says(rig, &keys("X Asked"));
-        told(rig, &["InvalidValue"]).await;
+        reported(rig, &["InvalidValue"]).await;
         assert_eq!(ask("http://plain.test/", "10.244.9.1").await.header("x-forwarded-host"), Some("asked.test"));
         says(rig, &[]);
         let with_id = |reply: &Reply| reply.echo().header("x-request-id").is_some();

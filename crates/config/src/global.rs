@@ -8,7 +8,7 @@ use config::Value;
 use super::table::Row;
 use super::value::{Form, Setting, on_off_or_dialect, put, text};
 use ingressd_model::{ByteSize, HeaderName, LogLine, LogPart, Refused, VariableClass};
-use ingressd_nginx::render::headers::{HEADERS, Value as Told};
+use ingressd_nginx::render::headers::{HEADERS, Value as Reported};
 use ingressd_nginx::{HeaderTest, OcspResponder, SetHeader};
 use ingressd_translate::Scope;
 use ingressd_translate::value::byte_size;
@@ -22,8 +22,8 @@ pub const ROWS: &[Row] = &[
         default: "[]",
         doc: "Headers of all responses, each as `Name: value`; they replace those of backends. A value may contain the variables that docs/configmap.md lists, such as `$host`. With `$uri` or `$document_uri` in one, paths with control characters, such as `%0A`, get 400.",
         set: |settings, value| {
-            put(&mut settings.gate.everywhere.answer_headers, value)?;
-            answer_headers(&settings.gate.everywhere.answer_headers)
+            put(&mut settings.gate.global.answer_headers, value)?;
+            answer_headers(&settings.gate.global.answer_headers)
         },
     },
     Row {
@@ -41,8 +41,8 @@ pub const ROWS: &[Row] = &[
         default: "[]",
         doc: "Headers of all requests to backends, each as `Name: value`, with variables as in `headers.answers`. The headers that every backend gets (docs/security-review.md) cannot be set.",
         set: |settings, value| {
-            put(&mut settings.gate.everywhere.request_headers, value)?;
-            request_headers(&settings.gate.everywhere.request_headers)
+            put(&mut settings.gate.global.request_headers, value)?;
+            request_headers(&settings.gate.global.request_headers)
         },
     },
     Row {
@@ -51,7 +51,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Boolean,
         default: "false",
         doc: "Whether backends are told the path and query as the client sent them, in `X-Original-Uri`.",
-        set: |settings, value| put(&mut settings.gate.everywhere.original_uri, value),
+        set: |settings, value| put(&mut settings.gate.global.original_uri, value),
     },
     Row {
         key: "headers.request-ids",
@@ -59,7 +59,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Boolean,
         default: "true",
         doc: "Whether a request without `X-Request-ID` gets one, for hosts of the ingress-nginx dialect. Other hosts pass on the header of the client.",
-        set: |settings, value| put(&mut settings.gate.everywhere.request_ids, value),
+        set: |settings, value| put(&mut settings.gate.global.request_ids, value),
     },
     Row {
         key: "headers.hidden",
@@ -67,7 +67,7 @@ pub const ROWS: &[Row] = &[
         form: Form::List,
         default: "[]",
         doc: "Headers of backends that do not reach clients, for example `X-Powered-By`.",
-        set: |settings, value| put(&mut settings.gate.everywhere.hidden_headers, value),
+        set: |settings, value| put(&mut settings.gate.global.hidden_headers, value),
     },
     Row {
         key: "headers.server",
@@ -75,7 +75,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Boolean,
         default: "false",
         doc: "Whether responses of hosts of the ingress-nginx dialect have the header `Server: nginx`. With false the header is removed where nginx has the module headers-more (libnginx-mod-http-headers-more-filter on Debian and Ubuntu); without the module it stays. The header never contains the version of nginx.",
-        set: |settings, value| put(&mut settings.gate.everywhere.server_header, value),
+        set: |settings, value| put(&mut settings.gate.global.server_header, value),
     },
     Row {
         key: "access.client-header",
@@ -83,7 +83,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Text,
         default: r#""""#,
         doc: "Header in which trusted proxies (`access.trusted-proxies`) send the address of the client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`.",
-        set: |settings, value| put(&mut settings.gate.everywhere.client_header, value),
+        set: |settings, value| put(&mut settings.gate.global.client_header, value),
     },
     Row {
         key: "access.host-header",
@@ -91,7 +91,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Text,
         default: r#""""#,
         doc: "Header in which trusted proxies send the host of the client's request. Empty is `X-Forwarded-Host`.",
-        set: |settings, value| put(&mut settings.gate.everywhere.host_header, value),
+        set: |settings, value| put(&mut settings.gate.global.host_header, value),
     },
     Row {
         key: "access.blocked-networks",
@@ -99,7 +99,7 @@ pub const ROWS: &[Row] = &[
         form: Form::List,
         default: "[]",
         doc: "Networks of clients that get 403 from all hosts, whatever annotations say.",
-        set: |settings, value| put(&mut settings.gate.everywhere.blocked_networks, value),
+        set: |settings, value| put(&mut settings.gate.global.blocked_networks, value),
     },
     Row {
         key: "access.blocked-agents",
@@ -107,7 +107,7 @@ pub const ROWS: &[Row] = &[
         form: Form::List,
         default: "[]",
         doc: "Clients that get 403 from all hosts, by their `User-Agent`: a value, or a regular expression behind `~` (`~*` ignores case).",
-        set: |settings, value| put(&mut settings.gate.everywhere.blocked_agents, value),
+        set: |settings, value| put(&mut settings.gate.global.blocked_agents, value),
     },
     Row {
         key: "access.blocked-referers",
@@ -115,7 +115,7 @@ pub const ROWS: &[Row] = &[
         form: Form::List,
         default: "[]",
         doc: "Requests that get 403 from all hosts, by their `Referer`, in the same form.",
-        set: |settings, value| put(&mut settings.gate.everywhere.blocked_referers, value),
+        set: |settings, value| put(&mut settings.gate.global.blocked_referers, value),
     },
     Row {
         key: "access.rate-status",
@@ -124,8 +124,8 @@ pub const ROWS: &[Row] = &[
         default: "503",
         doc: "Status of responses to requests above a rate (`limit-rps`, `limit-rpm`), 400 to 599.",
         set: |settings, value| {
-            put(&mut settings.gate.everywhere.rate_status, value)?;
-            error_status(settings.gate.everywhere.rate_status)
+            put(&mut settings.gate.global.rate_status, value)?;
+            error_status(settings.gate.global.rate_status)
         },
     },
     Row {
@@ -135,8 +135,8 @@ pub const ROWS: &[Row] = &[
         default: "503",
         doc: "Status of responses to clients with too many connections (`limit-connections`), 400 to 599.",
         set: |settings, value| {
-            put(&mut settings.gate.everywhere.connections_status, value)?;
-            error_status(settings.gate.everywhere.connections_status)
+            put(&mut settings.gate.global.connections_status, value)?;
+            error_status(settings.gate.global.connections_status)
         },
     },
     Row {
@@ -146,7 +146,7 @@ pub const ROWS: &[Row] = &[
         default: "[]",
         doc: "Paths of Ingresses, and those below them, that are not redirected to https. \
               `/.well-known/acme-challenge` never is.",
-        set: |settings, value| put(&mut settings.gate.everywhere.plain_paths, value),
+        set: |settings, value| put(&mut settings.gate.global.plain_paths, value),
     },
     Row {
         key: "tls.session-cache",
@@ -156,7 +156,7 @@ pub const ROWS: &[Row] = &[
         doc: "Shared memory for TLS sessions that clients may resume, for all hosts together, 0 for none.",
         set: |settings, value| {
             let size = byte_size(text(value)?, 0, 1 << 30).map_err(|refused| refused.to_string())?;
-            settings.gate.everywhere.session_cache = size;
+            settings.gate.global.session_cache = size;
             match size {
                 // nginx needs several memory pages.
                 ByteSize(1..65_536) => Err("nginx takes 64k at least".to_owned()),
@@ -171,8 +171,8 @@ pub const ROWS: &[Row] = &[
         default: r#""10m""#,
         doc: "How long a client may resume a TLS session.",
         set: |settings, value| {
-            put(&mut settings.gate.everywhere.session_timeout, value)?;
-            whole_seconds(settings.gate.everywhere.session_timeout)
+            put(&mut settings.gate.global.session_timeout, value)?;
+            whole_seconds(settings.gate.global.session_timeout)
         },
     },
     Row {
@@ -181,7 +181,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Boolean,
         default: "false",
         doc: "Whether nginx sends session tickets: clients store their TLS sessions, encrypted with a key that nginx makes when it starts or reloads. Somebody who learns that key can decrypt the connections that used it.",
-        set: |settings, value| put(&mut settings.gate.everywhere.session_tickets, value),
+        set: |settings, value| put(&mut settings.gate.global.session_tickets, value),
     },
     Row {
         key: "tls.ocsp",
@@ -189,7 +189,7 @@ pub const ROWS: &[Row] = &[
         form: Form::Boolean,
         default: "false",
         doc: "Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when the first client wants the answer.",
-        set: |settings, value| put(&mut settings.gate.everywhere.ocsp, value),
+        set: |settings, value| put(&mut settings.gate.global.ocsp, value),
     },
     Row {
         key: "tls.ocsp-responders",
@@ -197,7 +197,7 @@ pub const ROWS: &[Row] = &[
         form: Form::List,
         default: "[]",
         doc: "Responders that nginx may ask for `tls.ocsp`, each as `name=address`: the host in the certificates, and the IP address where nginx asks it, each with a port where that is not 80, such as `ocsp.example.com=192.0.2.7`. The author of a certificate chooses the rest of the URL, of http only. nginx would look up a name whenever it starts, and wait for DNS. It sends the address as `Host`: where a responder needs its name there, list the address of a proxy that sends it (docs/security-review.md).",
-        set: |settings, value| put(&mut settings.gate.everywhere.ocsp_responders, value),
+        set: |settings, value| put(&mut settings.gate.global.ocsp_responders, value),
     },
     Row {
         key: "upstreams.app-protocol",
@@ -217,8 +217,8 @@ pub const ROWS: &[Row] = &[
         default: "10000",
         doc: "How many requests a connection to an endpoint may have.",
         set: |settings, value| {
-            put(&mut settings.gate.everywhere.keepalive_requests, value)?;
-            match settings.gate.everywhere.keepalive_requests {
+            put(&mut settings.gate.global.keepalive_requests, value)?;
+            match settings.gate.global.keepalive_requests {
                 0 => Err("with 0 a connection would have no request".to_owned()),
                 _ => Ok(()),
             }
@@ -231,8 +231,8 @@ pub const ROWS: &[Row] = &[
         default: r#""1h""#,
         doc: "How long such a connection is used at most, since nginx 1.19.10.",
         set: |settings, value| {
-            put(&mut settings.gate.everywhere.keepalive_time, value)?;
-            whole_seconds(settings.gate.everywhere.keepalive_time)
+            put(&mut settings.gate.global.keepalive_time, value)?;
+            whole_seconds(settings.gate.global.keepalive_time)
         },
     },
     Row {
@@ -242,8 +242,8 @@ pub const ROWS: &[Row] = &[
         default: r#""60s""#,
         doc: "How long such a connection may be idle.",
         set: |settings, value| {
-            put(&mut settings.gate.everywhere.keepalive_timeout, value)?;
-            whole_seconds(settings.gate.everywhere.keepalive_timeout)
+            put(&mut settings.gate.global.keepalive_timeout, value)?;
+            whole_seconds(settings.gate.global.keepalive_timeout)
         },
     },
 ];
@@ -281,15 +281,15 @@ pub(super) fn answer_headers(headers: &[SetHeader]) -> Result<(), String> {
 }
 
 pub(super) fn request_headers(headers: &[SetHeader]) -> Result<(), String> {
-    let is_told = |header: &&SetHeader| {
+    let is_reported = |header: &&SetHeader| {
         let same = |name: &str| header.name.as_str().eq_ignore_ascii_case(name);
         let framing = ["Content-Length", "Transfer-Encoding", "TE", "X-Original-Uri"].into_iter().any(same);
         framing
-            || HEADERS
-                .iter()
-                .any(|known| same(known.name) && !matches!((known.usual, known.detailed), (Told::Passed, Told::Passed)))
+            || HEADERS.iter().any(|known| {
+                same(known.name) && !matches!((known.usual, known.detailed), (Reported::Passed, Reported::Passed))
+            })
     };
-    refuse(headers.iter().find(is_told), "every backend is told it already, or it says how requests are sent")
+    refuse(headers.iter().find(is_reported), "every backend is told it already, or it says how requests are sent")
 }
 
 fn refuse(header: Option<&SetHeader>, why: &str) -> Result<(), String> {
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(keys, ["headers.answers", "headers.requests", "access-log.line"]);
     }
 
-    fn told(key: &str, text: &str) -> Result<(), String> {
+    fn reported(key: &str, text: &str) -> Result<(), String> {
         let row = ROWS.iter().find(|row| row.key == key).expect("the key is there");
         row.prove(&Value::new(None, row.form.read_text(text)?))
     }
@@ -406,9 +406,9 @@ mod tests {
             ("tls.session-timeout", "1500ms", "whole seconds"),
             ("upstreams.keepalive-requests", "0", "no request"),
         ] {
-            match told(key, text) {
+            match reported(key, text) {
                 Ok(()) => assert_eq!(why, "", "{key} {text}"),
-                Err(told) => assert!(!why.is_empty() && told.contains(why), "{key} {text}: {told}"),
+                Err(reported) => assert!(!why.is_empty() && reported.contains(why), "{key} {text}: {reported}"),
             }
         }
     }
