@@ -21,7 +21,6 @@ const READERS: &[(&str, usize)] = &[
     ("crates/migrate/src/judge.rs", 2),
     ("crates/cluster/src/publish/event_tracker.rs", 1),
     // A part of a stage asks another one of the same stage, which has no other answer yet.
-    ("crates/translate/src/admit/endpoints.rs", 1),
     ("crates/translate/src/admit/servable.rs", 1),
     ("crates/translate/src/annotation/companions.rs", 2),
     ("crates/translate/src/build/error_backend.rs", 1),

@@ -17,8 +17,9 @@ pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
 pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits, findings: &mut Vec<Finding>) {
     let mut bounded = HashMap::new();
     for row in rows.iter_mut() {
+        let all = row.endpoints.len();
         let found = bound_one(row, limits);
-        let loses = found.as_ref().filter(|finding| finding.reason == Reason::TooManyEndpoints);
+        let loses = found.as_ref().filter(|_| row.endpoints.len() < all);
         bounded.extend(loses.map(|finding| (row.upstream.id.clone(), Arc::clone(&finding.note))));
         findings.extend(found);
     }
