@@ -202,7 +202,7 @@ impl System {
         }
     }
 
-    fn from_pid_file(&self, path: &Path) -> Result<Process, NoMaster> {
+    fn master_of_pid_file(&self, path: &Path) -> Result<Process, NoMaster> {
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => NoMaster::Down(format!("there is no {}", path.display())),
             _ => unread(path, &error),
@@ -211,7 +211,7 @@ impl System {
         self.proven(text.trim().parse().map_err(no_number)?)
     }
 
-    fn from_systemd(&self, unit: &str) -> Result<Process, NoMaster> {
+    fn master_of_systemd(&self, unit: &str) -> Result<Process, NoMaster> {
         let reported = property(unit, "MainPID").map_err(|error| match error.is_shortage() {
             true => NoMaster::Unknown(error.to_string()),
             false => NoMaster::Down(error.to_string()),
@@ -252,8 +252,8 @@ impl Host for System {
     fn master(&mut self) -> Result<Process, NoMaster> {
         // The PID file costs nothing to read and follows an upgrade of the binary; systemd is
         // asked when it does not help.
-        self.from_pid_file(&self.options.pid_file).or_else(|why| match (why, &self.options.unit) {
-            (NoMaster::Down(why), Some(unit)) => self.from_systemd(unit).map_err(|also| match also {
+        self.master_of_pid_file(&self.options.pid_file).or_else(|why| match (why, &self.options.unit) {
+            (NoMaster::Down(why), Some(unit)) => self.master_of_systemd(unit).map_err(|also| match also {
                 NoMaster::Down(also) => NoMaster::Down(format!("{why}; {also}")),
                 unknown => unknown,
             }),
@@ -264,7 +264,7 @@ impl Host for System {
     fn predecessor(&mut self) -> Result<Option<Process>, ApplyError> {
         let mut path = self.options.pid_file.clone().into_os_string();
         path.push(".oldbin");
-        match self.from_pid_file(path.as_ref()) {
+        match self.master_of_pid_file(path.as_ref()) {
             Ok(old) => {
                 let table = self.table(old)?;
                 Ok(table.and_then(|table| table.in_role(Role::Worker).next()).map(|_| old))
