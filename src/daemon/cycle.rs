@@ -273,6 +273,7 @@ impl Cycle {
     /// Applies the snapshot, without the versions that nginx refuses.
     pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
         let completed = self.complete(snapshot);
+        self.recall_hosts(stages);
         let snapshot = &*self.hold(&completed, stages);
         self.quarantine.keep_in_force(snapshot, &stages.judge(snapshot));
         let mut before = self.quarantine.clone_entries();

@@ -187,10 +187,17 @@ fn a_deleted_class_that_takes_all_hosts_away_is_the_first_thing_that_is_said_or_
         rig.manifests.write("class.yaml", &[named("shop")]);
         rig.daemon.status_when("no error", |status| serving(status).is_some() && !reported(status)).await;
 
+        // What went while the daemon was away is not held.
         rig.daemon.kill();
+        rig.manifests.write("class.yaml", &[named("other")]);
         rig.daemon.set("hosts.most-removed-at-once", "5");
         rig.daemon.start();
-        rig.daemon.ready().await;
+        let reported_later = |status: &Value| reports(status, "Host nginx", "HostsRemoved");
+        rig.daemon.status_when("the error of the first cycle", reported_later).await;
+        assert_eq!(get("http://3.test/").send().await.status, 404);
+        rig.manifests.write("class.yaml", &[named("shop")]);
+        rig.daemon.status_when("no error", |status| serving(status).is_some() && !reported_later(status)).await;
+
         rig.manifests.write("class.yaml", &[named("other")]);
         rig.daemon.status_when("the change that is held", reported).await;
         rig.manifests.write("new.yaml", &[ingress("new").class("other").host("new.test", "web").build()]);

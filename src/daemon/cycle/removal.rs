@@ -67,7 +67,9 @@ impl Cycle {
     pub(super) fn hold<'a>(&mut self, snapshot: &'a Snapshot, stages: &mut impl Stages) -> Cow<'a, Snapshot> {
         self.removals.held = None;
         let most = stages.most_removed();
-        if most == 0 || self.removals.passes || !may_remove(&self.confirmed, snapshot) {
+        // Before the first confirmation there is nothing to keep.
+        let is_first = self.confirmed.is_empty();
+        if most == 0 || is_first || self.removals.passes || !may_remove(&self.confirmed, snapshot) {
             return Cow::Borrowed(snapshot);
         }
         let (_, product, _) = self.make(snapshot, stages, &Searches::default());
@@ -88,15 +90,21 @@ impl Cycle {
         Cow::Owned(held)
     }
 
-    /// Records which hosts are confirmed now.
-    pub(super) fn confirm_hosts(&mut self, snapshot: &Snapshot, states: &[Arc<ObjectState>], stages: &impl Stages) {
-        let cause = || Cause::of(&self.confirmed, snapshot);
-        let removals = &mut self.removals;
-        let confirmed = removals.confirmed.get_or_insert_with(|| {
+    /// Begins with the hosts of an earlier run: as soon as something is applied, its record is not
+    /// the one of what is in place any more.
+    pub(super) fn recall_hosts(&mut self, stages: &impl Stages) {
+        self.removals.confirmed.get_or_insert_with(|| {
             let mut earlier = ConfirmedHosts::default();
             earlier.follow(&stages.states_of_earlier_run(), Cause::default, stages.now());
             earlier
         });
+    }
+
+    /// Records which hosts are confirmed now.
+    pub(super) fn confirm_hosts(&mut self, snapshot: &Snapshot, states: &[Arc<ObjectState>], stages: &impl Stages) {
+        let cause = || Cause::of(&self.confirmed, snapshot);
+        let removals = &mut self.removals;
+        let confirmed = removals.confirmed.get_or_insert_default();
         match confirmed.follow(states, cause, stages.now()) {
             Some(removal) if removal.is_large() => removals.removal = Some(removal),
             _ => {

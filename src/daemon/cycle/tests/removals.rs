@@ -48,6 +48,8 @@ impl Stages for Hosts {
     }
 
     fn apply(&mut self, _: &FileSet) -> Outcome {
+        // What is in place now is not of the earlier run any more.
+        self.earlier.clear();
         Outcome::Confirmed { generation: 1, test: TEST, reload: TEST, written: 1 }
     }
 
