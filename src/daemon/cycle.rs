@@ -447,13 +447,13 @@ impl Cycle {
     fn propose(&mut self, served: &Snapshot, product: &Product) {
         let (good, digest) = (self.good(served, product), product.files.digest());
         self.worth.follow(good, product);
-        if self.keeper.is_done() {
+        // While the store is being written its contents are not known: then all that may differ is
+        // recorded.
+        let kept = self.store.try_lock().ok();
+        if self.keeper.is_done() && kept.as_ref().is_some_and(|kept| kept.is_complete()) {
             self.worth.written();
         }
         if self.proposed != Some(digest) {
-            // While the store is being written its contents are not known: then all that may
-            // differ is recorded.
-            let kept = self.store.try_lock().ok();
             candidates::propose(&self.state, self.worth.good(), self.worth.unwritten(), digest, kept.as_deref());
             self.proposed = Some(digest);
         }

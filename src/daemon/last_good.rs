@@ -143,6 +143,11 @@ impl LastGood {
         self.kept.get(&ShortDigest::of_name(id)) == Some(&ShortDigest::of(&version.0))
     }
 
+    /// Whether all that was to be kept could be written.
+    pub fn is_complete(&self) -> bool {
+        self.failed.is_empty()
+    }
+
     /// Keeps an object in the form of [`written`].
     fn adopt(&mut self, line: &str) {
         let Ok(read) = serde_json::from_str::<StoredLine<serde::de::IgnoredAny>>(line) else { return };

@@ -10,6 +10,7 @@ use ingressd_model::{Field, WorkingVersion};
 use ingressd_objects::{Ingress, IngressTls, LeftOut, Stored};
 
 mod following;
+mod kept;
 mod removals;
 mod shared_hosts;
 mod tenants;
