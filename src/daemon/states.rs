@@ -216,7 +216,8 @@ fn serve(
     let what = Arc::clone(state.working.as_ref()?);
     let same = known.filter(|known| known.what.version == what.version && known.what.served > 0);
     let since = same.and_then(|same| same.since).or(now).filter(|_| what.served > 0);
-    Some(ServedVersion { since, is_earlier: same.map_or(!before_is_known, |same| same.is_earlier), what })
+    let is_earlier = what.served > 0 && same.map_or(!before_is_known, |same| same.is_earlier);
+    Some(ServedVersion { since, is_earlier, what })
 }
 
 /// Adds what is served of the objects in another list, which are perhaps not in this one.

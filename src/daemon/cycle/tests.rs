@@ -12,6 +12,7 @@ use ingressd_objects::{Ingress, IngressTls, LeftOut, Stored};
 mod following;
 mod kept;
 mod removals;
+mod series;
 mod shared_hosts;
 mod tenants;
 
