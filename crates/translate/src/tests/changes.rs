@@ -9,7 +9,10 @@ use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
 use super::{ingress, manifests, options, path, shared};
-use crate::{ANNOTATIONS, Claims, Limits, NameAnswer, Names, OptionEntry, Options, Translation, Translator, Work};
+use crate::{
+    ANNOTATIONS, AllowedHosts, AllowedSnippets, Claims, Limits, NameAnswer, Names, OptionEntry, Options, SnippetKind,
+    Translation, Translator, Work,
+};
 use ingressd_model::finding::Reason;
 use ingressd_model::{Action, HostName, Kind, ObjectId, Origin};
 use ingressd_objects::{Endpoints, List, Snapshot, Stored, Version};
@@ -168,6 +171,8 @@ enum Change {
     CommonPolicy(Option<&'static str>),
     Renewed(prop::sample::Index, u8, bool),
     Limits(bool),
+    Labels(bool, Option<&'static str>),
+    Unseen(bool),
 }
 
 fn a_change() -> impl Strategy<Value = Change> {
@@ -184,6 +189,9 @@ fn a_change() -> impl Strategy<Value = Change> {
         6 => (any::<prop::sample::Index>(), any::<Option<bool>>()).prop_map(|(object, version)| Change::Object(1, object, version)),
         2 => (0..10_000_000_i64).prop_map(Change::Time),
         1 => any::<bool>().prop_map(Change::Limits),
+        4 => (any::<bool>(), prop::option::of(prop::sample::select(&["a", "b"][..])))
+            .prop_map(|(is_default, team)| Change::Labels(is_default, team)),
+        1 => any::<bool>().prop_map(Change::Unseen),
     ]
 }
 
@@ -240,6 +248,19 @@ impl World {
                 let place = object.index(secrets.len().max(1));
                 secrets.get_mut(place).into_iter().for_each(|secret| put_certificate(secret, number, is_issued));
             }
+            Change::Labels(is_default, team) => {
+                let name = if is_default { "default" } else { "team-a" };
+                let labels = team.map(|team| format!("{{team: {team}}}")).unwrap_or("{}".to_owned());
+                let text = format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}, labels: {labels}}}}}");
+                let stored = manifests::snapshot_of(&text).namespaces[0].clone();
+                match snapshot.namespaces.position("", name) {
+                    Ok(place) => snapshot.namespaces.edit()[place] = stored,
+                    Err(place) => snapshot.namespaces.edit().insert(place, stored),
+                }
+            }
+            Change::Unseen(are_unseen) => {
+                snapshot.unseen = are_unseen.then_some(Kind::CONFIG_MAP).into_iter().collect();
+            }
             Change::Limits(are_low) => {
                 let mut limits = Limits::default();
                 if are_low {
@@ -264,12 +285,26 @@ proptest! {
     #[test]
     fn what_was_seen_before_changes_nothing(
         case in 0..CASES.len(),
+        labels in 0..4,
         steps in prop::collection::vec(prop::collection::vec(a_change(), 1..3), 1..32),
     ) {
         let versions = &VERSIONS[case];
         let mut options = Options { passthrough: true, ..shared() };
         options.streams.tcp_services = Some(("default".into(), "tcp-services".into()));
         options.streams.udp_services = Some(("default".into(), "udp-services".into()));
+        if labels < 3 {
+            let selector = || Some("team=a".parse().unwrap());
+            options.snippets = vec![AllowedSnippets {
+                selector: selector(),
+                items: SnippetKind::ALL.to_vec(),
+                ports: vec![1..=9999],
+                ..AllowedSnippets::default()
+            }];
+            if labels == 0 {
+                let hosts = ["*"].iter().map(|host| host.parse().unwrap()).collect();
+                options.allowed_hosts = vec![AllowedHosts { selector: selector(), items: hosts, ..AllowedHosts::default() }];
+            }
+        }
         let mut world = World { versions, snapshot: versions[0].clone(), options, names: names(1) };
         let mut translator = Translator::new(world.options.clone());
         let mut claims: Arc<Claims> = Arc::default();
