@@ -328,7 +328,9 @@ fn has_one_holder(options: &Options, translation: &Translation) -> Option<String
 
 /// The namespaces that have routes of a host, other than for challenges that they may take.
 fn holders<'s>(server: &'s Server, options: &Options) -> impl Iterator<Item = &'s str> {
-    let namespaces = server.routes.iter().map(|route| &*route.origin.object.namespace);
+    // What cannot be served is closed only where others would get its requests.
+    let open = server.routes.iter().filter(|route| route.action != Action::Closed);
+    let namespaces = open.map(|route| &*route.origin.object.namespace);
     namespaces.filter(|namespace| NAMESPACES.contains(namespace) && !options.challenges.contains(&(**namespace).into()))
 }
 
