@@ -162,15 +162,20 @@ impl<'a> Withheld<'a> {
         self.rules.iter().filter(move |rule| rule.name.as_ref() == Ok(name))
     }
 
+    /// Whether it claims a host by an annotation, and by no rule.
+    fn is_implied(&self, name: &ServerName) -> bool {
+        self.rules_of(name).next().is_none() && !(self.rules.is_empty() && *name == ServerName::CatchAll)
+    }
+
     /// The age of its claim on a host.
     pub fn since(&self, name: &ServerName) -> Since<'a> {
-        Since::of(&self.intent.of).implied(self.rules_of(name).next().is_none())
+        Since::of(&self.intent.of).implied(self.is_implied(name))
     }
 
     /// Whether it would take all requests of one of its hosts that no path matches: by its default
     /// backend, or because it redirects a host that it names by no rule.
     pub fn takes_the_rest_of(&self, name: &ServerName) -> bool {
-        self.intent.rest.is_some() || self.rules_of(name).next().is_none()
+        self.intent.rest.is_some() || self.is_implied(name)
     }
 
     /// The hosts that it names, perhaps repeated.
@@ -178,7 +183,9 @@ impl<'a> Withheld<'a> {
         let named = self.rules.iter().filter_map(|rule| rule.name.clone().ok());
         let counterparts = self.reading.host.redirects_www.as_ref();
         let counterparts = counterparts.map(|_| self.rules.iter().filter_map(Rule::counterpart));
-        named.chain(counterparts.into_iter().flatten())
+        // An object without rules claims what no object names.
+        let rest = self.intent.rest.iter().filter(|_| self.rules.is_empty()).map(|_| ServerName::CatchAll);
+        named.chain(counterparts.into_iter().flatten()).chain(rest)
     }
 }
 

@@ -68,7 +68,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let sites = site::gather(subjects, &mut self);
         let asks = asks::of(&sites, withheld, &mut self);
         let mut update = Update::of(self.known, self.options);
-        let ports = self.ports(ports, &mut update);
+        let ports = self.ports(ports, withheld, &mut update);
         update.follow_names(&asks);
         let (claims, ends) = update.finish();
         let sites = self.hosts(sites, &claims);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::arbiter::Arbiter;
 use super::claims::{Claimant, Update};
-use crate::attach::subject::Subject;
+use crate::attach::subject::{Subject, Withheld};
 use crate::read::port::PortReference;
 use crate::read::stream::{RequestedStream, StreamClaim};
 use crate::{Options, admit, bounds};
@@ -36,7 +36,12 @@ impl Arbiter<'_, '_> {
     /// The first round: the claims that get their port, sorted by port. The administrator's come
     /// first, in the order of objects, then those of namespaces that have their port already, then
     /// the oldest. Ports of our own listeners are refused.
-    pub fn ports<'c>(&mut self, mut claims: Vec<StreamClaim<'c>>, update: &mut Update<'_>) -> Vec<StreamClaim<'c>> {
+    pub fn ports<'c>(
+        &mut self,
+        mut claims: Vec<StreamClaim<'c>>,
+        withheld: &[Withheld<'_>],
+        update: &mut Update<'_>,
+    ) -> Vec<StreamClaim<'c>> {
         let known = self.known;
         let comes_new = |claim: &StreamClaim<'_>| {
             let holder = known.holder(claim.wanted);
@@ -48,9 +53,17 @@ impl Arbiter<'_, '_> {
         let of_objects = claims.iter().filter(|claim| claim.since.is_some());
         let asked: HashSet<_> = of_objects.map(|claim| (claim.wanted, claim.namespace)).collect();
         let absent = known.ports().filter(|(port, holder)| !asked.contains(&(*port, &*holder.namespace)));
+        // An object that cannot be served now keeps what its namespace has.
+        let waiting = withheld
+            .iter()
+            .flat_map(|object| object.reading.streams.iter().map(|asked| (asked.wanted, &**object.namespace())));
+        let waiting: HashSet<_> = waiting.collect();
         let kept = absent.filter_map(|(port, holder)| {
-            let gone = update.gone(&holder.namespace, holder.gone)?;
-            Some((port, Claimant::only(Arc::clone(&holder.namespace), Some(gone))))
+            let gone = match waiting.contains(&(port, &*holder.namespace)) {
+                true => None,
+                false => Some(update.gone(&holder.namespace, holder.gone)?),
+            };
+            Some((port, Claimant::only(Arc::clone(&holder.namespace), gone)))
         });
         let mut after: BTreeMap<_, _> = kept.collect();
         let mut counts = BTreeMap::<&str, usize>::new();
@@ -69,7 +82,9 @@ impl Arbiter<'_, '_> {
                 }
                 Some(holder) => Some(format!("{} has it", holder.origin)),
                 None if is_of_object && after.contains_key(&port) => {
-                    Some("it is reserved for the namespace that had it, until hosts.grace has passed".to_owned())
+                    let why = "it is reserved for the namespace that had it, whose object cannot be served now or was \
+                        deleted less than hosts.grace ago";
+                    Some(why.to_owned())
                 }
                 None => None,
             });
@@ -144,7 +159,7 @@ mod tests {
         let snapshot = Snapshot::default();
         let mut arbiter = Arbiter::new(options, known, Allowances::new(options, &snapshot));
         let mut update = Update::of(known, options);
-        let settled = arbiter.ports(claims, &mut update);
+        let settled = arbiter.ports(claims, &[], &mut update);
         let (claims, due) = update.finish();
         (settled, claims, due, arbiter.findings)
     }

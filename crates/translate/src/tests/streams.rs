@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::cluster::Cluster;
 use super::manifests::snapshot;
 use super::{options, translate, translate_with};
 use crate::{
@@ -279,6 +280,35 @@ fn objects_get_ports_that_the_administrator_allows_and_keep_them() {
     // Ports that are not allowed refuse the object.
     let refused = translate(&both, scribes(6000..=6001));
     assert_eq!((ports(&refused).len(), refused.refused.len()), (0, 2));
+}
+
+#[test]
+fn a_port_stays_whose_object_cannot_be_served_now() {
+    let asked = |namespace: &str, created: &str| {
+        asking(&[(namespace, created, &format!("listen 5432; proxy_pass db.{namespace}.svc:80;"))])
+    };
+    let (young, old) = (asked("young", "2026-02-02T00:00:00Z"), asked("old", "2026-01-01T00:00:00Z"));
+    let allowed = || Options { host_grace: 300, ..scribes(5000..=5999) };
+    let mut cluster = Cluster::new(allowed());
+    let ports = |translation: &Translation| -> Vec<_> {
+        translation.model.streams.iter().map(|stream| stream.upstream.namespace.to_string()).collect()
+    };
+    assert_eq!(ports(&cluster.now(&[&young])), ["young"]);
+    let mut taken_out = snapshot(&old);
+    taken_out.withheld = snapshot(&young).ingresses;
+    for later in [0, 1000, 1000] {
+        cluster.options.now += later;
+        assert_eq!((ports(&cluster.read(&taken_out)).join(" "), later), (String::new(), later));
+    }
+    assert_eq!(ports(&cluster.now(&[&young, &old])), ["young"]);
+    // What the administrator allows no more is reserved like what is gone.
+    cluster.options.snippets[0].namespaces.pop();
+    let mut served = Vec::new();
+    for later in [0, 1000] {
+        cluster.options.now += later;
+        served.push(ports(&cluster.now(&[&young, &old])).join(" "));
+    }
+    assert_eq!(served, ["", "old"]);
 }
 
 #[test]

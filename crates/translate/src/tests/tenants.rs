@@ -175,6 +175,22 @@ fn a_host_stays_whose_object_cannot_be_served_now() {
         assert_eq!(outcome(&cluster.read(&taken_out)).0, [""; 0]);
     }
     assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /"]);
+    // So does one that takes all hosts that no object names.
+    let rest = |namespace: &str| {
+        format!(
+            "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: rest, namespace: {namespace}}}\n\
+             spec: {{ingressClassName: ingressd, defaultBackend: {{service: {{name: web, port: {{number: 80}}}}}}}}"
+        )
+    };
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&rest("victim")]);
+    let mut taken_out = snapshot(&rest("evil"));
+    taken_out.withheld = snapshot(&rest("victim")).ingresses;
+    for later in [0, 1000, 1000] {
+        cluster.options.now += later;
+        let (_, findings) = outcome(&cluster.read(&taken_out));
+        assert_eq!((findings, cluster.due), (vec!["rest HostOwned".to_owned()], None), "{later}");
+    }
 }
 
 #[test]
