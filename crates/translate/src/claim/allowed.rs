@@ -125,6 +125,12 @@ impl<'a> Allowance<'a> {
         self.any || self.names(name)
     }
 
+    /// Whether the host of a claim is listed other than by "all hosts". While labels cannot be read
+    /// it counts as listed: nothing else let the namespace claim it.
+    pub fn lists(&self, name: &ServerName) -> bool {
+        self.names(name) || (self.undecided && !self.any)
+    }
+
     /// Whether the host is listed other than by "all hosts".
     pub fn names(&self, name: &ServerName) -> bool {
         match name {

@@ -69,8 +69,9 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let asks = asks::of(&sites, withheld, &mut self);
         let mut update = Update::of(self.known, self.options);
         let ports = self.ports(ports, withheld, &mut update);
-        update.follow_names(&asks);
+        update.follow_names(&asks, &mut self.allowances);
         let (claims, ends) = update.finish();
+        let claims = claims.behind_holders(&mut self.allowances);
         let sites = self.hosts(sites, &claims);
         let Arbiter { refusals, outsiders, findings, .. } = self;
         Settled { ports, sites, claims, ends, refusals, outsiders, findings }

@@ -30,9 +30,7 @@ fn by_host<'w, 'a>(objects: &'w [Withheld<'a>], arbiter: &mut Arbiter<'_, 'a>) -
         for name in object.hosts() {
             // A namespace with many such objects must not make the list of claims grow without
             // limit.
-            let may_use = arbiter.may_use(object.class, &name);
-            let allowance = arbiter.allowances.of(namespace);
-            if *count < MOST_WITHHELD && may_use && (allowance.permits(&name) || allowance.undecided) {
+            if *count < MOST_WITHHELD && arbiter.forbids(namespace, object.class, &name).is_none() {
                 *count += 1;
                 hosts.entry(name).or_default().push(object);
             }

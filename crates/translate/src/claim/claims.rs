@@ -3,6 +3,7 @@
 
 mod order;
 mod update;
+mod within;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, btree_map};
@@ -13,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 pub use super::claims::update::{Ask, Update};
 use super::key::{Frontend, Key};
-use crate::value::host;
 use ingressd_model::{Port, ServerName, shared_namespace};
 
 /// A number that is not assigned yet.
@@ -144,28 +144,6 @@ impl Claims {
     /// The age of a path; `None` while no other namespace claims the host.
     pub fn age(&self, host: &ServerName, namespace: &str, beginning: &str) -> Option<u64> {
         self.number_of(&Key::path(host, beginning), namespace)
-    }
-
-    /// Whether a host lies within a wildcard that another namespace claimed earlier and
-    /// exclusively.
-    pub fn is_within_older(&self, host: &ServerName, claimant: &Claimant) -> bool {
-        let owner = host::wildcard_above(host).and_then(|wildcard| self.owner(&wildcard));
-        owner.is_some_and(|owner| {
-            owner.exclusive && owner.namespace != claimant.namespace && owner.number < claimant.number
-        })
-    }
-
-    /// Whether the owner of a host is another namespace than that of the wildcard above it, and
-    /// claimed it earlier.
-    pub fn is_older_than_wildcard(&self, host: &ServerName, wildcard: &ServerName) -> bool {
-        let owners = self.owner(host).zip(self.owner(wildcard));
-        owners.is_some_and(|(own, above)| own.namespace != above.namespace && own.number < above.number)
-    }
-
-    /// Whether any wildcard is exclusive.
-    pub fn has_exclusive_wildcard(&self) -> bool {
-        let wildcards = self.claimed_hosts().filter(|(host, _)| matches!(host, ServerName::Wildcard(_)));
-        wildcards.flat_map(|(_, claimants)| claimants).any(|claimant| claimant.exclusive)
     }
 
     /// The lines to keep for the next start.

@@ -267,7 +267,7 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
     fn is_within_others(&mut self, name: &ServerName, own: &Claimant) -> bool {
         let is_within = (self.has_wildcards && self.claims.is_within_older(name, own))
             || (!self.protected.is_empty() && self.is_within_protected(name, own));
-        is_within && !self.arbiter.allowances.of(&own.namespace).names(name)
+        is_within && !self.arbiter.allowances.of(&own.namespace).lists(name)
     }
 }
 

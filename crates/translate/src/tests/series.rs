@@ -214,7 +214,6 @@ fn outline(translation: &Translation) -> String {
     }
     lines.extend(model.streams.iter().map(|stream| format!("{} {}", stream.listener.port, stream.origin)));
     lines.extend(model.passthroughs.hosts.iter().map(|one| format!("{one:?}")));
-    lines.push(format!("{:?}", translation.due));
     lines.extend(translation.findings.iter().map(ToString::to_string));
     lines.extend(translation.states.iter().map(|state| {
         let working = state.working.as_ref().map(|one| (&one.hosts, one.routes, one.closed));
@@ -344,9 +343,7 @@ fn is_displaced(step: &Step<'_>) -> Option<String> {
     if let Some(lost) = lost.next() {
         return Some(format!("{} is taken from {}", lost.listener.port, lost.origin));
     }
-    // What the administrator gives within a wildcard of others goes to an older claim when the
-    // wildcard ends.
-    if options.ownership != HostOwnership::Namespace || !options.allowed_hosts.is_empty() {
+    if options.ownership != HostOwnership::Namespace {
         return None;
     }
     let has = |name: &ServerName, namespace: &str| {
@@ -355,7 +352,13 @@ fn is_displaced(step: &Step<'_>) -> Option<String> {
     };
     let is_plain = |server: &&Arc<Server>| !matches!(server.name, ServerName::CatchAll | ServerName::Expression(_));
     before.model.servers.iter().filter(is_plain).find_map(|server| {
-        let mut had = holders(server, options).filter(|namespace| unchanged.contains(namespace));
+        // What is left of an object that is refused is closed while others ask for the host.
+        let is_open = |namespace: &str| {
+            let of_namespace = |route: &&Route| *route.origin.object.namespace == *namespace;
+            server.routes.iter().filter(of_namespace).any(|route| route.action != Action::Closed)
+        };
+        let had = holders(server, options).filter(|namespace| unchanged.contains(namespace));
+        let mut had = had.filter(|namespace| is_open(namespace));
         let lost = had.find(|namespace| !has(&server.name, namespace))?;
         Some(format!("{} is taken from {lost}", written(&server.name)))
     })
@@ -430,6 +433,7 @@ fn each_thing_has_one_holder_who_keeps_it_and_others_are_told() {
 fn who_came_first_is_known_to_those_who_come_later() {
     let services = services();
     let mut wrong = Vec::new();
+    let is_claim = |annotation: &str| ["from-to-www", "server-alias"].iter().any(|key| annotation.starts_with(key));
     for seed in seeds() {
         let mut numbers = Numbers(seed.wrapping_mul(0x51ed));
         let mut options = settings(&mut numbers);
@@ -440,12 +444,16 @@ fn who_came_first_is_known_to_those_who_come_later() {
         for number in 0..2 + numbers.below(5) {
             let key = (numbers.one(&NAMESPACES), numbers.below(OBJECTS));
             let object = Object::draw(&mut numbers, key.0);
-            // What an annotation claims is younger than any rule, and of default backends that of
-            // the owner claims `/`, whom a node knows that saw it come.
-            let is_implied = object.annotations.iter().any(|one| one.starts_with("from-to-www"));
+            // What an annotation claims is younger than any rule, or as old as the rules that it
+            // repeats, and of default backends that of the owner claims `/`, whom a node knows that
+            // saw it come.
+            let is_implied = object.annotations.iter().any(|one| is_claim(one));
             if !is_implied && !objects.contains_key(&key) {
                 objects.insert(key, Object { year: 2000 + number, is_withheld: false, has_backend: false, ..object });
             }
+        }
+        if objects.is_empty() {
+            continue;
         }
         let (mut claims, mut known) = (Arc::default(), Objects::new());
         let mut translator = Translator::new(options.clone());

@@ -1,10 +1,12 @@
 //! The claims after those of one translation: who stays, what is reserved, and what is new.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claimant, Claims, UNNUMBERED};
 use crate::Options;
+use crate::claim::allowed::Allowances;
 use crate::claim::key::Key;
 use crate::read::since::Since;
 use ingressd_model::{ClaimOrder, Port, Seniority, ServerName};
@@ -64,6 +66,8 @@ pub struct Update<'p> {
     /// The order that knows the present host, and its claimants if there are several.
     order: Option<&'p ClaimOrder>,
     parties: Vec<Party>,
+    /// The namespaces that claimed hosts within each wildcard host before.
+    within: OnceCell<HashMap<ServerName, HashSet<&'p str>>>,
 }
 
 impl<'p> Update<'p> {
@@ -80,6 +84,7 @@ impl<'p> Update<'p> {
             first_gone: None,
             order: None,
             parties: Vec::new(),
+            within: OnceCell::new(),
         }
     }
 
@@ -93,6 +98,12 @@ impl<'p> Update<'p> {
         let reserved = self.reserved.entry(Arc::clone(namespace)).or_default();
         *reserved += 1;
         (*reserved <= MOST_RESERVED).then_some(since)
+    }
+
+    /// Whether hosts within a wildcard host are claimed by other namespaces.
+    fn has_others_within(&self, name: &ServerName, own: &str) -> bool {
+        let within = || self.within.get_or_init(|| self.previous.within_wildcards()).get(name);
+        matches!(name, ServerName::Wildcard(_)) && within().is_some_and(|all| all.iter().any(|other| *other != own))
     }
 
     fn edit(&mut self, key: &Key, before: &[Claimant], after: Vec<Claimant>) {
@@ -114,7 +125,7 @@ impl<'p> Update<'p> {
     }
 
     /// Follows claims on hosts and paths, sorted by what they are on.
-    pub fn follow_names(&mut self, asks: &'p [Ask<'p>]) {
+    pub fn follow_names(&mut self, asks: &'p [Ask<'p>], allowances: &mut Allowances<'_>) {
         let mut known = self.previous.names().peekable();
         let mut asked = asks.chunk_by(|one, other| one.key == other.key).peekable();
         loop {
@@ -129,7 +140,7 @@ impl<'p> Update<'p> {
                     self.parties.clear();
                     continue;
                 }
-                (_, None) => self.claimants(name, before, asking),
+                (_, None) => self.claimants(name, before, asking, allowances),
                 (_, Some(beginning)) => self.claimants_of_path((name, beginning), before, asking),
             };
             self.edit(key, before, after);
@@ -137,8 +148,16 @@ impl<'p> Update<'p> {
     }
 
     /// The claimants of a host.
-    fn claimants(&mut self, name: &ServerName, before: &[Claimant], asking: &'p [Ask<'p>]) -> Vec<Claimant> {
-        let find = |namespace: &str| asking.iter().find(|ask| **ask.namespace == *namespace);
+    fn claimants(
+        &mut self,
+        name: &ServerName,
+        before: &[Claimant],
+        asking: &'p [Ask<'p>],
+        allowances: &mut Allowances<'_>,
+    ) -> Vec<Claimant> {
+        // The oldest object speaks for its namespace, also while it cannot be served.
+        let find =
+            |namespace: &str| asking.iter().filter(|ask| **ask.namespace == *namespace).min_by_key(|ask| ask.since);
         let knows = |order: &&ClaimOrder| {
             asking.iter().any(|ask| order.seniority(name, ask.namespace, None) != Seniority::Unknown)
         };
@@ -148,11 +167,12 @@ impl<'p> Update<'p> {
             let stays = match find(&claimant.namespace) {
                 // A claim on a shared host cannot become exclusive at once: others were let in.
                 Some(ask) => {
-                    let exclusive = ask.exclusive && (claimant.exclusive || before.len() == 1);
+                    let is_alone = || before.len() == 1 && !self.has_others_within(name, &claimant.namespace);
+                    let exclusive = ask.exclusive && (claimant.exclusive || is_alone());
                     Some(Claimant { gone: None, exclusive, ..claimant.clone() })
                 }
                 // A host that it never had is not reserved.
-                None if self.previous.is_within_older(name, claimant) => None,
+                None if self.previous.has_nothing(name, claimant, allowances) => None,
                 None => {
                     let gone = self.gone(&claimant.namespace, claimant.gone);
                     gone.map(|gone| Claimant { gone: Some(gone), ..claimant.clone() })
@@ -163,7 +183,8 @@ impl<'p> Update<'p> {
         let known = after.len();
         for ask in asking {
             if !after.iter().any(|claimant| claimant.namespace == *ask.namespace) {
-                let (namespace, exclusive) = (Arc::clone(ask.namespace), ask.exclusive);
+                let exclusive = find(ask.namespace).is_some_and(|oldest| oldest.exclusive);
+                let namespace = Arc::clone(ask.namespace);
                 let number = self.number(name, None, ask.namespace, asking);
                 after.push(Claimant { namespace, number, exclusive, is_whole: false, gone: None });
             }
