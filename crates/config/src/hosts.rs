@@ -18,7 +18,7 @@ pub const ROWS: &[Row] = &[
         scope: Scope::Server,
         form: Form::Text,
         default: r#""dialect""#,
-        doc: "Who owns a host when several namespaces ask for it. `namespace`: the namespace that asked first owns the host, and others are refused; so is a host within an older wildcard host of another namespace. `shared`: several namespaces may have paths on one host, each path belongs to the namespace that asked for it first, and a younger path below a protected path is refused, except to the namespace that has the host. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it.",
+        doc: "Who owns a host when several namespaces ask for it. `namespace`: the namespace that asked first owns the host, and others are refused; so is a host within an older wildcard host of another namespace. `shared`: several namespaces may have paths on one host, each path belongs to the namespace that asked for it first, and a younger path below a protected path is refused, except to the namespace that has the host. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it, and so does a wildcard host while others ask for hosts within it.",
         set: |settings, value| put(&mut settings.translate.ownership, value),
     },
     Row {

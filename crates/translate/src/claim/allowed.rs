@@ -125,8 +125,8 @@ impl<'a> Allowance<'a> {
         self.any || self.names(name)
     }
 
-    /// Whether the host of a claim is listed other than by "all hosts". While labels cannot be read
-    /// it counts as listed: nothing else let the namespace claim it.
+    /// Whether the host of a claim is listed other than by "all hosts". While labels cannot be
+    /// read it counts as listed: nothing else let the namespace claim it.
     pub fn lists(&self, name: &ServerName) -> bool {
         self.names(name) || (self.undecided && !self.any)
     }

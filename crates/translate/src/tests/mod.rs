@@ -27,6 +27,7 @@ mod streams;
 mod tenants;
 mod touched;
 mod whole_hosts;
+mod wildcards;
 
 use crate::value::host;
 use crate::{ClassRule, HostOwnership, INGRESS_NGINX, Names, Options, SPECIFICATION, Translation, Translator};

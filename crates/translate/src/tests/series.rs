@@ -445,8 +445,8 @@ fn who_came_first_is_known_to_those_who_come_later() {
             let key = (numbers.one(&NAMESPACES), numbers.below(OBJECTS));
             let object = Object::draw(&mut numbers, key.0);
             // What an annotation claims is younger than any rule, or as old as the rules that it
-            // repeats, and of default backends that of the owner claims `/`, whom a node knows that
-            // saw it come.
+            // repeats, and of default backends that of the owner claims `/`, whom a node knows
+            // that saw it come.
             let is_implied = object.annotations.iter().any(|one| is_claim(one));
             if !is_implied && !objects.contains_key(&key) {
                 objects.insert(key, Object { year: 2000 + number, is_withheld: false, has_backend: false, ..object });
