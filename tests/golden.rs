@@ -30,6 +30,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ingressd_config::Usual as _;
 use ingressd_model::catalogue::Version;
@@ -38,7 +39,7 @@ use ingressd_model::{HostListeners, HostName};
 use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites, Plan, syntax};
 use ingressd_objects::Snapshot;
-use ingressd_translate::{NameAnswer, Names, Options, Translation, Translator};
+use ingressd_translate::{NameAnswer, Names, Options, Translation, Translator, World};
 use shown::{Blocks, Differences, whole};
 
 /// The version whose files are shown.
@@ -88,8 +89,8 @@ fn snapshot(documents: &[String]) -> Snapshot {
     inputs::snapshot(&documents.join("\n---\n"))
 }
 
-/// What DNS is held to say.
-fn names() -> Names {
+/// A time, and what DNS is held to say.
+fn world() -> World {
     let rows: [(&str, &[&str], Option<&str>); 5] = [
         ("backend.example.net", &["192.0.2.80", "192.0.2.81", "2001:db8::80"], None),
         ("local.example.net", &["127.0.0.1", "::1"], None),
@@ -103,7 +104,7 @@ fn names() -> Names {
         ..NameAnswer::default()
     };
     let rows = rows.map(|(name, addresses, failure)| (HostName::new(name).unwrap(), answer(addresses, failure)));
-    Names(rows.into())
+    World { now: inputs::NOW, names: Arc::new(Names(rows.into())), ..World::default() }
 }
 
 struct Product {
@@ -122,7 +123,7 @@ fn plan_under(
     snapshot: &Snapshot,
     version: Version,
 ) -> (Plan, Translation, Vec<Finding>) {
-    let translation = Translator::new(options).translate(snapshot, &names(), &Default::default());
+    let translation = Translator::new(options).translate(snapshot, &world(), &Default::default());
     let capabilities = Capabilities::profile(version);
     let Translation { model, tables, .. } = &translation;
     let (plan, gated) = nginx::gate(model, tables, &capabilities, &OtherSites::default(), gate);

@@ -1,13 +1,15 @@
 //! `ingressd migrate` with the output of kubectl, as shells and pipelines see it.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "migrate/host.rs"]
+mod host;
+#[path = "migrate/outputs.rs"]
+mod outputs;
 #[path = "migrate/unchecked.rs"]
 mod unchecked;
 
-use std::path::Path;
 use std::process::Command;
 
-use ingressd_config::Sources;
 use ingressd_translate::ANNOTATIONS;
 use ingressd_translate::annotation::{Compared, Gives, Row};
 use serde_json::Value;
@@ -436,166 +438,4 @@ fn nothing_refused_is_success_and_mistakes_are_told() {
     assert_eq!(migrate("report", &["--admin-kubeconfig", "/nonexistent"]).code, 78);
     let bare = migrate("settings", &[&file("class.yaml", CLASS)]);
     assert!(bare.code == 0 && bare.complaints.contains("its defaults are taken"), "{}", bare.complaints);
-}
-
-#[test]
-fn settings_are_a_drop_in() {
-    let folder = tempfile::tempdir().unwrap();
-    let dump = folder.path().join("dump.yaml");
-    std::fs::write(&dump, DUMP).unwrap();
-    let written = migrate("settings", &[dump.to_str().unwrap()]);
-    assert_eq!(written.code, 0, "{}", written.complaints);
-    let file = folder.path().join("ingressd.toml");
-    std::fs::create_dir(folder.path().join("conf.d")).unwrap();
-    std::fs::write(&file, "").unwrap();
-    std::fs::write(folder.path().join("conf.d/50-ingress-nginx.toml"), &written.text).unwrap();
-    let read = Sources { file: Some(file), ..Sources::default() }.load().unwrap();
-    let map = read.ingress_nginx.config_map.unwrap();
-    assert_eq!((&*map.0, &*map.1), ("ingress-nginx", "ingress-nginx-controller"));
-    assert_eq!(read.translate.classes.len(), 2);
-}
-
-#[test]
-fn settings_for_the_time_side_by_side_are_a_drop_in_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let dump = folder.path().join("dump.yaml");
-    std::fs::write(&dump, DUMP).unwrap();
-    let written = migrate("settings", &[dump.to_str().unwrap(), "--side-by-side", "--ports", "81,444"]);
-    assert_eq!(written.code, 0, "{}", written.complaints);
-    let read = Sources::load_text(&written.text).unwrap();
-    assert_eq!(
-        (read.translate.listeners.http_port, read.translate.listeners.https_port, read.publish.status),
-        (81, 444, false)
-    );
-    for (wrong, words) in [
-        (&["--ports", "81,444"][..], "--side-by-side"),
-        (&["--side-by-side", "--ports", "81"], "HTTP,HTTPS"),
-        (&["--side-by-side", "--ports", "0,1"], "HTTP,HTTPS"),
-        (
-            &["--side-by-side", "--ports", "80,443"],
-            "80 is the controller's --http-port=80, 443 is the controller's --https-port=443; name others, such as --ports 8080,8444\n",
-        ),
-        (
-            &["--side-by-side", "--ports", "8080,8443"],
-            "8443 is the controller's --validating-webhook=:8443; name others",
-        ),
-        (&["--side-by-side", "--ports", "10264,8444"], "10264 is the setting http.address meanwhile; name others"),
-        (&["--side-by-side", "--ports", "81,81"], "81 is the port for http; name others"),
-    ] {
-        let ended = migrate("settings", &[&[dump.to_str().unwrap()], wrong].concat());
-        assert!(
-            (ended.code, &*ended.text) == (64, "") && ended.complaints.contains(words),
-            "{wrong:?}: {} {}",
-            ended.code,
-            ended.complaints
-        );
-    }
-    // Where the controller has the ports that are usual meanwhile.
-    std::fs::write(&dump, DUMP.replace("--validating-webhook=:8443", "--http-port=8080")).unwrap();
-    let taken = migrate("settings", &[dump.to_str().unwrap(), "--side-by-side"]);
-    assert_eq!(taken.code, 64, "{}", taken.text);
-    assert!(taken.complaints.ends_with("such as --ports 8081,8444\n"), "{}", taken.complaints);
-}
-
-/// Nothing is sent in any of these.
-#[test]
-fn a_comparison_says_why_it_cannot_begin() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let (dump, empty, bare) = (file("dump.yaml", DUMP), file("empty.yaml", ""), file("bare.yaml", CLASS));
-    let compressed = file("access.log.gz", "\u{1f}");
-    std::fs::write(&compressed, [0x1f, 0x8b, 8, 0, b'\n']).unwrap();
-    let log = file("access.log", "nonsense\n{\"request\": \"POST / HTTP/1.1\", \"host\": \"shop.example\"}\n");
-    let usual = ["--config", "/dev/null", "--nginx-version", "1.22.1", "--controller-address", "192.0.2.1"];
-    for (arguments, code, words) in [
-        (vec![&*empty], 66, "kubectl get "),
-        (vec![&*bare], 66, "there is nothing to ask\n"),
-        (
-            vec![&*dump, "--log", &*log],
-            66,
-            "log-format-upstream of the controller's ConfigMap says, which is: $remote_addr",
-        ),
-        (vec![&*dump, "--log", &*compressed], 66, "zcat "),
-        (
-            vec![&*dump, "--log", &*log],
-            66,
-            "format of the log (1), lines with a method that may change something (1)\n",
-        ),
-        (vec![&*dump, "--log", "/nonexistent"], 66, "/nonexistent: "),
-        (vec!["/nonexistent"], 66, "/nonexistent"),
-        (vec![&*dump, "--report", "/nonexistent/compare.json"], 69, "/nonexistent/compare.json: "),
-        (vec![&*dump, "--rate", "0"], 64, "--rate"),
-        (vec![&*dump, "--controller-ports", "80"], 64, "HTTP,HTTPS"),
-    ] {
-        let ended = migrate("compare", &[&usual[..], &arguments].concat());
-        assert!(
-            ended.code == code && ended.complaints.contains(words),
-            "{arguments:?}: {} {}",
-            ended.code,
-            ended.complaints
-        );
-    }
-    assert_eq!(migrate("compare", &[&*dump]).code, 64, "where the controller is has to be said");
-}
-
-/// What is on the node's own nginx already, and what its nginx.conf says of keys that belong
-/// there.
-#[test]
-fn other_sites_and_nginx_conf_of_the_host_are_told() {
-    let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());
-    let nginx = nginx.expect("nginx is installed: run `make test`");
-    let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().to_str().unwrap();
-    let key = rcgen::KeyPair::generate().unwrap();
-    let names = vec!["shop.example".to_owned(), "*.example".to_owned()];
-    let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
-    std::fs::write(folder.path().join("site.pem"), certificate.pem()).unwrap();
-    let sites = "server { listen 80 default_server; server_name shop.example; return 204; }\n\
-                 server { listen 443 ssl; server_name shop.example; ssl_certificate site.pem; ssl_certificate_key k; }";
-    let conf = |first: &str| {
-        let text = format!("{first}\nevents {{}}\nhttp {{ include {place}/root/current/http/*.conf;\n{sites} }}\n");
-        std::fs::write(folder.path().join("nginx.conf"), text).unwrap();
-    };
-    conf("worker_processes auto;");
-    // One host that the site keeps, and one that only its certificate has.
-    let tls = "ingressClassName: nginx\n    tls: [{hosts: [admin.example]}]\n    rules:\n    - host: admin.example";
-    let dump = DUMP.replacen("ingressClassName: nginx\n    rules:\n    - host: admin.example", tls, 1);
-    std::fs::write(folder.path().join("dump.yaml"), dump).unwrap();
-    let settings =
-        format!("apply.root = '{place}/root'\nnginx.binary = '{nginx}'\nnginx.configuration = '{place}/nginx.conf'\n");
-    std::fs::write(folder.path().join("ingressd.toml"), settings).unwrap();
-    let (dump, config) = (format!("{place}/dump.yaml"), format!("{place}/ingressd.toml"));
-    let report = |form: &str| migrate("report", &["--config", &config, &dump, "--format", form]).text;
-    let json = || serde_json::from_str::<Value>(&report("json")).unwrap();
-    let found = json();
-    let clashes: Vec<_> = found["clashes"].as_array().unwrap().iter().map(|clash| clash.as_str().unwrap()).collect();
-    assert!(clashes.iter().any(|clash| clash.contains("HostConflict") && clash.contains("shop")), "{clashes:#?}");
-    assert!(clashes.iter().any(|clash| clash.contains("DefaultServerTaken")), "{clashes:#?}");
-    let of =
-        |field: &str| found["certificates"].as_array().unwrap().iter().map(|of| of[field].clone()).collect::<Vec<_>>();
-    assert_eq!(of("host"), ["shop.example", "admin.example"]);
-    assert_eq!((of("taken"), of("secret")), (vec![true.into(), false.into()], vec!["shop/shop-tls".into(), "".into()]));
-    assert_eq!(of("file"), [format!("{place}/site.pem"), format!("{place}/site.pem")]);
-    let heading = format!("shop.example of Ingress shop/plain is also in {place}/site.pem");
-    let text = report("text");
-    assert!(text.contains("\nOther sites of this host\n- "), "{text}");
-    assert!(
-        text.contains(&format!("\nCertificates of other sites\n- {heading}\n  the site at {place}/nginx.conf:5 keeps")),
-        "{text}"
-    );
-    assert!(report("html").contains(&heading));
-    // A key of nginx.conf is judged by what stands there.
-    let of_workers = |report: &Value| {
-        let keys = report["configMap"]["keys"].as_array().unwrap().iter();
-        let item = keys.clone().find(|key| key["name"] == "worker-processes").unwrap();
-        (item["verdict"].as_str().unwrap().to_owned(), item["remedy"].as_str().unwrap().to_owned())
-    };
-    let remedy = format!("{place}/nginx.conf:1 says `worker_processes auto;`: write `worker_processes 4;` there");
-    assert_eq!(of_workers(&found), ("different".to_owned(), remedy));
-    conf("worker_processes 4;");
-    assert_eq!(of_workers(&json()), ("equal".to_owned(), String::new()));
 }

@@ -11,7 +11,7 @@ use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
 use ingressd_objects::directory::Changes;
 use ingressd_objects::{Directory, Snapshot};
-use ingressd_translate::{Claims, Names, Options, Translation, Translator};
+use ingressd_translate::{Claims, Options, Translation, Translator, World};
 
 use crate::common::applications::Application;
 use crate::common::report::Figure;
@@ -23,6 +23,7 @@ const REPETITIONS: usize = 7;
 
 /// Translation, gate and rendering with what they remember.
 struct Rooms {
+    world: World,
     translator: Translator,
     /// Those of the last translation, as the daemon has them.
     claims: Arc<Claims>,
@@ -41,9 +42,9 @@ struct Times {
 
 impl Rooms {
     fn new() -> Self {
-        let options = Options { now: jiff::Timestamp::now().as_second(), ..Options::default() };
         Rooms {
-            translator: Translator::new(options),
+            world: World { now: jiff::Timestamp::now().as_second(), ..World::default() },
+            translator: Translator::new(Options::default()),
             claims: Arc::default(),
             gate: Gate::default(),
             renderer: Renderer::default(),
@@ -54,7 +55,7 @@ impl Rooms {
         // This is the version of Debian 12.
         let capabilities = Capabilities::profile(Version(1, 22, 1));
         let start = Instant::now();
-        let translation = self.translator.translate(snapshot, &Names::default(), &self.claims);
+        let translation = self.translator.translate(snapshot, &self.world, &self.claims);
         let translate = start.elapsed();
         self.claims = Arc::clone(&translation.claims);
         assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());

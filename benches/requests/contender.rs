@@ -12,7 +12,7 @@ use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd_objects::Directory;
 use ingressd_objects::directory::Changes;
-use ingressd_translate::{ClassRule, Dialect, Names, Options, SPECIFICATION, Translator};
+use ingressd_translate::{ClassRule, Dialect, Options, SPECIFICATION, Translator, World};
 use nix::unistd::Pid;
 
 use super::hosts;
@@ -160,7 +160,7 @@ fn render(
     let controller = if dialect == &SPECIFICATION { "ingressd/nginx" } else { "k8s.io/ingress-nginx" };
     let class = ClassRule::new(controller, dialect);
     let mut translator = Translator::new(Options { listeners, classes: vec![class], ..Options::default() });
-    let translation = translator.translate(&snapshot, &Names::default(), &Default::default());
+    let translation = translator.translate(&snapshot, &World::default(), &Default::default());
     assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
     // This is the version of Debian 12.
     let capabilities = Capabilities::profile(Version(1, 22, 1));

@@ -194,14 +194,14 @@ impl Judging {
             complain!("ingressd: nothing can stand in for Secrets: {error}");
             Exit::Unavailable
         })?;
-        let options = to_look_with(&settings).map_err(|error| {
+        let on_this_host = to_look_with(&settings).map_err(|error| {
             complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
         let host = Host::of(&settings, self.nginx_version);
         let of_node = of_node(&settings, &inventory.snapshot, &host);
         let of_sites = certificates_of_sites(&settings, &host);
-        let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host, false)?;
+        let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, on_this_host, &host, false)?;
         let (findings, states) = (&processed.findings[..], &processed.states[..]);
         let (drop_in, is_this_host) = (&drop_in, host.is_this);
         let (of_node, of_sites) = (&of_node, &of_sites[..]);

@@ -17,7 +17,7 @@ use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use ingressd_objects::Snapshot;
 use ingressd_objects::directory::{Changes, Directory};
-use ingressd_translate::{ClassRule, Names, Options, Translation, Translator, Wanted};
+use ingressd_translate::{ClassRule, Names, Options, Translation, Translator, Wanted, World};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
 pub(super) const ASSUMED: Version = Version(1, 22, 1);
@@ -151,19 +151,19 @@ impl Manifests {
 impl Judging {
     /// The same for these files and settings.
     pub fn process(&self, files: &[PathBuf], settings: Settings, judge: bool) -> Result<Processed, Exit> {
-        let mut options = to_look_with(&settings).map_err(|error| {
+        let (mut options, world) = to_look_with(&settings).map_err(|error| {
             complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
         options.fills_in_class = true;
-        self.process_by(files, settings, options, judge)
+        self.process_by(files, settings, (options, world), judge)
     }
 
     fn process_by(
         &self,
         files: &[PathBuf],
         settings: Settings,
-        options: Options,
+        (options, world): (Options, World),
         judge: bool,
     ) -> Result<Processed, Exit> {
         let served = read(Directory::new(files.to_vec()))?;
@@ -172,7 +172,7 @@ impl Judging {
         judged(&served, to_judge, |snapshot| {
             let mut snapshot = snapshot.clone();
             stand_in_for_classes(&mut snapshot, self.classes.iter().map(String::as_str), &options.classes);
-            process(Arc::new(snapshot), settings.clone(), options.clone(), &host, self.resolve)
+            process(Arc::new(snapshot), settings.clone(), (options.clone(), world.clone()), &host, self.resolve)
         })
     }
 }
@@ -227,7 +227,7 @@ pub(super) fn read(mut directory: Directory) -> Result<Arc<Snapshot>, Exit> {
 pub(super) fn process(
     snapshot: Arc<Snapshot>,
     settings: Settings,
-    options: Options,
+    (options, mut world): (Options, World),
     host: &Host,
     resolve: bool,
 ) -> Result<Processed, Exit> {
@@ -238,15 +238,15 @@ pub(super) fn process(
     };
     let most_findings = options.limits.findings_of_object;
     let (mut translator, claims) = (Translator::new(options.clone()), Arc::default());
-    let mut translation = translator.translate(&snapshot, &Names::default(), &claims);
+    let mut translation = translator.translate(&snapshot, &world, &claims);
     let referred = std::mem::take(&mut translation.names);
     let unasked = if resolve { Vec::new() } else { referred.keys().cloned().collect() };
     if !referred.is_empty() {
-        let names = match resolve {
+        world.names = Arc::new(match resolve {
             true => looked_up(&settings, &Wanted { referred, ..Wanted::default() })?,
             false => Names::unasked(referred.into_keys()),
-        };
-        translation = translator.translate(&snapshot, &names, &claims);
+        });
+        translation = translator.translate(&snapshot, &world, &claims);
     }
     let states = translation.states;
     let gate_options = GateOptions { traffic: traffic_found(&settings), ..layered.settings.gate_options() };
@@ -361,7 +361,9 @@ mod tests {
         let file = folder.path().join("a.yaml");
         std::fs::write(&file, MISTAKE).unwrap();
         let judging = Judging { nginx_version: Some(ASSUMED), ..Judging::default() };
-        let processed = judging.process_by(std::slice::from_ref(&file), Settings::default(), tiny(), true).unwrap();
+        let processed = judging
+            .process_by(std::slice::from_ref(&file), Settings::default(), (tiny(), World::default()), true)
+            .unwrap();
         let text = crate::cli::check::text(&processed);
         let line = format!("{}:7: warning: Ingress default/a: ", file.display());
         let reported = text.lines().find(|reported| reported.contains("tiny.example/patience")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The options of a translation that come from this host in addition to the settings: its
-//! addresses, clock, memory and certificate.
+//! What a translation gets from this host in addition to the settings: its addresses, clock,
+//! memory and certificate.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -12,24 +12,27 @@ use super::certificate;
 use ingressd_cluster::publish::{Address, Announced};
 use ingressd_config::Settings;
 use ingressd_model::Certificate;
+use ingressd_translate::{Options, World};
 
-/// The options of a translation on this host now, with this default certificate.
-pub fn of_host(settings: &Settings, certificate: Certificate) -> ingressd_translate::Options {
+/// The options of a translation on this host.
+pub fn of_host(settings: &Settings) -> Options {
     let mut options = settings.translate_options();
-    options.self_signed = Some(Arc::new(certificate));
-    options.now = now();
-    options.own_addresses = own_addresses(settings, &BTreeSet::new());
     let memory = procfs::Meminfo::current().ok().map(|memory| memory.mem_total);
     options.limits.fit(memory, settings.apply.confirm_timeout);
     options
 }
 
 /// The options of other settings, with the same additions of this host.
-pub fn under(host: &ingressd_translate::Options, settings: &Settings) -> ingressd_translate::Options {
-    let ingressd_translate::Options { fills_in_class, own_addresses, claim_orders, self_signed, limits, now, .. } =
-        host.clone();
-    let options = settings.translate_options();
-    ingressd_translate::Options { fills_in_class, own_addresses, claim_orders, self_signed, limits, now, ..options }
+pub fn under(host: &Options, settings: &Settings) -> Options {
+    let Options { fills_in_class, limits, .. } = host.clone();
+    Options { fills_in_class, limits, ..settings.translate_options() }
+}
+
+/// The world as this host sees it now, without names and other nodes; hosts without a certificate
+/// get this one.
+pub fn world(settings: &Settings, certificate: Certificate) -> World {
+    let own_addresses = own_addresses(settings, &BTreeSet::new());
+    World { now: now(), own_addresses, self_signed: Some(Arc::new(certificate)), ..World::default() }
 }
 
 /// The addresses of this host and of the other nodes, sorted, each with the ports of our own
@@ -42,7 +45,7 @@ pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<Socke
     });
     let all = addresses().chain(published).chain(peers.iter().copied());
     let ours = all.map(|address| SocketAddr::new(address, settings.translate.listeners.http_port));
-    let own: BTreeSet<_> = settings.translate_options().own_addresses.into_iter().chain(ours).collect();
+    let own: BTreeSet<_> = settings.own_listeners().into_iter().chain(ours).collect();
     own.into_iter().collect()
 }
 
@@ -51,8 +54,8 @@ pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<Socke
 /// # Errors
 ///
 /// When there is no certificate, and none can be generated.
-pub fn to_look_with(settings: &Settings) -> Result<ingressd_translate::Options, certificate::Error> {
-    Ok(of_host(settings, certificate::as_in(&settings.apply.state)?))
+pub fn to_look_with(settings: &Settings) -> Result<(Options, World), certificate::Error> {
+    Ok((of_host(settings), world(settings, certificate::as_in(&settings.apply.state)?)))
 }
 
 /// The time in seconds since 1970.

@@ -26,7 +26,7 @@ use ingressd_model::{HostName, Instance, Model, ObjectState, Port, Tables, Trans
 use ingressd_nginx::render::{Digest, Renderer};
 use ingressd_nginx::{Gate, GateOptions, Gated, Plan};
 use ingressd_objects::{Snapshot, Version};
-use ingressd_translate::{self, Claims, Names, Namespaces, Readers, Translation, Translator};
+use ingressd_translate::{self, Claims, Names, Namespaces, Readers, Translation, Translator, World};
 
 mod stages;
 
@@ -63,7 +63,7 @@ pub struct Pipeline {
     /// Why hosts do not share servers although the settings allow it: nginx's complaint about a
     /// shared one.
     sharing_refused: Option<String>,
-    names: Arc<Names>,
+    world: World,
     /// The claims of what nginx serves.
     claims: Arc<Claims>,
     renderer: Renderer,
@@ -140,7 +140,7 @@ impl Pipeline {
         for folder in [state.clone(), last_good::folder(state)] {
             state_file::remove_unfinished(&folder).map_err(|source| Error::State { path: folder, source })?;
         }
-        let options = options::of_host(settings, certificate::kept_in(state)?);
+        let (options, world) = (options::of_host(settings), options::world(settings, certificate::kept_in(state)?));
         let system = System::new(SystemOptions {
             binary: settings.nginx.binary.clone(),
             configuration: Some(settings.nginx.configuration.clone()),
@@ -190,7 +190,7 @@ impl Pipeline {
             gated: states::GatedStates::default(),
             gate_options: GateOptions { traffic, ..settings.gate_options() },
             sharing_refused: None,
-            names: Arc::default(),
+            world,
             claims: claims::kept_in(state).map_err(|source| Error::State { path: state.clone(), source })?,
             renderer,
             changes: Changes::since(applier.contents()),
@@ -265,7 +265,7 @@ impl Pipeline {
 
     /// Sets the DNS answers for the translation.
     pub fn set_names(&mut self, names: Arc<Names>) {
-        self.names = names;
+        self.world.names = names;
     }
 
     /// The names of Services to which served objects would refer.
@@ -288,25 +288,20 @@ impl Pipeline {
             self.settings_in_force = Arc::new(layered.settings.clone());
             self.layer = Some((version, layered));
         }
-        self.translator.translate(snapshot, &self.names, &self.claims)
+        self.translator.translate(snapshot, &self.world, &self.claims)
     }
 
     /// Sets the current addresses of this host for the translation (an address that moves between
     /// nodes may arrive while the daemon runs), and the records of other nodes.
     pub fn set_peers(&mut self, peers: &Peers) {
-        let own = options::own_addresses(&self.settings, &peers.addresses);
-        if own != self.options.own_addresses || peers.claim_orders != self.options.claim_orders {
-            self.options.own_addresses = own;
-            self.options.claim_orders = Arc::clone(&peers.claim_orders);
-            self.translator.set_options(self.options.clone());
-        }
+        self.world.own_addresses = options::own_addresses(&self.settings, &peers.addresses);
+        self.world.claim_orders = Arc::clone(&peers.claim_orders);
     }
 
     /// Sets the current time for the translation: certificates expire, and reservations of hosts
     /// end.
     pub fn set_clock(&mut self) {
-        self.options.now = options::now();
-        self.translator.set_now(self.options.now);
+        self.world.now = options::now();
     }
 
     /// Surveys nginx again. Returns whether its package was upgraded or another site changed, so

@@ -10,14 +10,15 @@ use ingressd_model::finding::{Finding, Reason};
 use ingressd_nginx::render::{self, FilePath, FileSet, Renderer};
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
 use ingressd_objects::{Endpoints, IngressTls, Snapshot, Stored, Version};
-use ingressd_translate::{Claims, Options, Translation, Translator, Work};
+use ingressd_translate::{Claims, Options, Translation, Translator, Work, World};
 
-use super::{DEFAULT_CERTIFICATE, OTHERS, SHOWN, cases, documents, inputs, names, snapshot};
+use super::{DEFAULT_CERTIFICATE, OTHERS, SHOWN, cases, documents, inputs, snapshot, world};
 use ingressd_config::Usual as _;
 
 /// The stages, with what they remember.
 struct Stages {
     options: Options,
+    world: World,
     capabilities: Capabilities,
     other_sites: OtherSites,
     gate_options: GateOptions,
@@ -40,6 +41,7 @@ impl Stages {
     fn of(options: &Options, claims: &Arc<Claims>) -> Self {
         Stages {
             options: options.clone(),
+            world: world(),
             capabilities: Capabilities::profile(SHOWN),
             other_sites: OtherSites::default(),
             gate_options: GateOptions::usual(),
@@ -51,7 +53,7 @@ impl Stages {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Made {
-        let translation = self.translator.translate(snapshot, &names(), &self.claims);
+        let translation = self.translator.translate(snapshot, &self.world, &self.claims);
         let Translation { model, tables, findings, .. } = &translation;
         let gated = self.gate.pass(model, tables, &self.capabilities, &self.other_sites, &self.gate_options);
         let rendered = self.renderer.render(&gated.plan);
@@ -63,8 +65,9 @@ impl Stages {
     /// The same, compared with what stages make that saw nothing before.
     fn judged(&mut self, snapshot: &Snapshot, what: &str) -> Made {
         let (capabilities, other_sites) = (self.capabilities.clone(), self.other_sites.clone());
+        let (world, gate_options) = (self.world.clone(), self.gate_options.clone());
         let others = Stages::of(&self.options, &self.claims);
-        let mut others = Stages { capabilities, other_sites, gate_options: self.gate_options.clone(), ..others };
+        let mut others = Stages { world, capabilities, other_sites, gate_options, ..others };
         let (made, anew) = (self.make(snapshot), others.make(snapshot));
         assert_eq!(made.files.files.keys().collect::<Vec<_>>(), anew.files.files.keys().collect::<Vec<_>>(), "{what}");
         assert_eq!(made.files, anew.files, "{what}");
@@ -211,8 +214,7 @@ fn what_changes_beside_the_tables_is_followed_with_them() {
         }),
         ("Secrets that are gone", |_, snapshot| snapshot.secrets.edit().clear()),
         ("time", |stages, _| {
-            stages.options.now += 1_000_000_000;
-            stages.translator.set_now(stages.options.now);
+            stages.world.now += 1_000_000_000;
         }),
         ("a limit", |stages, _| {
             stages.options.limits.object.endpoints = 1;

@@ -9,7 +9,7 @@ use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
 use ingressd_translate::{NamespaceLimits, Translation, Translator};
 
-use crate::{DEFAULT_CERTIFICATE, documents, inputs, judge, names, snapshot};
+use crate::{DEFAULT_CERTIFICATE, documents, inputs, judge, snapshot, world};
 use ingressd_config::Usual as _;
 
 /// How many objects there are of each sort.
@@ -299,7 +299,7 @@ fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     let limits = &mut options.limits;
     let NamespaceLimits { memory, test, files, hosts, .. } = &mut limits.namespace;
     [memory, test, files, hosts, &mut limits.node.test].into_iter().for_each(|most| *most = u64::MAX);
-    let translation = Translator::new(options).translate(&snapshot, &names(), &Default::default());
+    let translation = Translator::new(options).translate(&snapshot, &world(), &Default::default());
     let each = if sort.name == "canaries" { 2 } else { 1 };
     assert_eq!(translation.accepted().count(), each * objects, "{}: {:?}", sort.name, translation.findings.first());
     let mut sum = Cost::default();
@@ -407,7 +407,7 @@ fn many_plain_locations_come_in_the_order_in_which_nginx_sorts_them() {
     let prelude = documents("hosts").into_iter().filter(|document| !document.contains("kind: Ingress\n"));
     let snapshot = snapshot(&[prelude.chain([ingress]).collect::<Vec<_>>().join("\n---\n")]);
     let options = inputs::options(DEFAULT_CERTIFICATE, &snapshot);
-    let translation = Translator::new(options).translate(&snapshot, &names(), &Default::default());
+    let translation = Translator::new(options).translate(&snapshot, &world(), &Default::default());
     let capabilities = Capabilities::profile(Version(1, 22, 1));
     let Translation { model, tables, .. } = translation;
     let (plan, _) = nginx::gate(&model, &tables, &capabilities, &OtherSites::default(), &GateOptions::usual());

@@ -10,7 +10,7 @@ use ingressd_translate::{
 };
 
 /// 2027-01-01, when certificates are judged.
-const NOW: i64 = 1_798_761_600;
+pub const NOW: i64 = 1_798_761_600;
 
 /// Reads a manifest file of this text.
 pub fn snapshot(text: &str) -> Snapshot {
@@ -54,7 +54,6 @@ pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Option
         ],
         default_certificate: Some((namespace.into(), name.into())),
         allowed_headers: ALLOWED_HEADERS.into_iter().filter_map(|name| HeaderName::new(name).ok()).collect(),
-        now: NOW,
         passthrough: true,
         snippets: vec![AllowedSnippets {
             namespaces: vec![SCRIBES.into()],

@@ -15,7 +15,7 @@ use ingressd_nginx::{self as nginx, Capabilities, OtherSites};
 use ingressd_objects::Snapshot;
 use ingressd_translate::{ANNOTATIONS, Translator};
 
-use super::{SHOWN, inputs, judge, names, whole};
+use super::{SHOWN, inputs, judge, whole, world};
 use table::KEYS;
 
 /// A key with what is known of it.
@@ -137,7 +137,7 @@ fn snapshot(data: &[(&str, &str)], annotations: &[(&str, &str)]) -> Snapshot {
 fn outcome(settings: &Settings, snapshot: &Snapshot, module: Option<Module>) -> Outcome {
     let layered = settings.layered(snapshot);
     let (options, gate) = (layered.settings.translate_options(), layered.settings.gate_options());
-    let translation = Translator::new(options).translate(snapshot, &names(), &Default::default());
+    let translation = Translator::new(options).translate(snapshot, &world(), &Default::default());
     let mut capabilities = Capabilities::profile(SHOWN);
     capabilities.modules.extend(module);
     let (plan, gated) =

@@ -10,7 +10,7 @@ use ingressd_nginx::render::{File, FilePath, FileSet, Renderer};
 use ingressd_nginx::syntax::{self, Directive};
 use ingressd_nginx::{self as nginx, Capabilities, GateOptions, OtherSites};
 use ingressd_objects::Snapshot;
-use ingressd_translate::{NameAnswer, Names, Options, Translation, Translator, Wanted};
+use ingressd_translate::{NameAnswer, Names, Options, Translation, Translator, Wanted, World};
 use serde_json::Value;
 
 use crate::blocks;
@@ -44,18 +44,14 @@ pub fn yaml(objects: &[Value]) -> String {
 
 /// The settings: both dialects, a default certificate, own ports.
 pub fn options(snapshot: &Snapshot) -> Options {
-    Options {
-        own_ports: vec![80, 443],
-        own_addresses: vec![SocketAddr::from(([192, 0, 2, 1], 80))],
-        ..inputs::options(("host", "default-tls"), snapshot)
-    }
+    Options { own_ports: vec![80, 443], ..inputs::options(("host", "default-tls"), snapshot) }
 }
 
 /// Walks the pipeline once for each version.
 pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     let options = options(snapshot);
-    let names = names(snapshot, &options);
-    let translation = Translator::new(options).translate(snapshot, &names, &Default::default());
+    let world = world(snapshot, &options);
+    let translation = Translator::new(options).translate(snapshot, &world, &Default::default());
     let one = |version: &Version| {
         let capabilities = Capabilities::profile(*version);
         let gate = |shared_servers| {
@@ -77,11 +73,13 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     versions.iter().map(one).collect()
 }
 
-/// DNS has an answer for every name.
-fn names(snapshot: &Snapshot, options: &Options) -> Names {
+/// A time, and DNS with an answer for every name.
+fn world(snapshot: &Snapshot, options: &Options) -> World {
     let answer = NameAnswer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..NameAnswer::default() };
     let wanted = Wanted::of(snapshot, options).referred.into_keys();
-    Names(wanted.map(|name| (name, answer.clone())).collect())
+    let names = Names(wanted.map(|name| (name, answer.clone())).collect());
+    let own_addresses = vec![SocketAddr::from(([192, 0, 2, 1], 80))];
+    World { now: inputs::NOW, names: Arc::new(names), own_addresses, ..World::default() }
 }
 
 /// The pipeline with what it remembers from one change to the next, as the daemon has it.
@@ -105,8 +103,8 @@ impl Remembering {
 
     /// The result for a snapshot.
     pub fn files(&mut self, snapshot: &Snapshot) -> FileSet {
-        let names = names(snapshot, &self.options);
-        let translation = self.translator.translate(snapshot, &names, &Default::default());
+        let world = world(snapshot, &self.options);
+        let translation = self.translator.translate(snapshot, &world, &Default::default());
         let capabilities = Capabilities::profile(VERSIONS[1]);
         let options = GateOptions::usual();
         let Translation { model, tables, .. } = &translation;

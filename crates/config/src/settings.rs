@@ -309,14 +309,18 @@ impl Settings {
             || self.translate.allows_snippet_somewhere(SnippetKind::Stream)
     }
 
-    /// The options of the translation, including the addresses of our own listeners, which are
-    /// never upstreams.
+    /// The addresses of our own listeners beside those for hosts. They are never upstreams.
+    pub const fn own_listeners(&self) -> [SocketAddr; 2] {
+        [self.gate.status, self.http.address]
+    }
+
+    /// The options of the translation, including the ports of our own listeners, which are never
+    /// upstreams.
     pub fn translate_options(&self) -> ingressd_translate::Options {
         let mut options = self.translate.clone();
         // No API server has written it into the files of a folder.
         options.fills_in_class = self.manifests.is_some();
         options.keys_of_config_map = config_map::keys_without_annotation();
-        options.own_addresses.extend([self.gate.status, self.http.address]);
         options.own_ports.extend(self.translate.listeners.ports());
         let inside = self.translate.passthrough.then_some(self.gate.passthrough_port);
         options.own_ports.extend(inside);

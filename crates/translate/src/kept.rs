@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::build::built::Outside;
-use crate::{Claims, Names, Options, Translation};
+use crate::{Claims, Options, Translation, World};
 use ingressd_objects::{List, Snapshot};
 
 /// The last translation and what it was made of.
@@ -13,7 +13,7 @@ use ingressd_objects::{List, Snapshot};
 pub struct Kept {
     /// Without endpoints.
     pub snapshot: Snapshot,
-    names: Names,
+    world: World,
     claims: Arc<Claims>,
     /// The settings, with the ports of TCP and UDP services.
     pub options: Arc<Options>,
@@ -26,14 +26,14 @@ pub struct Kept {
 impl Kept {
     /// Keeps a translation of these, if it can be used again: not while claims are new.
     pub fn of(
-        (snapshot, names, claims): (&Snapshot, &Names, &Arc<Claims>),
+        (snapshot, world, claims): (&Snapshot, &World, &Arc<Claims>),
         options: Arc<Options>,
         outside: Outside,
         translation: &Translation,
     ) -> Option<Self> {
         Arc::ptr_eq(claims, &translation.claims).then(|| Kept {
             snapshot: Snapshot { endpoint_slices: List::default(), ..snapshot.clone() },
-            names: names.clone(),
+            world: world.clone(),
             claims: Arc::clone(claims),
             options,
             outside,
@@ -41,15 +41,15 @@ impl Kept {
         })
     }
 
-    /// Whether nothing has changed but endpoints and Secrets.
-    pub fn is_of(&self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>, now: i64) -> bool {
+    /// Whether nothing has changed but endpoints, Secrets and the time.
+    pub fn is_of(&self, snapshot: &Snapshot, world: &World, claims: &Arc<Claims>) -> bool {
         // Neither endpoints nor what is not served count.
         let Snapshot { endpoint_slices: _, outside: _, position: _, left_out, unseen, findings, .. } = snapshot;
         let Snapshot { ingresses, withheld, ingress_classes, services, .. } = snapshot;
         let Snapshot { config_maps, nodes, namespaces, further, .. } = snapshot;
         let before = &self.snapshot;
-        self.options.now <= now
-            && self.translation.due.is_none_or(|due| now < due)
+        self.world.is_before(world)
+            && self.translation.due.is_none_or(|due| world.now < due)
             && Arc::ptr_eq(&self.claims, claims)
             && before.ingresses.is(ingresses)
             && before.ingress_classes.is(ingress_classes)
@@ -60,6 +60,5 @@ impl Kept {
             && before.withheld.is(withheld)
             && before.further.are(further)
             && (&before.left_out, &before.unseen, &before.findings) == (left_out, unseen, findings)
-            && self.names == *names
     }
 }

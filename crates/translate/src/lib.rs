@@ -12,6 +12,7 @@ mod build;
 mod certified;
 mod claim;
 mod dialect;
+mod given;
 mod ingress_nginx;
 mod kept;
 mod limits;
@@ -32,6 +33,7 @@ mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod value;
+mod world;
 
 pub use admit::keys as budget_keys;
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
@@ -59,6 +61,7 @@ pub use tables::{
     snippet_alternatives, snippet_directives, snippet_variables, stream_directives,
 };
 pub use value::host::written as written_host;
+pub use world::World;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,11 +71,12 @@ use self::build::built::Outside;
 use self::build::materials::Materials;
 use self::build::streams;
 use self::claim::allowed;
+use self::given::Given;
 use self::kept::Kept;
 use self::memory::Memory;
 use self::resolve::endpoint::Slices;
 use self::resolve::resolution::NamedBy;
-use self::stages::{Assembled, Given};
+use self::stages::Assembled;
 use ingressd_model::finding::Finding;
 use ingressd_model::{HostName, Model, ObjectId, ObjectState, Tables, WorkingVersion};
 use ingressd_objects::{Snapshot, Version};
@@ -169,37 +173,31 @@ impl Translator {
         self.options = options;
     }
 
-    /// Sets the time, in seconds since 1970.
-    pub fn set_now(&mut self, now: i64) {
-        self.options.now = now;
-    }
-
     /// Translates a snapshot. `claims` are those of the translation that is served.
-    pub fn translate(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>) -> Translation {
-        let now = self.options.now;
-        let Some(mut kept) = self.memory.kept.take().filter(|kept| kept.is_of(snapshot, names, claims, now)) else {
-            return self.translate_all(snapshot, names, claims, false);
+    pub fn translate(&mut self, snapshot: &Snapshot, world: &World, claims: &Arc<Claims>) -> Translation {
+        let Some(mut kept) = self.memory.kept.take().filter(|kept| kept.is_of(snapshot, world, claims)) else {
+            return self.translate_all(snapshot, world, claims, false);
         };
-        if !self.memory.follow_tables(&mut kept, snapshot, names) {
-            return self.translate_all(snapshot, names, claims, true);
+        if !self.memory.follow_tables(&mut kept, snapshot, world) {
+            return self.translate_all(snapshot, world, claims, true);
         }
         let translation = Translation { work: Work::default(), ..kept.translation.clone() };
-        let translation = self.memory.complete(translation, &kept.options, now);
+        let translation = self.memory.complete(translation, &kept.options, world.now);
         self.memory.kept = Some(kept);
         translation
     }
 
     /// Translates everything; `begun` says whether what has changed is known already.
-    fn translate_all(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>, begun: bool) -> Translation {
+    fn translate_all(&mut self, snapshot: &Snapshot, world: &World, claims: &Arc<Claims>, begun: bool) -> Translation {
         let (options, readers, memory) = (&self.options, self.readers, &mut self.memory);
-        memory.begin(snapshot, readers);
+        memory.begin(snapshot, world, readers);
         if !begun {
             memory.renew(snapshot);
         }
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         let of_administrator = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
         translation.findings.extend(allowed::unseen(snapshot, options));
-        let given = Given { snapshot, names, claims, options, readers };
+        let given = Given { snapshot, world, claims, options, readers };
         let (objects, others) = stages::attach(given, memory, &mut translation.findings);
         let admitted = stages::admit(&objects, given, &mut translation);
         let mut settled = stages::claim(of_administrator, &admitted, given, &mut memory.certificates);
@@ -210,7 +208,7 @@ impl Translator {
         let offers = &Canaries::of(&admitted.canaries, &mut translation.findings);
         if !begun {
             memory.built.follow(snapshot, options);
-            memory.rows.learn(memory.built.refresh(snapshot, names, options, &Outside::default()));
+            memory.rows.learn(memory.built.refresh(snapshot, world, options, &Outside::default()));
         }
         let materials = Materials {
             given,
@@ -236,8 +234,8 @@ impl Translator {
             rows: 0,
             states,
         };
-        memory.kept = Kept::of((snapshot, names, claims), Arc::new(options.clone()), outside, &translation);
-        memory.complete(translation, options, options.now)
+        memory.kept = Kept::of((snapshot, world, claims), Arc::new(options.clone()), outside, &translation);
+        memory.complete(translation, options, world.now)
     }
 }
 

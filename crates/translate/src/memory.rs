@@ -1,6 +1,7 @@
 //! The caches of a translator. They must not change any result.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rayon::prelude::{
@@ -20,7 +21,7 @@ use crate::rows::{Made, Rows};
 use crate::secret::certificate::Certificates;
 use crate::select::{self, Selected};
 use crate::tables::Table;
-use crate::{Dialect, Names, OptionEntry, Options, SMALLEST_PART, Translation};
+use crate::{Dialect, OptionEntry, Options, SMALLEST_PART, Translation, World};
 use ingressd_model::{Certificate, CertificateId, Kind, Model, ObjectId, ObjectState, Tables};
 use ingressd_objects::references::may_refer;
 use ingressd_objects::{Snapshot, Version};
@@ -40,6 +41,7 @@ pub struct Memory {
     referable: Vec<(Arc<ObjectId>, Version)>,
     /// The kinds of which nothing could be read.
     unseen: Vec<Kind>,
+    own_addresses: Vec<SocketAddr>,
     model: Arc<Model>,
     /// The endpoints of its upstreams, and its certificates.
     pub rows: Rows,
@@ -79,7 +81,11 @@ impl Remembered {
 
 impl Memory {
     /// Drops what this snapshot may have made wrong.
-    pub fn begin(&mut self, snapshot: &Snapshot, readers: Readers) {
+    pub fn begin(&mut self, snapshot: &Snapshot, world: &World, readers: Readers) {
+        if self.own_addresses != world.own_addresses {
+            self.built.forget();
+            self.own_addresses.clone_from(&world.own_addresses);
+        }
         let referable = || {
             let secrets = snapshot.secrets.iter().map(|secret| (&secret.id, &secret.version));
             let maps = snapshot.config_maps.iter().map(|map| (&map.id, &map.version));
@@ -104,12 +110,8 @@ impl Memory {
         if after.keys_of_config_map != before.keys_of_config_map {
             self.readings.clear();
         }
-        if *after != (Options { now: after.now, ..before.clone() }) {
+        if after != before {
             self.kept = None;
-        }
-        // Neither policies nor hosts depend on the time and the claims of other nodes.
-        let (now, claim_orders) = (after.now, Arc::clone(&after.claim_orders));
-        if *after != (Options { now, claim_orders, ..before.clone() }) {
             self.built.forget();
             self.policies.forget();
         }
@@ -154,10 +156,10 @@ impl Memory {
     /// Takes over endpoints and certificates of this snapshot, where nothing else has changed
     /// since the last translation. Returns whether that was enough; otherwise hosts have to be
     /// built.
-    pub fn follow_tables(&mut self, kept: &mut Kept, snapshot: &Snapshot, names: &Names) -> bool {
+    pub fn follow_tables(&mut self, kept: &mut Kept, snapshot: &Snapshot, world: &World) -> bool {
         let renewed = self.renew(snapshot);
         self.built.follow(snapshot, &kept.options);
-        self.rows.learn(self.built.refresh(snapshot, names, &kept.options, &kept.outside));
+        self.rows.learn(self.built.refresh(snapshot, world, &kept.options, &kept.outside));
         let is_enough = renewed.iter().all(|one| self.is_row_alone(&one.of.id, kept, snapshot));
         kept.snapshot.secrets = snapshot.secrets.clone();
         is_enough && !self.built.is_stale && self.built.is_unchanged()

@@ -9,9 +9,7 @@ use crate::read::path::CHALLENGES;
 use crate::tables::{ANNOTATIONS, Scope, Table, Trust};
 use crate::value::USUAL_DOMAIN;
 use crate::{AllowedHosts, AllowedSnippets, Dialect, Limits, SPECIFICATION};
-use ingressd_model::{
-    Certificate, Cidr, ClaimOrder, Directive, HeaderName, HostListeners, LookupTable, StreamPolicy, UrlPath,
-};
+use ingressd_model::{Cidr, Directive, HeaderName, HostListeners, LookupTable, StreamPolicy, UrlPath};
 
 pub use crate::tables::{Layer, OptionEntry};
 
@@ -118,9 +116,6 @@ pub struct Options {
     /// For how many seconds a host or path stays reserved after the last object of the namespace
     /// that claims it is gone.
     pub host_grace: i64,
-    /// The orders of claims that other nodes have seen, the best informed first: claims that are
-    /// seen for the first time here may not be new to them.
-    pub claim_orders: Arc<[Arc<ClaimOrder>]>,
     /// Namespaces whose objects without a host may replace `default_backend` and set a certificate
     /// for unknown hosts.
     pub catch_all: Vec<Arc<str>>,
@@ -145,9 +140,6 @@ pub struct Options {
     /// Whether `appProtocol` of Services counts: `None` follows the dialect (ingress-nginx ignores
     /// it, the specification does not).
     pub app_protocol: Option<bool>,
-    /// Addresses of this host and of other edge nodes, each with a port of our own listeners; none
-    /// of them may be an upstream.
-    pub own_addresses: Vec<SocketAddr>,
     /// Addresses that may be upstreams nevertheless, by the administrator's decision.
     pub own_upstreams: Vec<SocketAddr>,
     /// Ports of our own listeners on every such address.
@@ -156,8 +148,6 @@ pub struct Options {
     pub default_backend: Option<(Arc<str>, Arc<str>)>,
     /// Namespace and name of the Secret with the certificate for hosts without one.
     pub default_certificate: Option<(Arc<str>, Arc<str>)>,
-    /// The daemon's own certificate, when neither the host nor the settings name one.
-    pub self_signed: Option<Arc<Certificate>>,
     /// Whether hosts with a certificate redirect plain requests to https, when no annotation
     /// decides that.
     pub ssl_redirect: bool,
@@ -208,9 +198,6 @@ pub struct Options {
     pub server_directives: Vec<Directive>,
     /// Lookup tables that snippets use.
     pub lookup_tables: Arc<[LookupTable]>,
-    /// The time at which certificates are judged, in seconds since 1970; given by the caller
-    /// because there is no clock here.
-    pub now: i64,
 }
 
 impl Options {
@@ -264,7 +251,6 @@ impl Default for Options {
             },
             ownership: HostOwnership::default(),
             host_grace: 300,
-            claim_orders: Arc::default(),
             catch_all: Vec::new(),
             challenges: Vec::new(),
             no_catch_all: false,
@@ -276,12 +262,10 @@ impl Default for Options {
             cross_namespace: false,
             shared_services: Vec::new(),
             app_protocol: None,
-            own_addresses: Vec::new(),
             own_upstreams: Vec::new(),
             own_ports: Vec::new(),
             default_backend: None,
             default_certificate: None,
-            self_signed: None,
             ssl_redirect: true,
             force_ssl_redirect: false,
             redirect_status: 308,
@@ -306,7 +290,6 @@ impl Default for Options {
             defaults: Arc::default(),
             server_directives: Vec::new(),
             lookup_tables: Arc::default(),
-            now: 0,
         }
     }
 }

@@ -21,27 +21,13 @@ use crate::claim::arbiter::{Arbiter, Settled};
 use crate::claim::site;
 use crate::claim::tls_entries::Entries;
 use crate::claim::{challenges, ports, tls_idle};
+use crate::given::Given;
 use crate::memory::Memory;
 use crate::read::stream::StreamClaim;
-use crate::reader::Readers;
 use crate::secret::certificate::Certificates;
-use crate::{Allowances, Claims, CommonPolicy, Names, Options, SMALLEST_PART, Translation, admit, select};
+use crate::{Allowances, CommonPolicy, Options, SMALLEST_PART, Translation, admit, select};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Forwarded, Model, ObjectState, Passthroughs, ServerName, Tables, Upstream};
-use ingressd_objects::Snapshot;
-
-/// What a translation is made of.
-#[derive(Clone, Copy)]
-pub struct Given<'a> {
-    pub snapshot: &'a Snapshot,
-    /// The DNS answers.
-    pub names: &'a Names,
-    /// The claims of what is served.
-    pub claims: &'a Arc<Claims>,
-    pub options: &'a Options,
-    /// How objects are read.
-    pub readers: Readers,
-}
 
 /// The objects of our classes, with what counts for them.
 pub struct Objects<'a> {
@@ -110,9 +96,9 @@ pub fn claim<'s, 'a: 's>(
     given: Given<'a>,
     certificates: &mut Certificates,
 ) -> Settled<'s, 'a> {
-    let (Given { snapshot, options, claims, .. }, subjects) = (given, &admitted.subjects);
+    let (Given { snapshot, world, options, claims, .. }, subjects) = (given, &admitted.subjects);
     ports.extend(ports::of_objects(subjects.iter().chain(&admitted.canaries)));
-    let arbiter = Arbiter::new(options, claims, Allowances::new(options, snapshot));
+    let arbiter = Arbiter::new(options, world, claims, Allowances::new(options, snapshot));
     let default = options.default_certificate.as_ref();
     let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
     let named = subjects.iter().flat_map(|subject| {

@@ -21,7 +21,7 @@ use ingressd_model::finding::{Reason, on_one_line, printable};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::directory::Directory;
 use ingressd_objects::{Inventory, List, Snapshot};
-use ingressd_translate::{ANNOTATIONS, Options};
+use ingressd_translate::{ANNOTATIONS, Options, World};
 
 /// By how many seconds the clocks of nodes may differ from the one here.
 pub const CLOCKS: i64 = 60;
@@ -75,6 +75,7 @@ pub struct Cluster {
     /// The namespace of manifests that name none.
     pub namespace: String,
     options: Options,
+    world: World,
     host: Host,
     inventory: Inventory,
     read: Readable,
@@ -171,8 +172,8 @@ impl Cluster {
     }
 
     fn processed(&self, snapshot: &Snapshot) -> Result<Processed, Exit> {
-        let (settings, options) = (self.settings.clone(), self.options.clone());
-        let mut processed = offline::process(Arc::new(snapshot.clone()), settings, options, &self.host, false)?;
+        let (settings, on_node) = (self.settings.clone(), (self.options.clone(), self.world.clone()));
+        let mut processed = offline::process(Arc::new(snapshot.clone()), settings, on_node, &self.host, false)?;
         if self.read.is_unread("endpointslices") {
             processed.findings.retain(|finding| finding.reason != Reason::NoEndpoints);
             processed.knows_endpoints = false;
@@ -206,15 +207,15 @@ impl Reaching {
             return Err(Exit::Permission);
         }
         self.note_unread(&read, &mut notes);
-        let mut options = to_look_with(&settings).map_err(|error| {
+        let (mut options, mut world) = to_look_with(&settings).map_err(|error| {
             complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
         // Addresses and memory of this machine are none of a node.
-        let of_nodes = settings.translate_options();
-        (options.own_addresses, options.limits) = (of_nodes.own_addresses, of_nodes.limits);
+        world.own_addresses = settings.own_listeners().to_vec();
+        options.limits = settings.translate_options().limits;
         let members = leases.iter().flat_map(|leases| &leases.members);
-        options.claim_orders = members.clone().map(|kept| Arc::clone(&kept.what.claim_order)).collect();
+        world.claim_orders = members.clone().map(|kept| Arc::clone(&kept.what.claim_order)).collect();
         let reported = members.filter_map(|kept| offline::version(&kept.what.nginx).ok()).min();
         let version = self.nginx_version.or(reported).unwrap_or_else(|| {
             notes.push(format!("no node tells the version of its nginx: judging for {}", offline::ASSUMED));
@@ -222,7 +223,7 @@ impl Reaching {
         });
         let (host, inventory) = (Host::of(&settings, Some(version)), Inventory::of_objects(&read.objects));
         let classes = self.classes.clone();
-        Ok(Cluster { settings, leases, namespace, options, host, inventory, read, classes, notes })
+        Ok(Cluster { settings, leases, namespace, options, world, host, inventory, read, classes, notes })
     }
 
     /// The Leases of the nodes, where they may be read.

@@ -123,7 +123,7 @@ impl Cycle {
         let reported = self.removals.removal.as_ref().map(|removal| {
             removal.finding(
                 "no longer served",
-                "if that was not meant, restore what is gone; the error ends when the hosts are back, or after a day",
+                "if that was not meant, restore what is gone; the error ends when the hosts are back, after a day, or with `systemctl reload ingressd`",
             )
         });
         let held = self.removals.held.as_ref().map(|held| {

@@ -21,7 +21,6 @@ use super::table::Need;
 use crate::daemon::{Link, control, page_faults};
 use ingressd_config::Settings;
 use ingressd_objects::Snapshot;
-use ingressd_translate::Names;
 
 /// Gathers all facts that are needed.
 pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
@@ -87,7 +86,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         }
     }
     if needed(Need::Nginx) {
-        let nothing = || objects::translate(&facts.settings, &Snapshot::default(), None, &Names::default());
+        let nothing = || objects::translate(&facts.settings, &Snapshot::default(), None, &Default::default());
         facts.nginx = nginx::look(&facts.settings, translation.unwrap_or_else(nothing));
         facts.folders = folders::look(&facts.settings, &facts.nginx);
     }

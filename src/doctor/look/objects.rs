@@ -15,7 +15,7 @@ use ingressd_config::Settings;
 use ingressd_model::finding::Severity;
 use ingressd_model::{Model, PathMatch, ServerName, Transport};
 use ingressd_objects::{Condition, Snapshot};
-use ingressd_translate::{Allowances, EndpointMode, Names, Translation, Translator, written_host};
+use ingressd_translate::{Allowances, EndpointMode, Names, Translation, Translator, World, written_host};
 
 /// The time limit for reading everything.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -59,22 +59,29 @@ pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapsh
 }
 
 /// Translates the objects with this endpoint mode for all, or as the settings have it.
-pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<EndpointMode>, names: &Names) -> Translation {
+pub fn translate(
+    settings: &Settings,
+    snapshot: &Snapshot,
+    mode: Option<EndpointMode>,
+    names: &Arc<Names>,
+) -> Translation {
     let settings = &settings.layered(snapshot).settings;
-    let mut options = to_look_with(settings).unwrap_or_else(|_| settings.translate_options());
+    let (mut options, world) =
+        to_look_with(settings).unwrap_or_else(|_| (settings.translate_options(), World::default()));
     if let Some(mode) = mode {
         options.endpoints = mode;
         options.classes.iter_mut().for_each(|class| class.endpoints = None);
     }
     let claims = claims_kept_in(&settings.apply.state).unwrap_or_default();
-    Translator::new(options).translate(snapshot, names, &claims)
+    let world = World { names: Arc::clone(names), ..world };
+    Translator::new(options).translate(snapshot, &world, &claims)
 }
 
 /// The translation as the settings have it. DNS is not asked, because only the way to pods matters
 /// here.
-fn translation(settings: &Settings, snapshot: &Snapshot) -> (Translation, Names) {
-    let named = translate(settings, snapshot, None, &Names::default()).names;
-    let names = Names::unasked(named.into_keys());
+fn translation(settings: &Settings, snapshot: &Snapshot) -> (Translation, Arc<Names>) {
+    let named = translate(settings, snapshot, None, &Arc::default()).names;
+    let names = Arc::new(Names::unasked(named.into_keys()));
     (translate(settings, snapshot, None, &names), names)
 }
 

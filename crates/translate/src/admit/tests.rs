@@ -5,8 +5,8 @@ mod certificates;
 use std::sync::Arc;
 
 use crate::tests::manifests::snapshot;
-use crate::tests::{findings, ingress, options, path, routes, translate};
-use crate::{AllowedSnippets, Limits, Names, NodeLimits, Options, SnippetKind, Translation, Translator};
+use crate::tests::{findings, ingress, options, path, routes, translate, world};
+use crate::{AllowedSnippets, Limits, NodeLimits, Options, SnippetKind, Translation, Translator};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Behaviour, Kind, ObjectId};
@@ -527,7 +527,7 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
         let NodeLimits { configuration, memory, test } = &mut limits.node;
         [configuration, memory, test].into_iter().for_each(|most| *most /= 3);
     });
-    let translation = Translator::new(options).translate(&many, &Names::default(), &Arc::default());
+    let translation = Translator::new(options).translate(&many, &world(), &Arc::default());
     let about_budgets = |reason| matches!(reason, Reason::OverBudget | Reason::TooManyEndpoints);
     let reported: Vec<_> = translation.findings.iter().filter(|finding| about_budgets(finding.reason)).collect();
     assert!(reported.is_empty(), "{:?}", reported.first());

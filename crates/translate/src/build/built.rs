@@ -20,7 +20,7 @@ use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
 use crate::secret::certificate::Certificates;
-use crate::{NameAnswer, Names, Options, Reading, Translation};
+use crate::{NameAnswer, Names, Options, Reading, Translation, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
     Behaviour, Certificate, CertificateId, HostName, ObjectId, Origin, Passthrough, Presented, Server, ServerName,
@@ -200,7 +200,7 @@ impl BuiltHosts {
 
     /// Resolves references to Services whose endpoints have changed again. A host stays as it is
     /// where only the addresses differ, which are returned.
-    pub fn refresh(&mut self, snapshot: &Snapshot, names: &Names, options: &Options, outside: &Outside) -> Tables {
+    pub fn refresh(&mut self, snapshot: &Snapshot, world: &World, options: &Options, outside: &Outside) -> Tables {
         let BuiltHosts { hosts, changes: Changes { moved, .. }, is_stale, .. } = self;
         if moved.is_empty() {
             return Tables::default();
@@ -209,7 +209,7 @@ impl BuiltHosts {
         let built = hosts.iter().map(|(_, host)| Arc::clone(&host.built)).enumerate();
         let concerned: Vec<_> = built.filter(|(_, built)| touched(&built.dependencies)).collect();
         let slices = Slices::new(snapshot);
-        let mut backends = Backends::new(snapshot, names, options, &slices);
+        let mut backends = Backends::new(snapshot, world, options, &slices);
         let mut judged = HashMap::new();
         let of_hosts =
             concerned.iter().map(|(number, built)| (Some(number), &*built.resolutions, &*built.dependencies));
@@ -283,7 +283,7 @@ impl CachedHost {
             order: site.order,
             unserved: materials.unserved_rules.get(name).cloned(),
             canaries: materials.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
-            answers: answers(&built, materials.given.names).map(Option::<&NameAnswer>::cloned).collect(),
+            answers: answers(&built, &materials.given.world.names).map(Option::<&NameAnswer>::cloned).collect(),
             built,
         }
     }
@@ -307,7 +307,7 @@ impl CachedHost {
             && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
             && self.unserved.as_ref() == materials.unserved_rules.get(name)
             && self.has_canaries(&materials.canaries.of_host(name))
-            && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, materials.given.names))
+            && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, &materials.given.world.names))
     }
 
     fn has_canaries(&self, offers: &[&Offer<'_, '_>]) -> bool {
@@ -371,9 +371,9 @@ impl KeptClaim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{ingress, manifests, options, path};
+    use crate::tests::{ingress, manifests, options, path, world};
     use crate::value::host;
-    use crate::{Claims, Names, Options, Translator};
+    use crate::{Claims, Names, Options, Translator, World};
     use ingressd_objects::List;
 
     /// Replaces each object with this name by a copy.
@@ -411,7 +411,7 @@ mod tests {
             let mut of_service = slices.filter(|slice| slice.object.service.as_deref() == Some(service));
             of_service.next().unwrap().id.name.to_string()
         };
-        type Change<'c> = &'c dyn Fn(&mut Snapshot, &mut Options, &mut Names);
+        type Change<'c> = &'c dyn Fn(&mut Snapshot, &mut Options, &mut World);
         let of_web = [
             "aliased.example",
             "asking.example",
@@ -423,15 +423,14 @@ mod tests {
         ];
         let mut all = of_web.to_vec();
         all.insert(5, "secure.example");
-        let asked = |names: &mut Names, number| {
+        let asked = |world: &mut World, number| {
             let addresses = vec![[192, 0, 2, number].into()];
-            names
-                .0
-                .insert(HostName::new("auth.example.net").unwrap(), NameAnswer { addresses, ..NameAnswer::default() });
+            let answer = NameAnswer { addresses, ..NameAnswer::default() };
+            world.names = Arc::new(Names([(HostName::new("auth.example.net").unwrap(), answer)].into()));
         };
-        let rows: [(&str, Change<'_>, &[&str]); 14] = [
+        let rows: [(&str, Change<'_>, &[&str]); 15] = [
             ("nothing", &|_, _, _| {}, &[]),
-            ("time", &|_, options, _| options.now += 1, &[]),
+            ("time", &|_, _, world| world.now += 1, &[]),
             ("an object", &|snapshot, _, _| touch(&mut snapshot.ingresses, "one"), &["one.example"]),
             ("a canary", &|snapshot, _, _| touch(&mut snapshot.ingresses, "canary"), &["split.example"]),
             (
@@ -439,7 +438,7 @@ mod tests {
                 &|snapshot, _, _| touch(&mut snapshot.ingresses, "aliased"),
                 &["aliased.example", "other.example"],
             ),
-            ("DNS", &|_, _, names| asked(names, 2), &["asking.example"]),
+            ("DNS", &|_, _, world| asked(world, 2), &["asking.example"]),
             ("a Service", &|snapshot, _, _| touch(&mut snapshot.services, "web"), &of_web),
             ("a slice", &|snapshot, _, _| touch(&mut snapshot.endpoint_slices, &slice("web")), &[]),
             (
@@ -462,22 +461,23 @@ mod tests {
                 &["secure.example"],
             ),
             ("a class", &|snapshot, _, _| touch(&mut snapshot.ingress_classes, "nginx"), &all),
-            ("settings", &|_, options, _| options.own_addresses.push("192.0.2.1:80".parse().unwrap()), &all),
+            ("an own address", &|_, _, world| world.own_addresses.push("192.0.2.1:80".parse().unwrap()), &all),
+            ("settings", &|_, options, _| options.external_names = !options.external_names, &all),
         ];
         for (what, change, expected) in rows {
-            let (mut snapshot, mut options, mut names) = (before.clone(), options(), Names::default());
+            let (mut snapshot, mut options, mut world) = (before.clone(), options(), world());
             options.passthrough = true;
-            asked(&mut names, 1);
+            asked(&mut world, 1);
             let mut translator = Translator::new(options.clone());
-            let claims: Arc<Claims> = translator.translate(&snapshot, &names, &Arc::default()).claims;
+            let claims: Arc<Claims> = translator.translate(&snapshot, &world, &Arc::default()).claims;
             let kept = |translator: &Translator| {
                 let hosts = translator.memory.built.hosts.iter();
                 hosts.map(|(name, kept)| (host::written(name), Arc::clone(&kept.built))).collect::<Vec<_>>()
             };
             let first = kept(&translator);
-            change(&mut snapshot, &mut options, &mut names);
+            change(&mut snapshot, &mut options, &mut world);
             translator.set_options(options);
-            translator.translate(&snapshot, &names, &claims);
+            translator.translate(&snapshot, &world, &claims);
             let then = kept(&translator);
             let anew = first.iter().zip(&then).filter(|((_, one), (_, other))| !Arc::ptr_eq(one, other));
             let anew: Vec<_> = anew.map(|((name, _), _)| &**name).collect();

@@ -7,10 +7,10 @@ use super::server::Servers;
 use super::tls::Tls;
 use crate::CommonPolicy;
 use crate::attach::canary::Canaries;
+use crate::given::Given;
 use crate::resolve::backend::Backends;
 use crate::resolve::endpoint::Slices;
 use crate::secret::certificate::Certificates;
-use crate::stages::Given;
 
 /// What servers are built of.
 #[derive(Clone, Copy)]
@@ -32,16 +32,16 @@ impl<'a> Servers<'a> {
     /// Has built nothing yet.
     pub fn new(materials: Materials<'a>) -> Self {
         let Materials { given, slices, canaries, unserved_rules, common, certificates } = materials;
-        let Given { snapshot, names, options, .. } = given;
+        let Given { snapshot, world, options, .. } = given;
         Servers {
             options,
-            backends: Backends::new(snapshot, names, options, slices),
+            backends: Backends::new(snapshot, world, options, slices),
             canaries,
             unserved_rules,
             common,
             taken: BTreeSet::new(),
             idle: BTreeSet::new(),
-            tls: Tls::new(snapshot, options, certificates),
+            tls: Tls::new(snapshot, world, options, certificates),
             passed: Vec::new(),
             findings: Vec::new(),
             refused: Vec::new(),

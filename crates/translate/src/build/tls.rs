@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::Options;
 use crate::attach::subject::Subject;
 use crate::certified::Use;
 use crate::claim::tls_entries::Entries;
@@ -11,6 +10,7 @@ use crate::read::intent::TlsSpec;
 use crate::resolve::dependency::Dependency;
 use crate::secret::certificate::{Certificates, Checked};
 use crate::value::host;
+use crate::{Options, World};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Certificate, CertificateId, Field, Kind, ObjectId, Origin, Presented, ServerName, TlsTermination,
@@ -21,6 +21,7 @@ use ingressd_objects::{Snapshot, Version};
 #[derive(Debug)]
 pub struct Tls<'a> {
     snapshot: &'a Snapshot,
+    world: &'a World,
     options: &'a Options,
     certificates: &'a Certificates,
     entries: Entries<'a>,
@@ -48,11 +49,11 @@ pub fn dependencies(subjects: &[&Subject<'_>], options: &Options) -> Vec<Depende
 
 impl<'a> Tls<'a> {
     /// A chooser that has chosen nothing.
-    pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a Certificates) -> Self {
+    pub fn new(snapshot: &'a Snapshot, world: &'a World, options: &'a Options, certificates: &'a Certificates) -> Self {
         let (refused, findings) = (Vec::new(), Vec::new());
         let entries = Entries::new(snapshot, certificates);
         let (used, found, uses) = Default::default();
-        Tls { snapshot, options, certificates, entries, used, found, uses, refused, findings }
+        Tls { snapshot, world, options, certificates, entries, used, found, uses, refused, findings }
     }
 
     /// How TLS of a host is terminated that these objects share, and the namespace whose entry
@@ -204,7 +205,7 @@ impl<'a> Tls<'a> {
                 return Some(self.serve(&checked.certificate));
             }
         }
-        let own = self.options.self_signed.as_ref()?;
+        let own = self.world.self_signed.as_ref()?;
         Some(self.serve(own))
     }
 

@@ -339,7 +339,7 @@ mod tests {
         };
         let reported = |snapshot, options| {
             let translation =
-                crate::Translator::new(options).translate(&snapshot, &Default::default(), &Default::default());
+                crate::Translator::new(options).translate(&snapshot, &crate::tests::world(), &Default::default());
             translation.findings.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let missing = reported(snapshot(&[Kind::NODE, Kind::NAMESPACE]), options("team=a"));

@@ -10,7 +10,7 @@ use super::claims::{Claims, Update};
 use super::site::{self, Site};
 use crate::attach::subject::{Subject, Withheld};
 use crate::read::stream::StreamClaim;
-use crate::{ClassRule, Options};
+use crate::{ClassRule, Options, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{ObjectId, ServerName};
 
@@ -21,6 +21,7 @@ pub type Refusals<'a> = HashSet<(&'a ObjectId, ServerName)>;
 #[derive(Debug)]
 pub struct Arbiter<'o, 'a> {
     pub options: &'o Options,
+    world: &'o World,
     /// The claims of what is served.
     pub known: &'o Arc<Claims>,
     /// What each namespace may claim at all.
@@ -52,9 +53,9 @@ pub struct Settled<'s, 'a> {
 
 impl<'o, 'a> Arbiter<'o, 'a> {
     /// Has decided nothing yet.
-    pub fn new(options: &'o Options, known: &'o Arc<Claims>, allowances: Allowances<'a>) -> Self {
+    pub fn new(options: &'o Options, world: &'o World, known: &'o Arc<Claims>, allowances: Allowances<'a>) -> Self {
         let (refusals, outsiders, findings) = Default::default();
-        Arbiter { options, known, allowances, refusals, outsiders, findings }
+        Arbiter { options, world, known, allowances, refusals, outsiders, findings }
     }
 
     /// Decides about the claims on ports, about those of objects that can be served, the oldest
@@ -67,7 +68,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
     ) -> Settled<'s, 'a> {
         let sites = site::gather(subjects, &mut self);
         let asks = asks::of(&sites, withheld, &mut self);
-        let mut update = Update::of(self.known, self.options);
+        let mut update = Update::of(self.known, self.options, self.world);
         let ports = self.ports(ports, withheld, &mut update);
         update.follow_names(&asks, &mut self.allowances);
         let (claims, ends) = update.finish();

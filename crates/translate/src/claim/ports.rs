@@ -136,10 +136,10 @@ fn of_settings(claim: &StreamClaim<'_>, options: &Options) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Allowances;
     use crate::claim::claims::Claims;
     use crate::read::intent::Source;
     use crate::read::since::Since;
+    use crate::{Allowances, World};
     use ingressd_model::{Kind, ObjectId};
     use ingressd_model::{Origin, StreamPolicy};
     use ingressd_objects::{Snapshot, Version};
@@ -156,23 +156,23 @@ mod tests {
         options: &Options,
         known: &Arc<Claims>,
     ) -> (Vec<StreamClaim<'a>>, Arc<Claims>, Option<i64>, Vec<Finding>) {
-        let snapshot = Snapshot::default();
-        let mut arbiter = Arbiter::new(options, known, Allowances::new(options, &snapshot));
-        let mut update = Update::of(known, options);
+        let (snapshot, world) = (Snapshot::default(), World { now: 1000, ..World::default() });
+        let mut arbiter = Arbiter::new(options, &world, known, Allowances::new(options, &snapshot));
+        let mut update = Update::of(known, options, &world);
         let settled = arbiter.ports(claims, &[], &mut update);
         let (claims, due) = update.finish();
         (settled, claims, due, arbiter.findings)
     }
 
     fn held(port: Port, namespace: &str, gone: Option<i64>) -> Arc<Claims> {
-        let (none, options) = (Arc::default(), Options::default());
-        let mut update = Update::of(&none, &options);
+        let (none, options, world) = (Arc::default(), Options::default(), World::default());
+        let mut update = Update::of(&none, &options, &world);
         update.follow_ports([(port, Claimant::only(namespace.into(), gone))].into());
         update.finish().0
     }
 
     fn options() -> Options {
-        let mut options = Options { now: 1000, host_grace: 300, ..Options::default() };
+        let mut options = Options { host_grace: 300, ..Options::default() };
         options.limits.ports_of_namespace = 2;
         options
     }

@@ -12,7 +12,7 @@ use super::service;
 use super::target::{self, Chosen};
 use crate::read::port::{self, PortReference};
 use crate::value::{ClusterName, ExternalName, ServiceAddress, excerpt};
-use crate::{Dialect, EndpointMode, Names, Options, RequestedService, bounds};
+use crate::{Dialect, EndpointMode, Options, RequestedService, World, bounds};
 use ingressd_model::finding::Reason;
 use ingressd_model::{
     BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Protocol, Transport, Upstream,
@@ -59,8 +59,7 @@ impl BackendReference<'_> {
 #[derive(Debug)]
 pub struct Backends<'a> {
     snapshot: &'a Snapshot,
-    /// The DNS answers.
-    known: &'a Names,
+    world: &'a World,
     options: &'a Options,
     slices: &'a Slices<'a>,
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
@@ -116,12 +115,12 @@ impl Located<'_> {
 
 impl<'a> Backends<'a> {
     /// A resolver that has resolved nothing.
-    pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a Slices<'a>) -> Self {
+    pub fn new(snapshot: &'a Snapshot, world: &'a World, options: &'a Options, slices: &'a Slices<'a>) -> Self {
         let (resolved, hosts, without_endpoints) = (HashMap::new(), HashMap::new(), HashSet::new());
         let (used, dependencies, named) = (Vec::new(), Vec::new(), Vec::new());
         Backends {
             snapshot,
-            known: names,
+            world,
             options,
             slices,
             resolved,
@@ -449,7 +448,7 @@ impl<'a> Backends<'a> {
         // them.
         let behind = (chosen == Chosen::ByCluster).then(|| reach.behind());
         for address in behind.into_iter().flatten() {
-            if let Some(clause) = target::forbidden(address, Chosen::ByTenant, self.options) {
+            if let Some(clause) = target::forbidden(address, Chosen::ByTenant, self.options, self.world) {
                 let note = format!("Service {name:?} is not used: one of its endpoints is {address}, and {clause}");
                 return Err((Reason::ForbiddenTarget, note));
             }
@@ -467,7 +466,7 @@ impl<'a> Backends<'a> {
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Endpoint>, (Reason, String)> {
         let mut refused = Vec::new();
-        endpoints.retain(|endpoint| match target::forbidden(endpoint.address, chosen, self.options) {
+        endpoints.retain(|endpoint| match target::forbidden(endpoint.address, chosen, self.options, self.world) {
             None => true,
             Some(clause) => {
                 let note = format!("{subject}{} is left out: {clause}", endpoint.address);
@@ -505,7 +504,7 @@ impl<'a> Backends<'a> {
 
     /// The addresses of a name in the last DNS answer; empty only where DNS is not asked.
     fn resolved(&self, host: &HostName, subject: &str, notes: &mut Vec<Note>) -> Result<Vec<IpAddr>, (Reason, String)> {
-        let answer = self.known.0.get(host);
+        let answer = self.world.names.0.get(host);
         let failure = answer.map_or(Some("there is no answer of DNS yet"), |answer| answer.failure.as_deref());
         let addresses = answer.map(|answer| answer.addresses.clone()).unwrap_or_default();
         if answer.is_some_and(|answer| answer.is_cut) {

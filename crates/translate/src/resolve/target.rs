@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::Options;
+use crate::{Options, World};
 
 /// Addresses of cloud metadata services with a machine's credentials, besides link-local
 /// addresses.
@@ -29,13 +29,13 @@ pub enum Chosen {
 ///
 /// Our own listeners are refused even where local upstreams are allowed, because requests would
 /// loop.
-pub fn forbidden(target: SocketAddr, chosen: Chosen, options: &Options) -> Option<&'static str> {
+pub fn forbidden(target: SocketAddr, chosen: Chosen, options: &Options, world: &World) -> Option<&'static str> {
     let address = embedded(target.ip());
     let is_own = |own: &SocketAddr| own.port() == target.port() && own.ip().to_canonical() == address;
-    let is_own_address = options.own_addresses.iter().any(|own| own.ip().to_canonical() == address);
+    let is_own_address = world.own_addresses.iter().any(|own| own.ip().to_canonical() == address);
     let is_ours = is_own_address || address.is_loopback() || address.is_unspecified();
     let is_listed = |listed: &SocketAddr| listed.port() == target.port() && listed.ip().to_canonical() == address;
-    if options.own_addresses.iter().any(is_own) || (is_ours && options.own_ports.contains(&target.port())) {
+    if world.own_addresses.iter().any(is_own) || (is_ours && options.own_ports.contains(&target.port())) {
         return Some("it is a port of ingressd or its nginx, on this or another node");
     }
     if is_this_network(address) || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
@@ -93,8 +93,9 @@ mod tests {
 
     #[test]
     fn targets() {
+        let own_addresses = vec!["192.0.2.1:80".parse().unwrap(), "[2001:db8::2]:80".parse().unwrap()];
+        let world = World { own_addresses, ..World::default() };
         let options = Options {
-            own_addresses: vec!["192.0.2.1:80".parse().unwrap(), "[2001:db8::2]:80".parse().unwrap()],
             own_upstreams: [
                 "192.0.2.1:9100",
                 "127.0.0.1:9100",
@@ -151,7 +152,7 @@ mod tests {
         ];
         for (target, allowed, locally) in cases {
             let target = target.parse().unwrap();
-            let is_allowed = |options| forbidden(target, Chosen::ByTenant, options).is_none();
+            let is_allowed = |options| forbidden(target, Chosen::ByTenant, options, &world).is_none();
             assert_eq!(is_allowed(&options), allowed, "{target}");
             assert_eq!(is_allowed(&local), locally, "{target}, local upstreams");
         }
@@ -163,7 +164,7 @@ mod tests {
             ("127.0.0.1:30080", false),
             ("100.100.100.200:30080", false),
         ] {
-            let is_allowed = forbidden(target.parse().unwrap(), Chosen::ByCluster, &options).is_none();
+            let is_allowed = forbidden(target.parse().unwrap(), Chosen::ByCluster, &options, &world).is_none();
             assert_eq!(is_allowed, allowed, "{target}, chosen by the cluster");
         }
     }

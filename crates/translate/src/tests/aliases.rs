@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::manifests::snapshot;
-use super::{findings, ingress, options, path, shared, translate};
+use super::{findings, ingress, options, path, shared, translate, world};
 use crate::attach::Attached;
 use crate::attach::aliases::expand;
 use crate::read::ingress as reader;
@@ -344,7 +344,7 @@ fn expressions_are_tried_in_the_order_in_which_they_were_asked_for() {
     let mut orders = Vec::new();
     for objects in [[&one, &other], [&one, &late]] {
         let documents = objects.map(String::as_str).join("\n---\n");
-        let translation = translator.translate(&snapshot(&documents), &Default::default(), &claims);
+        let translation = translator.translate(&snapshot(&documents), &world(), &claims);
         claims = std::sync::Arc::clone(&translation.claims);
         let order = |server: &std::sync::Arc<Server>| {
             matches!(server.name, ServerName::Expression(_)).then_some((server.order, written(&server.name)))

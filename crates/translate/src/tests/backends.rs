@@ -1,8 +1,10 @@
 //! Services, ports, endpoints and modes.
 
+use std::sync::Arc;
+
 use super::manifests::snapshot;
-use super::{findings, ingress, options, path, routes, translate, translate_with, upstreams};
-use crate::{NameAnswer, Names, Options, StreamOptions, Wanted};
+use super::{at, findings, ingress, named, options, path, routes, translate, translate_in, upstreams};
+use crate::{NameAnswer, Names, Options, StreamOptions, Wanted, World};
 use ingressd_model::HostName;
 use ingressd_model::finding::Finding;
 
@@ -132,14 +134,14 @@ fn external_names_are_those_addresses_of_an_answer_that_may_take_requests() {
         ("192.0.2.1", None, &["named 80 192.0.2.1:80*1"], &[]),
     ];
     for (name, answer, expected, reasons) in rows {
-        let options = Options { own_addresses: vec!["192.0.2.99:80".parse().unwrap()], ..options() };
         let answer = answer.map(|(addresses, failure)| NameAnswer {
             addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
             failure: failure.map(Into::into),
             ..NameAnswer::default()
         });
         let names = answer.iter().map(|answer| (HostName::new("b.example").unwrap(), answer.clone()));
-        let translation = translate_with(&external(name), options, &Names(names.collect()));
+        let world = World { names: Arc::new(Names(names.collect())), ..at(&["192.0.2.99:80"]) };
+        let translation = translate_in(&world, &external(name), options());
         assert_eq!(upstreams(&translation), *expected, "{name} {answer:?}");
         assert_eq!(findings(&translation), *reasons, "{name} {answer:?}");
         assert_eq!(routes(&translation)[1], "  / -> named Http", "{name} {answer:?}");
@@ -267,8 +269,8 @@ fn only_what_is_served_asks_for_a_name() {
 #[test]
 fn an_answer_that_is_cut_is_told() {
     let answer = NameAnswer { addresses: vec!["192.0.2.1".parse().unwrap()], is_cut: true, ..NameAnswer::default() };
-    let names = Names([(HostName::new("b.example").unwrap(), answer)].into());
-    let translation = translate_with(&external("b.example"), options(), &names);
+    let world = named(Names([(HostName::new("b.example").unwrap(), answer)].into()));
+    let translation = translate_in(&world, &external("b.example"), options());
     assert_eq!(upstreams(&translation), ["named 80 192.0.2.1:80*1"]);
     assert_eq!(findings(&translation), ["i AddressesLeftOut"]);
 }
@@ -291,13 +293,13 @@ fn an_external_name_is_no_way_to_other_namespaces() {
         let options = Options { cluster_domain: domain.into(), ..options() };
         let answer = NameAnswer { addresses: vec!["192.0.2.1".parse().unwrap()], ..NameAnswer::default() };
         let host = HostName::new(name.to_ascii_lowercase().trim_end_matches('.')).unwrap();
-        let names = Names([(host, answer)].into_iter().collect());
-        let translation = translate_with(&external(name), options.clone(), &names);
+        let world = named(Names([(host, answer)].into_iter().collect()));
+        let translation = translate_in(&world, &external(name), options.clone());
         let expected: &[&str] = if is_refused { &["i CrossNamespace"] } else { &[] };
         assert_eq!(findings(&translation), expected, "{name}");
         assert_eq!(translation.names.is_empty(), is_refused, "{name}");
         let open = Options { cross_namespace: true, ..options };
-        assert!(findings(&translate_with(&external(name), open, &names)).is_empty(), "{name}");
+        assert!(findings(&translate_in(&world, &external(name), open)).is_empty(), "{name}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Canaries: objects that take a share of the requests for the paths of another one.
 
 use super::manifests::snapshot;
-use super::{findings, ingress, options, path, translate};
+use super::{findings, ingress, options, path, translate, world};
 use crate::{Translation, Translator, effective_annotations, written_host};
 use ingressd_model::{Action, Balance, Branch, Choice, HeaderName, Kind, ObjectId, Route, Split, Test};
 
@@ -235,7 +235,7 @@ fn a_canary_that_nginx_refuses_reserves_no_host() {
     let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
     let mut all = snapshot(&main.replace("namespace: default", "namespace: team-a"));
     all.withheld = snapshot(&part).ingresses;
-    let translation = Translator::new(options()).translate(&all, &Default::default(), &Default::default());
+    let translation = Translator::new(options()).translate(&all, &world(), &Default::default());
     assert!(translation.claims.of(&translation.model.servers[0].name).iter().all(|one| &*one.namespace == "team-a"));
     assert_eq!(served(&translation).len(), 1);
 }

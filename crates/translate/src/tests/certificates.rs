@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{findings, ingress, options, path, routes, shared, translate};
+use super::{findings, ingress, options, path, routes, shared, translate, translate_in, world};
+use crate::World;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, Presented, SecretBytes};
 
@@ -67,8 +68,8 @@ fn chains_are_read_whole() {
 
 #[test]
 fn validity_is_judged_by_the_settings() {
-    let early = crate::Options { now: 0, ..options() };
-    let translation = translate(include_str!("../../../../tests/golden/tls.yaml"), early);
+    let early = World::default();
+    let translation = translate_in(&early, include_str!("../../../../tests/golden/tls.yaml"), options());
     assert!(findings(&translation).contains(&"own CertificateNotYetValid".to_owned()));
 }
 
@@ -201,31 +202,30 @@ fn each_object_that_names_a_certificate_hears_of_it() {
     let (chain, key) = made(&["a.example"], "", &rcgen::PKCS_ECDSA_P256_SHA256);
     let (common, common_key) = made(&[], "a.example", &rcgen::PKCS_ECDSA_P256_SHA256);
     let opaque = "apiVersion: v1\nkind: Secret\nmetadata: {name: tls, namespace: default}\nstringData: {password: x}";
-    let early = crate::Options { now: 0, ..options() };
-    for (what, secret, options, expected) in [
-        ("nothing is wrong", tls_secret("tls", &chain, &key), options(), &[][..]),
+    for (what, secret, world, expected) in [
+        ("nothing is wrong", tls_secret("tls", &chain, &key), world(), &[][..]),
         (
             "it is not valid yet",
             tls_secret("tls", &chain, &key),
-            early,
+            World::default(),
             &["a CertificateNotYetValid", "b CertificateNotYetValid"],
         ),
         (
             "it names no host as browsers read it",
             tls_secret("tls", &common, &common_key),
-            options(),
+            world(),
             &["a DoubtfulCertificate", "b DoubtfulCertificate"],
         ),
         (
             "the Secret is of another type",
             opaque.to_owned(),
-            options(),
+            world(),
             &["a InvalidCertificate", "b InvalidCertificate", "tls InvalidCertificate"],
         ),
     ] {
         let objects = ["a", "b"]
             .map(|name| tls_ingress(name, "ingressd", DATE, "a.example", "tls").replace("'/'", &format!("'/{name}'")));
-        let translation = translate(&[&objects[..], &[secret]].concat().join("\n---\n"), options);
+        let translation = translate_in(&world, &[&objects[..], &[secret]].concat().join("\n---\n"), options());
         assert_eq!(findings(&translation), expected, "{what}");
         let is_named =
             |finding: &ingressd_model::finding::Finding| finding.note.contains("type kubernetes.io/tls, with");
@@ -347,12 +347,11 @@ fn the_default_certificate_is_configured_or_made() {
         ),
     ];
     for (secret, has_own, expected, reasons) in rows {
-        let options = crate::Options {
-            default_certificate: secret.map(|name| ("default".into(), name.into())),
-            self_signed: has_own.then(|| Arc::clone(&own)),
-            ..options()
-        };
-        let translation = translate(&ingress("i", "nginx", "a.example", "", &[path("/", "Prefix", "web")]), options);
+        let options =
+            crate::Options { default_certificate: secret.map(|name| ("default".into(), name.into())), ..options() };
+        let world = World { self_signed: has_own.then(|| Arc::clone(&own)), ..world() };
+        let documents = ingress("i", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
+        let translation = translate_in(&world, &documents, options);
         let found = match &translation.model.default_certificate {
             None => "none",
             Some(CertificateId::SelfSigned) => "self-signed",

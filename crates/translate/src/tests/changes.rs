@@ -1,17 +1,16 @@
 //! A translator that sees a series of changes gives the same result as one that sees only their
 //! end.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
-use super::{ingress, manifests, options, path, shared};
+use super::{ingress, manifests, options, path, shared, world};
 use crate::{
     ANNOTATIONS, AllowedHosts, AllowedSnippets, Claims, Limits, NameAnswer, Names, OptionEntry, Options, SnippetKind,
-    Translation, Translator, Work,
+    Translation, Translator, Work, World,
 };
 use ingressd_model::finding::Reason;
 use ingressd_model::{Action, HostName, Kind, ObjectId, Origin};
@@ -151,11 +150,11 @@ fn put<K>(list: &mut List<K>, versions: [&List<K>; 2], object: prop::sample::Ind
 }
 
 /// DNS answers that change.
-fn names(number: u8) -> Names {
+fn names(number: u8) -> Arc<Names> {
     let hosts =
         ["backend.example.net", "auth.example.net", "stale.example.net"].map(|name| HostName::new(name).unwrap());
     let answer = NameAnswer { addresses: vec![[192, 0, 2, number].into()], ..NameAnswer::default() };
-    Names(hosts.into_iter().map(|host| (host, answer.clone())).collect::<BTreeMap<_, _>>())
+    Arc::new(Names(hosts.into_iter().map(|host| (host, answer.clone())).collect()))
 }
 
 /// Services that are asked for all objects.
@@ -195,15 +194,15 @@ fn a_change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// A cluster, the settings and the DNS answers.
-struct World {
+/// What is translated, and how.
+struct Inputs {
     versions: &'static [Snapshot; 2],
     snapshot: Snapshot,
     options: Options,
-    names: Names,
+    world: World,
 }
 
-impl World {
+impl Inputs {
     fn follow(&mut self, change: &Change) {
         let [one, other] = self.versions;
         let snapshot = &mut self.snapshot;
@@ -229,10 +228,10 @@ impl World {
             }
             Change::Object(5, object, version) => object!(config_maps, object, version),
             Change::Object(_, object, version) => object!(ingresses, object, version),
-            Change::Time(seconds) => self.options.now = options().now + seconds,
-            Change::Dns(number) => self.names = names(number),
+            Change::Time(seconds) => self.world.now = world().now + seconds,
+            Change::Dns(number) => self.world.names = names(number),
             Change::OwnAddresses(has_one) => {
-                self.options.own_addresses = has_one.then(|| "10.244.0.1:8080".parse().unwrap()).into_iter().collect();
+                self.world.own_addresses = has_one.then(|| "10.244.0.1:8080".parse().unwrap()).into_iter().collect();
             }
             Change::CommonPolicy(asked) => {
                 let at = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")));
@@ -305,15 +304,16 @@ proptest! {
                 options.allowed_hosts = vec![AllowedHosts { selector: selector(), items: hosts, ..AllowedHosts::default() }];
             }
         }
-        let mut world = World { versions, snapshot: versions[0].clone(), options, names: names(1) };
-        let mut translator = Translator::new(world.options.clone());
+        let world = World { names: names(1), ..world() };
+        let mut inputs = Inputs { versions, snapshot: versions[0].clone(), options, world };
+        let mut translator = Translator::new(inputs.options.clone());
         let mut claims: Arc<Claims> = Arc::default();
         for step in steps {
-            step.iter().for_each(|change| world.follow(change));
-            let World { snapshot, options, names, .. } = &world;
+            step.iter().for_each(|change| inputs.follow(change));
+            let Inputs { snapshot, options, world, .. } = &inputs;
             translator.set_options(options.clone());
-            let seen = translator.translate(snapshot, names, &claims);
-            let anew = Translator::new(options.clone()).translate(snapshot, names, &claims);
+            let seen = translator.translate(snapshot, world, &claims);
+            let anew = Translator::new(options.clone()).translate(snapshot, world, &claims);
             prop_assert_eq!(outcome(&seen), outcome(&anew), "{:?}", step);
             claims = anew.claims;
         }
@@ -349,27 +349,27 @@ fn many(number: usize) -> Snapshot {
 fn work_follows_the_size_of_the_change() {
     let before = many(5000);
     let mut translator = Translator::new(options());
-    let claims = translator.translate(&before, &Names::default(), &Arc::default()).claims;
-    let first = translator.translate(&before, &Names::default(), &claims);
+    let claims = translator.translate(&before, &world(), &Arc::default()).claims;
+    let first = translator.translate(&before, &world(), &claims);
     let idle = Work { attached: 5001, claimed: 5001, ..Work::default() };
     assert_eq!(first.work, idle);
     let mut moved = before.clone();
     let slice = moved.endpoint_slices.edit().iter_mut().find(|slice| *slice.id.name == *"n7").unwrap();
     let other = manifests::snapshot(&OTHER_SLICE.replace("NAME", "n7")).endpoint_slices;
     *slice = other.iter().find(|other| other.id == slice.id).unwrap().clone();
-    let then = translator.translate(&moved, &Names::default(), &claims);
+    let then = translator.translate(&moved, &world(), &claims);
     assert_eq!(then.work, Work { rows: 1, ..Work::default() });
     assert!(Arc::ptr_eq(&first.model, &then.model));
     let rows = first.tables.endpoints.iter().zip(&then.tables.endpoints);
     let differ = rows.filter(|((_, one), (_, other))| !Arc::ptr_eq(one, other)).map(|(_, row)| row);
     let differ: Vec<_> = differ.map(|(id, row)| (&*id.service, row[0].address.to_string())).collect();
     assert_eq!(differ, [("n7", "10.244.99.1:8080".to_owned())]);
-    let anew = Translator::new(options()).translate(&moved, &Names::default(), &claims);
+    let anew = Translator::new(options()).translate(&moved, &world(), &claims);
     assert_eq!(outcome(&then), outcome(&anew));
     // The last endpoint concerns the host as well.
     let mut gone = moved.clone();
     gone.endpoint_slices.edit().retain(|slice| *slice.id.name != *"n7");
-    let then = translator.translate(&gone, &Names::default(), &claims);
+    let then = translator.translate(&gone, &world(), &claims);
     assert_eq!(then.work, Work { built: 1, rows: 1, ..idle });
     assert!(Arc::ptr_eq(&first.model, &then.model));
     let mut edited = gone.clone();
@@ -377,7 +377,7 @@ fn work_follows_the_size_of_the_change() {
     let mut object = (*stored.object).clone();
     object.rules[0].paths[0].path = Some("/other".into());
     (stored.object, stored.version) = (Arc::new(object), Version("2".into()));
-    let then = translator.translate(&edited, &Names::default(), &claims);
+    let then = translator.translate(&edited, &world(), &claims);
     assert_eq!(then.work, Work { read: 1, built: 1, states: 1, ..idle });
 }
 
@@ -388,8 +388,8 @@ fn endpoints_of_tcp_services_are_followed_where_there_is_no_host() {
     let mut options = options();
     options.streams.tcp_services = Some(("default".into(), "tcp".into()));
     let mut translator = Translator::new(options.clone());
-    let claims = translator.translate(&snapshot, &Names::default(), &Arc::default()).claims;
-    let first = translator.translate(&snapshot, &Names::default(), &claims);
+    let claims = translator.translate(&snapshot, &world(), &Arc::default()).claims;
+    let first = translator.translate(&snapshot, &world(), &claims);
     let row = |translation: &Translation| {
         let upstream = &translation.model.stream_upstreams[0].id;
         translation.tables.endpoints(upstream).iter().map(|one| one.address.to_string()).collect::<Vec<_>>()
@@ -398,13 +398,13 @@ fn endpoints_of_tcp_services_are_followed_where_there_is_no_host() {
     let slice = snapshot.endpoint_slices.edit().iter_mut().find(of_web).unwrap();
     let other = manifests::snapshot(&OTHER_SLICE.replace("NAME", "web")).endpoint_slices;
     slice.object = Arc::clone(&other.find("default", "web").unwrap().object);
-    let moved = translator.translate(&snapshot, &Names::default(), &claims);
+    let moved = translator.translate(&snapshot, &world(), &claims);
     assert_eq!((moved.work, row(&moved)), (Work { rows: 1, ..Work::default() }, vec!["10.244.99.1:8080".to_owned()]));
     assert!(Arc::ptr_eq(&first.model, &moved.model));
     snapshot.endpoint_slices.edit().retain(|slice| slice.object.service.as_deref() != Some("web"));
-    let seen = translator.translate(&snapshot, &Names::default(), &claims);
+    let seen = translator.translate(&snapshot, &world(), &claims);
     assert!(row(&seen).is_empty(), "{:?}", seen.tables);
-    let anew = Translator::new(options).translate(&snapshot, &Names::default(), &claims);
+    let anew = Translator::new(options).translate(&snapshot, &world(), &claims);
     assert_eq!(outcome(&seen), outcome(&anew));
 }
 
@@ -431,7 +431,7 @@ fn an_object_that_cannot_be_served_closes_what_was_open_before() {
         let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
         routes.filter(|route| *route.origin.object.name == *"open").all(|route| route.action != Action::Closed)
     };
-    let mut read = |snapshot: &Snapshot| translator.translate(snapshot, &Names::default(), &Arc::default());
+    let mut read = |snapshot: &Snapshot| translator.translate(snapshot, &world(), &Arc::default());
     assert!(is_open(&read(&alone)));
     assert!(!is_open(&read(&Snapshot { withheld, ..alone })));
 }
@@ -444,8 +444,8 @@ fn followed(options: &Options, documents: &str, (namespace, name): (&str, &str),
     let (mut translator, mut last) = (Translator::new(options.clone()), Translation::default());
     for (number, is_issued) in steps {
         put_certificate(&mut snapshot.secrets.edit()[place], *number, *is_issued);
-        let seen = translator.translate(&snapshot, &Names::default(), &last.claims);
-        let anew = Translator::new(options.clone()).translate(&snapshot, &Names::default(), &last.claims);
+        let seen = translator.translate(&snapshot, &world(), &last.claims);
+        let anew = Translator::new(options.clone()).translate(&snapshot, &world(), &last.claims);
         assert_eq!(outcome(&seen), outcome(&anew), "{name}, {number} {is_issued}");
         last = seen;
     }

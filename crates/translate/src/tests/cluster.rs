@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::manifests::snapshot;
-use super::{ingress, path};
-use crate::{Claims, Names, Options, Translation, Translator};
+use super::{ingress, path, world};
+use crate::{Claims, Options, Translation, Translator, World};
 use ingressd_objects::Snapshot;
 
 /// An Ingress of a namespace with paths `TYPE PATH`. The Service `web` exists in namespace
@@ -18,17 +18,18 @@ pub fn of(namespace: &str, name: &str, class: &str, host: &str, annotations: &st
 /// A cluster over time: the claims of each step are the input of the next.
 pub struct Cluster {
     pub options: Options,
+    pub world: World,
     pub claims: Arc<Claims>,
     pub due: Option<i64>,
 }
 
 impl Cluster {
     pub fn new(options: Options) -> Self {
-        Cluster { options, claims: Arc::default(), due: None }
+        Cluster { options, world: world(), claims: Arc::default(), due: None }
     }
 
     pub fn read(&mut self, snapshot: &Snapshot) -> Translation {
-        let translation = Translator::new(self.options.clone()).translate(snapshot, &Names::default(), &self.claims);
+        let translation = Translator::new(self.options.clone()).translate(snapshot, &self.world, &self.claims);
         self.claims = Arc::clone(&translation.claims);
         self.due = translation.due;
         translation
@@ -37,13 +38,13 @@ impl Cluster {
     /// A new node that knows only what this one publishes in its Lease.
     pub fn newcomer(&self) -> Self {
         let claim_orders = [Arc::new(self.claims.order())].into();
-        Cluster::new(Options { claim_orders, ..self.options.clone() })
+        Cluster { world: World { claim_orders, ..self.world.clone() }, ..Cluster::new(self.options.clone()) }
     }
 
     /// Advances the time, and returns it.
     pub fn advance(&mut self, seconds: i64) -> i64 {
-        self.options.now += seconds;
-        self.options.now
+        self.world.now += seconds;
+        self.world.now
     }
 
     pub fn now(&mut self, documents: &[&String]) -> Translation {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{findings, ingress, manifests, options, path, routes, translate};
-use crate::{Hsts, Names, Options, Translator};
+use super::{findings, ingress, manifests, options, path, routes, translate, world};
+use crate::{Hsts, Options, Translator};
 
 /// The protection or change of the automatic `/` of a host, in words.
 fn fallback(class: &str, annotations: &str) -> String {
@@ -111,7 +111,7 @@ fn a_default_backend_of_an_object_is_told_until_it_is_there() {
     let mut translator = Translator::new(options());
     let mut reported = |documents: &[&str]| {
         let snapshot = manifests::snapshot(&documents.join("\n---\n"));
-        findings(&translator.translate(&snapshot, &Names::default(), &Arc::default()))
+        findings(&translator.translate(&snapshot, &world(), &Arc::default()))
     };
     assert_eq!(reported(&[&document]), ["i MissingService"]);
     assert_eq!(reported(&[&document, service]), Vec::<String>::new());

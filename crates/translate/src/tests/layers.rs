@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::manifests::snapshot;
-use super::{Options, Translator, ingress, options, path, translate};
-use crate::{ANNOTATIONS, Names, OptionEntry, Translation};
+use super::{Options, Translator, ingress, options, path, translate, world};
+use crate::{ANNOTATIONS, OptionEntry, Translation};
 use ingressd_model::finding::Reason;
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_objects::{Snapshot, Version};
@@ -61,7 +61,7 @@ fn what_is_said_for_all_objects_changes_and_none_is_read_again() {
     let mut translator = Translator::new(with("proxy-read-timeout", "9"));
     let mut now = |snapshot: &Snapshot, options: Options| {
         translator.set_options(options);
-        let translation = translator.translate(snapshot, &Names::default(), &Arc::default());
+        let translation = translator.translate(snapshot, &world(), &Arc::default());
         (values(&translation, "proxy_read_timeout"), translation.work.read)
     };
     let said = |values: [&str; 4]| values.map(str::to_owned).to_vec();
@@ -75,7 +75,7 @@ fn what_is_said_for_all_objects_changes_and_none_is_read_again() {
 
 #[test]
 fn objects_that_say_the_same_share_what_counts() {
-    let translation = Translator::new(options()).translate(&objects(), &Names::default(), &Arc::default());
+    let translation = Translator::new(options()).translate(&objects(), &world(), &Arc::default());
     let [a, b, c, d] = &translation.model.servers[..] else { panic!("{:?}", translation.model.servers.len()) };
     let same = |one: &ingressd_model::Server, other: &ingressd_model::Server| {
         Arc::ptr_eq(&one.routes[0].behaviour, &other.routes[0].behaviour)
@@ -90,7 +90,7 @@ fn what_may_be_read_now_is_no_longer_told_to_be_forbidden() {
     let forbidden = Snapshot { unseen: vec![Kind::CONFIG_MAP], ..snapshot.clone() };
     let mut translator = Translator::new(options());
     let mut reported = |snapshot: &Snapshot| {
-        let translation = translator.translate(snapshot, &Names::default(), &Arc::default());
+        let translation = translator.translate(snapshot, &world(), &Arc::default());
         let missing = translation.findings.iter().find(|finding| finding.reason == Reason::MissingConfigMap);
         missing.map(|finding| finding.note.to_string()).unwrap()
     };

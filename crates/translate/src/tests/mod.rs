@@ -29,8 +29,10 @@ mod touched;
 mod whole_hosts;
 mod wildcards;
 
+use std::sync::Arc;
+
 use crate::value::host;
-use crate::{ClassRule, HostOwnership, INGRESS_NGINX, Names, Options, SPECIFICATION, Translation, Translator};
+use crate::{ClassRule, HostOwnership, INGRESS_NGINX, Names, Options, SPECIFICATION, Translation, Translator, World};
 use ingressd_model::{Action, PathMatch, RewritePattern, Route, TlsTermination};
 use manifests::snapshot;
 
@@ -42,8 +44,12 @@ pub fn options() -> Options {
     };
     let classes =
         vec![rule("ingressd/nginx", &SPECIFICATION, "ingressd"), rule("k8s.io/ingress-nginx", &INGRESS_NGINX, "nginx")];
-    // This is after the certificates of the fixtures become valid.
-    Options { classes, own_ports: vec![80, 443], now: 1_800_000_000, ..Options::default() }
+    Options { classes, own_ports: vec![80, 443], ..Options::default() }
+}
+
+/// A time after the certificates of the fixtures become valid.
+pub fn world() -> World {
+    World { now: 1_800_000_000, ..World::default() }
 }
 
 /// The same with shared hosts.
@@ -51,14 +57,24 @@ pub fn shared() -> Options {
     Options { ownership: HostOwnership::Shared, ..options() }
 }
 
-/// Translates the common fixtures with these documents.
-pub fn translate(documents: &str, options: Options) -> Translation {
-    translate_with(documents, options, &Names::default())
+/// The same with these answers of DNS.
+pub fn named(names: Names) -> World {
+    World { names: Arc::new(names), ..world() }
 }
 
-/// The same with DNS answers.
-pub fn translate_with(documents: &str, options: Options, names: &Names) -> Translation {
-    Translator::new(options).translate(&snapshot(documents), names, &Default::default())
+/// The same where these are addresses of this node.
+pub fn at(own_addresses: &[&str]) -> World {
+    World { own_addresses: own_addresses.iter().map(|own| own.parse().unwrap()).collect(), ..world() }
+}
+
+/// Translates the common fixtures with these documents.
+pub fn translate(documents: &str, options: Options) -> Translation {
+    translate_in(&world(), documents, options)
+}
+
+/// The same in this world.
+pub fn translate_in(world: &World, documents: &str, options: Options) -> Translation {
+    Translator::new(options).translate(&snapshot(documents), world, &Default::default())
 }
 
 /// A rule for one path.

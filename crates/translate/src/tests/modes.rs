@@ -1,7 +1,7 @@
 //! The modes of reaching a Service, and its protocol.
 
-use super::{findings, ingress, options, path, routes, translate, upstreams};
-use crate::{EndpointMode, Options};
+use super::{at, findings, ingress, options, path, routes, translate, translate_in, upstreams, world};
+use crate::{EndpointMode, Options, World};
 use ingressd_model::Cidr;
 
 fn service(annotations: &str, spec: &str) -> String {
@@ -25,8 +25,12 @@ fn node(name: &str, labels: &str, ready: &str, addresses: &[&str]) -> String {
 }
 
 fn found(documents: &[String], options: Options) -> (String, Vec<String>) {
+    found_in(&world(), documents, options)
+}
+
+fn found_in(world: &World, documents: &[String], options: Options) -> (String, Vec<String>) {
     let document = ingress("i", "ingressd", "a.example", "", &[path("/", "Prefix", "made")]);
-    let translation = translate(&[documents, &[document]].concat().join("\n---\n"), options);
+    let translation = translate_in(world, &[documents, &[document]].concat().join("\n---\n"), options);
     (upstreams(&translation).join(", "), findings(&translation))
 }
 
@@ -142,10 +146,8 @@ fn a_node_of_the_cluster_reaches_itself_only_by_what_the_cluster_chose() {
         let given = "\nstatus: {loadBalancer: {ingress: [{ip: 192.0.2.11}]}}\n---\n";
         [service("", spec).replacen("\n---\n", given, 1).replace("10.244.9.1", pod)]
     };
-    let own = |endpoints| {
-        let own_addresses = ["192.0.2.11:81", "10.96.0.99:81"].map(|own| own.parse().unwrap()).to_vec();
-        Options { endpoints, own_addresses, own_ports: vec![81], ..options() }
-    };
+    let here = at(&["192.0.2.11:81", "10.96.0.99:81"]);
+    let own = |endpoints| Options { endpoints, own_ports: vec![81], ..options() };
     let listed = |mode| Options { own_upstreams: vec!["192.0.2.11:8080".parse().unwrap()], ..own(mode) };
     let refused = |expected: &str| {
         let (without_endpoints, _) = expected.split_once(" 1").unwrap();
@@ -158,20 +160,19 @@ fn a_node_of_the_cluster_reaches_itself_only_by_what_the_cluster_chose() {
         (Auto, "made 80auto 192.0.2.11:80*1"),
         (Pod, "made 80 10.244.9.1:8080*1"),
     ] {
-        assert_eq!(found(&made("10.244.9.1"), own(mode)), (expected.to_owned(), vec![]), "{mode:?}");
+        assert_eq!(found_in(&here, &made("10.244.9.1"), own(mode)), (expected.to_owned(), vec![]), "{mode:?}");
         // The cluster's proxy would send requests to the node itself, as we would.
-        assert_eq!(found(&made("192.0.2.11"), own(mode)), refused(expected), "{mode:?}");
+        assert_eq!(found_in(&here, &made("192.0.2.11"), own(mode)), refused(expected), "{mode:?}");
         let expected = expected.replace("10.244.9.1", "192.0.2.11");
-        assert_eq!(found(&made("192.0.2.11"), listed(mode)), (expected, vec![]), "{mode:?}");
+        assert_eq!(found_in(&here, &made("192.0.2.11"), listed(mode)), (expected, vec![]), "{mode:?}");
     }
 }
 
 #[test]
 fn an_external_name_that_is_an_own_address_is_refused() {
-    let own = Options { own_addresses: vec!["192.0.2.7:80".parse().unwrap()], ..options() };
     for (name, expected) in [("192.0.2.7", &["i ForbiddenTarget"][..]), ("192.0.2.8", &[])] {
         let external = service("", &format!("type: ExternalName, externalName: {name}, ports: [{{port: 80}}]"));
-        let (_, reasons) = found(&[external], own.clone());
+        let (_, reasons) = found_in(&at(&["192.0.2.7:80"]), &[external], options());
         assert_eq!(reasons, expected, "{name}");
     }
 }

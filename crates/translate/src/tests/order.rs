@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::manifests::{snapshot, sort};
-use super::{options, translate};
-use crate::{Names, Translator};
+use super::{options, translate, world};
+use crate::Translator;
 
 /// No two of them contain the same object, because a snapshot has each once.
 const CASES: [&str; 5] = [
@@ -22,10 +22,10 @@ fn memory_changes_nothing_and_keeps_what_is_equal() {
     let mut translator = Translator::new(options());
     for documents in CASES.iter().chain(&CASES) {
         let fresh = translate(documents, options());
-        let remembered = translator.translate(&snapshot(documents), &Names::default(), &Default::default());
+        let remembered = translator.translate(&snapshot(documents), &world(), &Default::default());
         assert_eq!((&remembered.model, &remembered.tables), (&fresh.model, &fresh.tables));
         assert_eq!(remembered.findings, fresh.findings);
-        let again = translator.translate(&snapshot(documents), &Names::default(), &Default::default());
+        let again = translator.translate(&snapshot(documents), &world(), &Default::default());
         assert!(Arc::ptr_eq(&again.model, &remembered.model) && Arc::ptr_eq(&again.tables, &remembered.tables));
     }
 }
@@ -40,7 +40,7 @@ proptest! {
         let expected = translate(&CASES.join("\n---\n"), options());
         let mut shuffled = snapshot(&documents.join("\n---\n"));
         sort(&mut shuffled);
-        let got = Translator::new(options()).translate(&shuffled, &Names::default(), &Default::default());
+        let got = Translator::new(options()).translate(&shuffled, &world(), &Default::default());
         prop_assert_eq!((got.model, got.tables), (expected.model, expected.tables));
         prop_assert_eq!(got.findings, expected.findings);
         prop_assert_eq!(got.states, expected.states);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::certificates::{made, tls_ingress, tls_secret};
 use super::manifests::snapshot;
-use super::{ingress, options, path, translate};
-use crate::{ANNOTATIONS, ClassRule, INGRESS_NGINX, Names, Options, Translator, Wanted};
+use super::{ingress, options, path, translate, world};
+use crate::{ANNOTATIONS, ClassRule, INGRESS_NGINX, Options, Translator, Wanted};
 use ingressd_model::HostName;
 use ingressd_model::finding::Reason;
 
@@ -124,13 +124,13 @@ fn a_renewed_secret_is_read_again_for_annotations_of_any_prefix() {
             (snapshot(&format!("{all}\n---\n{secret}")), authority)
         });
         let mut translator = Translator::new(options);
-        let claims = translator.translate(&before.0, &Names::default(), &Arc::default()).claims;
-        translator.translate(&before.0, &Names::default(), &claims);
+        let claims = translator.translate(&before.0, &world(), &Arc::default()).claims;
+        translator.translate(&before.0, &world(), &claims);
         // Nothing but the Secret has changed.
         let mut renewed = before.0.clone();
         let place = renewed.secrets.position("default", "both").unwrap();
         renewed.secrets.edit()[place] = after.0.secrets.find("default", "both").unwrap().clone();
-        let translation = translator.translate(&renewed, &Names::default(), &claims);
+        let translation = translator.translate(&renewed, &world(), &claims);
         let authorities: Vec<_> = translation.model.authorities.iter().map(|one| &*one.certificates).collect();
         assert_eq!(authorities.len(), 1, "{prefix}");
         assert_eq!(String::from_utf8_lossy(authorities[0]).trim(), after.1.trim(), "{prefix}");

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use super::manifests::snapshot_of;
 use super::over_time::Numbers;
-use super::{options, routes};
+use super::{options, routes, world};
 use crate::value::host::written;
 use crate::{
-    AllowedHosts, AllowedSnippets, Claims, EndpointMode, HostOwnership, Names, Options, SnippetKind, Translation,
-    Translator,
+    AllowedHosts, AllowedSnippets, Claims, EndpointMode, HostOwnership, Options, SnippetKind, Translation, Translator,
 };
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, Field, Origin, Port, Route, Server, ServerName, Stream, Transport};
@@ -236,7 +235,7 @@ struct Step<'s> {
 /// Runs a series and shows each step.
 fn series(seed: u64, services: &Snapshot, mut each: impl FnMut(Step<'_>)) {
     let mut numbers = Numbers(seed.wrapping_mul(0x9e37));
-    let mut options = settings(&mut numbers);
+    let (options, mut world) = (settings(&mut numbers), world());
     let mut translator = Translator::new(options.clone());
     let mut objects = Objects::new();
     let (mut has_map, mut claims): (_, Arc<Claims>) = (false, Arc::default());
@@ -270,9 +269,8 @@ fn series(seed: u64, services: &Snapshot, mut each: impl FnMut(Step<'_>)) {
         if numbers.below(6) == 0 {
             (has_map, last) = (!has_map, None);
         }
-        options.now += numbers.one(&[0, 0, 10, 100, 200]);
-        translator.set_options(options.clone());
-        let translation = translator.translate(&snapshot(&objects, has_map, services), &Names::default(), &claims);
+        world.now += numbers.one(&[0, 0, 10, 100, 200]);
+        let translation = translator.translate(&snapshot(&objects, has_map, services), &world, &claims);
         let before = last.as_ref().map(|before| (before, unchanged));
         each(Step { number, options: &options, objects: &objects, translation: &translation, before });
         last = None;
@@ -280,7 +278,7 @@ fn series(seed: u64, services: &Snapshot, mut each: impl FnMut(Step<'_>)) {
         match numbers.below(12) {
             0 => {}
             1 => {
-                options.claim_orders = [Arc::new(translation.claims.order())].into();
+                world.claim_orders = [Arc::new(translation.claims.order())].into();
                 claims = Arc::default();
             }
             _ => {
@@ -462,14 +460,10 @@ fn who_came_first_is_known_to_those_who_come_later() {
         let mut seen = Translation::default();
         for (key, object) in order {
             known.insert(*key, object.clone());
-            seen = translator.translate(&snapshot(&known, false, &services), &Names::default(), &claims);
+            seen = translator.translate(&snapshot(&known, false, &services), &world(), &claims);
             claims = Arc::clone(&seen.claims);
         }
-        let anew = Translator::new(options).translate(
-            &snapshot(&objects, false, &services),
-            &Names::default(),
-            &Arc::default(),
-        );
+        let anew = Translator::new(options).translate(&snapshot(&objects, false, &services), &world(), &Arc::default());
         let (seen, anew) = (outline(&seen), outline(&anew));
         if seen != anew {
             let differ = seen.lines().zip(anew.lines()).find(|(one, other)| one != other);

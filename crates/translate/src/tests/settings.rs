@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use super::manifests::snapshot;
-use super::{Options, ingress, options, path};
+use super::{Options, at, ingress, options, path, world};
 use crate::annotation::Trust;
 use crate::attach::Attached;
 use crate::memory::Memory;
 use crate::reader::Readers;
 use crate::select;
-use crate::{ANNOTATIONS, Names, OptionEntry, Policy, Translation, Translator};
+use crate::{ANNOTATIONS, OptionEntry, Policy, Translation, Translator};
 use ingressd_model::Server;
 use ingressd_objects::{Snapshot, Version};
 
@@ -24,7 +24,7 @@ fn objects() -> Snapshot {
 }
 
 fn read(translator: &mut Translator, snapshot: &Snapshot) -> Translation {
-    translator.translate(snapshot, &Names::default(), &Default::default())
+    translator.translate(snapshot, &world(), &Default::default())
 }
 
 /// The compared result: the servers and the findings.
@@ -37,12 +37,9 @@ fn outcome(translation: &Translation) -> (Vec<Server>, Vec<String>) {
 fn other_settings_give_what_a_new_translator_gives() {
     let snapshot = objects();
     let default = |key, value| said_for_all(&snapshot, key, value);
-    let own_addresses = vec!["192.0.2.1:80".parse().unwrap()];
     let mut limited = options();
     limited.limits.object.list_entries = 0;
-    let others: [(&str, Options); 6] = [
-        ("another address", Options { own_addresses, ..options() }),
-        ("another time", Options { now: 1_900_000_000, ..options() }),
+    let others: [(&str, Options); 4] = [
         ("less trust", Options { max_trust: Trust::Low, ..options() }),
         ("a default", Options { defaults: [default("proxy-read-timeout", "9")].into(), ..options() }),
         ("other limits", limited),
@@ -62,8 +59,7 @@ fn servers_that_other_settings_do_not_concern_stay_the_same_in_memory() {
     let snapshot = objects();
     let mut translator = Translator::new(options());
     let before = read(&mut translator, &snapshot).model.servers.clone();
-    translator.set_options(Options { own_addresses: vec!["192.0.2.1:80".parse().unwrap()], ..options() });
-    let after = read(&mut translator, &snapshot).model.servers.clone();
+    let after = translator.translate(&snapshot, &at(&["192.0.2.1:80"]), &Default::default()).model.servers.clone();
     assert!(!before.is_empty() && before.iter().zip(&after).all(|(before, after)| Arc::ptr_eq(before, after)));
 }
 
@@ -77,7 +73,7 @@ fn said_for_all(snapshot: &Snapshot, key: &str, value: &str) -> OptionEntry {
 fn changed(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
     let (ingresses, _) = select::select(snapshot, Readers::default(), before, &mut Vec::new());
     let attached = |memory: &mut Memory, options: &Options| {
-        memory.begin(snapshot, Readers::default());
+        memory.begin(snapshot, &world(), Readers::default());
         let intents = memory.read_all(&ingresses, snapshot, options);
         memory.policies.attach(intents, &ingresses, snapshot, options)
     };
@@ -123,7 +119,6 @@ fn only_for_objects_that_other_settings_concern_something_else_counts() {
         ("less trust", options(), Options { max_trust: Trust::Low, ..options() }, "b c"),
         ("limits of passwords", options(), users, "b"),
         ("limits of namespaces", options(), hosts, ""),
-        ("another time", options(), Options { now: 1_900_000_000, ..options() }, ""),
     ] {
         assert_eq!(changed(&snapshot, &before, &after), expected, "{what}");
     }

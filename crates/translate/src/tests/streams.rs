@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::cluster::Cluster;
 use super::manifests::snapshot;
-use super::{options, translate, translate_with};
+use super::{at, options, translate, translate_in, world};
 use crate::{
     AllowedSnippets, Claims, EndpointMode, NameAnswer, Names, Options, SnippetKind, StreamOptions, Translation,
-    Translator,
+    Translator, World,
 };
 use ingressd_model::Field;
 use ingressd_model::finding::Reason;
@@ -37,13 +37,16 @@ metadata: {name: named, namespace: data}
 spec: {type: ExternalName, externalName: db.example.net}
 ";
 
+fn here() -> World {
+    at(&["192.0.2.99:80"])
+}
+
 fn with_services(options: Options) -> Options {
     let name = |name: &str| Some(("infra".into(), name.into()));
-    let own_addresses = vec!["192.0.2.99:80".parse().unwrap()];
     let reserved = vec![(80, "listen.http-port"), (10254, "http.address")];
     let (tcp_services, udp_services) = (name("tcp"), name("udp"));
     let streams = StreamOptions { tcp_services, udp_services, reserved, ..StreamOptions::default() };
-    Options { streams, own_addresses, ..options }
+    Options { streams, ..options }
 }
 
 fn maps(tcp: &str, udp: &str) -> String {
@@ -81,7 +84,7 @@ fn outline(translation: &Translation) -> (Vec<String>, Vec<String>) {
 }
 
 fn check(tcp: &str, udp: &str, options: Options, streams: &[&str], findings: &[&str]) {
-    let found = outline(&translate(&maps(tcp, udp), with_services(options)));
+    let found = outline(&translate_in(&here(), &maps(tcp, udp), with_services(options)));
     assert_eq!(
         (found.0.as_slice(), found.1.as_slice()),
         (
@@ -181,7 +184,7 @@ fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
     let local = Options { local_upstreams: true, ..options() };
     let findings = |port: u16| {
         let text = maps(&format!("'{port}': 'data/one:5432'"), "");
-        let translation = translate(&text, with_services(local.clone()));
+        let translation = translate_in(&here(), &text, with_services(local.clone()));
         outline(&translation)
     };
     assert!(findings(7).0[0].contains("192.0.2.99:15432"));
@@ -196,15 +199,16 @@ fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
 fn names_are_resolved_and_missing_maps_told() {
     let answer = NameAnswer { addresses: vec!["192.0.2.50".parse().unwrap()], ..NameAnswer::default() };
     let names = Names([(ingressd_model::HostName::new("db.example.net").unwrap(), answer)].into());
+    let world = World { names: Arc::new(names), ..here() };
     let text = maps("'7': 'data/named:5432'", "");
-    let translation = translate_with(&text, with_services(options()), &names);
+    let translation = translate_in(&world, &text, with_services(options()));
     assert_eq!(outline(&translation).0, ["TCP port 7 -> data/named TCP port 5432 192.0.2.50:5432"]);
     assert_eq!(translation.names.len(), 1, "it is asked for again");
     // The port of the backend is the target port.
     let mapped = "db.example.net, ports: [{name: sql, port: 5432, targetPort: 15432}]";
     let mapped = maps("'7': 'data/named:sql', '8': 'data/named:5432'", "").replace("db.example.net", mapped);
     let to = |port: &str| format!("TCP port {port} -> data/named TCP port 5432 192.0.2.50:15432");
-    assert_eq!(outline(&translate_with(&mapped, with_services(options()), &names)).0, [to("7"), to("8")]);
+    assert_eq!(outline(&translate_in(&world, &mapped, with_services(options()))).0, [to("7"), to("8")]);
     let unknown = translate(&text, with_services(options()));
     assert_eq!(
         outline(&unknown),
@@ -252,7 +256,7 @@ fn objects_get_ports_that_the_administrator_allows_and_keep_them() {
         streams.map(|stream| format!("{} {}", stream.listener.port.number, stream.upstream.namespace)).collect()
     };
     let mut translator = Translator::new(scribes(5000..=5999));
-    let fresh = translator.translate(&snapshot(&both), &Names::default(), &Default::default());
+    let fresh = translator.translate(&snapshot(&both), &world(), &Default::default());
     assert_eq!(ports(&fresh), ["5432 old"]);
     let conflicts: Vec<_> = fresh.findings.iter().filter(|one| one.reason == Reason::PortConflict).collect();
     let [conflict] = &conflicts[..] else { panic!("{:?}", fresh.findings) };
@@ -260,22 +264,22 @@ fn objects_get_ports_that_the_administrator_allows_and_keep_them() {
     assert!(!conflict.note.contains("old"), "{conflict}");
     assert_eq!(fresh.model.streams[0].policy.timeout.as_secs(), 7);
     // What is served stays, also over a restart, although the other object is older.
-    let before = translator.translate(&snapshot(&young_alone), &Names::default(), &Default::default());
+    let before = translator.translate(&snapshot(&young_alone), &world(), &Default::default());
     assert_eq!(ports(&before), ["5432 young", "5999 old"]);
     let kept = Arc::new(Claims::read(before.claims.write()));
     assert_eq!(kept, before.claims);
-    let after = Translator::new(scribes(5000..=5999)).translate(&snapshot(&both), &Names::default(), &kept);
+    let after = Translator::new(scribes(5000..=5999)).translate(&snapshot(&both), &world(), &kept);
     assert_eq!(ports(&after), ["5432 young"]);
     // When its object ends, the port is reserved for a while, and then the other one gets it.
-    let (now, alone) = (options().now, snapshot(&asking(&[("old", first, &old)])));
+    let (now, alone) = (world().now, snapshot(&asking(&[("old", first, &old)])));
     let mut translator = Translator::new(Options { host_grace: 300, ..scribes(5000..=5999) });
-    let ended = translator.translate(&alone, &Names::default(), &after.claims);
+    let ended = translator.translate(&alone, &world(), &after.claims);
     assert_eq!((ports(&ended).len(), ended.due), (0, Some(now + 300)));
     assert_eq!(Claims::read(ended.claims.write()), *ended.claims);
-    let back = translator.translate(&snapshot(&both), &Names::default(), &ended.claims);
+    let back = translator.translate(&snapshot(&both), &world(), &ended.claims);
     assert_eq!(ports(&back), ["5432 young"]);
-    translator.set_now(now + 300);
-    let over = translator.translate(&alone, &Names::default(), &ended.claims);
+    let later = World { now: now + 300, ..world() };
+    let over = translator.translate(&alone, &later, &ended.claims);
     assert_eq!((ports(&over), over.due), (vec!["5432 old".to_owned()], None));
     // Ports that are not allowed refuse the object.
     let refused = translate(&both, scribes(6000..=6001));
@@ -297,7 +301,7 @@ fn a_port_stays_whose_object_cannot_be_served_now() {
     let mut taken_out = snapshot(&old);
     taken_out.withheld = snapshot(&young).ingresses;
     for later in [0, 1000, 1000] {
-        cluster.options.now += later;
+        cluster.world.now += later;
         assert_eq!((ports(&cluster.read(&taken_out)).join(" "), later), (String::new(), later));
     }
     assert_eq!(ports(&cluster.now(&[&young, &old])), ["young"]);
@@ -305,7 +309,7 @@ fn a_port_stays_whose_object_cannot_be_served_now() {
     cluster.options.snippets[0].namespaces.pop();
     let mut served = Vec::new();
     for later in [0, 1000] {
-        cluster.options.now += later;
+        cluster.world.now += later;
         served.push(ports(&cluster.now(&[&young, &old])).join(" "));
     }
     assert_eq!(served, ["", "old"]);
@@ -315,7 +319,7 @@ fn a_port_stays_whose_object_cannot_be_served_now() {
 fn a_service_of_the_administrator_goes_before_those_of_objects() {
     let text = asking(&[("old", "2026-01-01T00:00:00Z", "listen 5432; proxy_pass db.old.svc:80;")]);
     let text = [text, maps("'5432': 'data/one:5432'", "")].join("\n---\n");
-    let translation = translate(&text, with_services(Options { own_addresses: Vec::new(), ..scribes(1..=65535) }));
+    let translation = translate(&text, with_services(scribes(1..=65535)));
     let [stream] = &translation.model.streams[..] else { panic!("{:?}", translation.model.streams) };
     assert_eq!(&*stream.upstream.namespace, "data");
     assert!(translation.findings.iter().any(|one| one.reason == Reason::PortConflict));

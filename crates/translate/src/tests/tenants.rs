@@ -69,8 +69,7 @@ fn an_old_object_that_asks_today_is_young_there() {
 
 #[test]
 fn a_host_is_reserved_for_a_while() {
-    for mut options in [options(), shared()] {
-        options.now = 1_800_000_000;
+    for options in [options(), shared()] {
         let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
         let evil = of("evil", "e", "ingressd", HOST, "", &["Prefix /"]);
         let mut cluster = Cluster::new(options);
@@ -79,11 +78,11 @@ fn a_host_is_reserved_for_a_while() {
         let waits = |cluster: &mut Cluster| outcome(&cluster.now(&[&evil])).0.is_empty();
         assert!(waits(&mut cluster));
         assert_eq!(cluster.due, Some(1_800_000_300));
-        cluster.options.now += 299;
+        cluster.world.now += 299;
         assert!(waits(&mut cluster));
         assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /"], "it comes back to what was its own");
         cluster.now(&[&evil]);
-        cluster.options.now += 300;
+        cluster.world.now += 300;
         assert_eq!(outcome(&cluster.now(&[&evil])).0, ["e /"]);
         assert_eq!(cluster.due, None);
         assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["e /"], "then it is the other's");
@@ -96,14 +95,13 @@ fn a_path_is_reserved_since_nobody_asks_for_it() {
     let fewer = of("evil", "e", "nginx", HOST, "", &["Prefix /b"]);
     let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /a"]);
     let mut cluster = Cluster::new(options());
-    cluster.options.now = 1_800_000_000;
     cluster.now(&[&evil]);
     cluster.now(&[&evil, &victim]);
     cluster.now(&[&victim]);
-    cluster.options.now += 299;
+    cluster.world.now += 299;
     assert_eq!(outcome(&cluster.now(&[&victim, &fewer])).0, ["e /b"], "the path is still reserved");
     assert_eq!(cluster.due, Some(1_800_000_300));
-    cluster.options.now += 1;
+    cluster.world.now += 1;
     assert_eq!(outcome(&cluster.now(&[&victim, &fewer])).0, ["v /a", "e /b"]);
 }
 
@@ -164,14 +162,14 @@ fn a_host_stays_whose_object_cannot_be_served_now() {
     let mut cluster = Cluster::new(options());
     cluster.now(&[&victim]);
     for later in [0, 1000, 1000] {
-        cluster.options.now += later;
+        cluster.world.now += later;
         assert_eq!(outcome(&cluster.now(&[&broken, &evil])).0, [""; 0]);
     }
     // An object that nginx refuses keeps its host, too.
     let mut taken_out = snapshot(&evil);
     taken_out.withheld = snapshot(&victim).ingresses;
     for later in [0, 1000, 1000] {
-        cluster.options.now += later;
+        cluster.world.now += later;
         assert_eq!(outcome(&cluster.read(&taken_out)).0, [""; 0]);
     }
     assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /"]);
@@ -187,7 +185,7 @@ fn a_host_stays_whose_object_cannot_be_served_now() {
     let mut taken_out = snapshot(&rest("evil"));
     taken_out.withheld = snapshot(&rest("victim")).ingresses;
     for later in [0, 1000, 1000] {
-        cluster.options.now += later;
+        cluster.world.now += later;
         let (_, findings) = outcome(&cluster.read(&taken_out));
         assert_eq!((findings, cluster.due), (vec!["rest HostOwned".to_owned()], None), "{later}");
     }
@@ -391,7 +389,7 @@ fn paths_of_a_shared_host_stay_whose_object_cannot_be_served_now() {
             cluster.now(&[&victim, &evil]);
         }
         for later in [0, 1000, 1000] {
-            cluster.options.now += later;
+            cluster.world.now += later;
             assert_eq!(outcome(&cluster.now(&[&broken, &evil])).0, ["e /b"]);
         }
         assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /a", "e /b", "v /"]);

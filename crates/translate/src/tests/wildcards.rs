@@ -39,14 +39,14 @@ fn a_host_that_its_holder_had_by_a_wildcard_stays_when_that_ends() {
         newcomer.now(&[&dated(&wild, 2010), &evil, &own]);
         for mut node in [cluster, newcomer] {
             for later in [0, 1000, 1000] {
-                node.options.now += later;
+                node.world.now += later;
                 let (paths, findings) = outcome(&node.now(&[&evil, &own]));
                 assert_eq!((paths, findings), (vec!["w /".to_owned()], vec!["e HostOwned".to_owned()]), "{later}");
             }
             // What never had anything is the first when nobody else asks.
-            node.options.now += 1000;
+            node.world.now += 1000;
             node.now(&[&evil]);
-            node.options.now += 1000;
+            node.world.now += 1000;
             assert_eq!(outcome(&node.now(&[&evil])).0, ["e /"]);
         }
     }
@@ -58,7 +58,7 @@ fn a_host_that_its_holder_had_by_a_wildcard_stays_when_that_ends() {
         cluster.now(&step);
     }
     for later in [0, 1000, 1000] {
-        cluster.options.now += later;
+        cluster.world.now += later;
         assert_eq!(outcome(&cluster.now(&[&shared_evil, &shared_own])).0, ["w /a", "w /"]);
     }
 }
@@ -75,7 +75,7 @@ fn a_wildcard_host_that_another_had_takes_no_host_that_its_holder_names() {
     for mut node in [cluster.newcomer(), cluster] {
         node.now(&[&victim, &evil, &own]);
         node.now(&[&evil, &own]);
-        node.options.now += 1000;
+        node.world.now += 1000;
         let translation = node.now(&[&evil, &own]);
         let served: Vec<_> = translation.accepted().map(|(id, one)| format!("{} {}", id.name, one.routes)).collect();
         assert_eq!(served, ["e 1", "w 1"]);
@@ -111,7 +111,7 @@ fn a_host_stays_exclusive_whose_oldest_object_cannot_be_served_now() {
     let mut taken_out = snapshot(&[&*second, &*evil].join("\n---\n"));
     taken_out.withheld = snapshot(&first).ingresses;
     for later in [0, 1000] {
-        cluster.options.now += later;
+        cluster.world.now += later;
         assert_eq!(outcome(&cluster.read(&taken_out)).0, ["w /w"]);
     }
     assert_eq!(outcome(&cluster.now(&[&first, &second, &evil])).0, ["w /w", "v /"]);

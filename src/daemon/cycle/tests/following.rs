@@ -12,7 +12,7 @@ use ingressd_model::catalogue::Version as NginxVersion;
 use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
 use ingressd_objects::directory::{Changes, Directory};
-use ingressd_translate::{Names, Translation, Translator};
+use ingressd_translate::{Translation, Translator, World};
 
 const OBJECTS: usize = 50;
 
@@ -52,7 +52,7 @@ struct Work {
 
 impl All {
     fn turn(&mut self, snapshot: &Snapshot) -> Work {
-        let translation = self.translator.translate(snapshot, &Names::default(), &self.claims);
+        let translation = self.translator.translate(snapshot, &World::default(), &self.claims);
         let Translation { model, tables, states, claims, .. } = translation;
         let capabilities = Capabilities::profile(NginxVersion(1, 22, 1));
         let plan = self.gate.pass(&model, &tables, &capabilities, &OtherSites::default(), &GateOptions::usual()).plan;

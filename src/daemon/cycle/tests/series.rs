@@ -16,7 +16,7 @@ use ingressd_model::cost::by_namespace;
 use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites, SiteName};
 use ingressd_objects::directory::{Changes, Directory};
-use ingressd_translate::{ClassRule, INGRESS_NGINX, Names, Options, Translation, Translator};
+use ingressd_translate::{ClassRule, INGRESS_NGINX, Options, Translation, Translator, World};
 
 /// How many series there are, and how many steps each has.
 const RUNS: u64 = 12;
@@ -145,7 +145,7 @@ impl Made {
 
     fn make(&mut self, snapshot: &Snapshot, claims: &Arc<Claims>, sites: &OtherSites) -> Product {
         let Translation { model, tables, states, claims, refused, .. } =
-            self.translator.translate(snapshot, &Names::default(), claims);
+            self.translator.translate(snapshot, &World { now: 1_800_000_000, ..World::default() }, claims);
         let capabilities = Capabilities::profile(NginxVersion(1, 22, 1));
         let plan = self.gate.pass(&model, &tables, &capabilities, sites, &GateOptions::usual()).plan;
         let files = Arc::new(self.renderer.render(&plan).together());
@@ -195,7 +195,6 @@ fn series(seed: u64) {
         numbers.change(folder.path());
     }
     let mut options = Settings::default().translate_options();
-    options.now = 1_800_000_000;
     options.classes = vec![ClassRule::new("k8s.io/ingress-nginx", &INGRESS_NGINX)];
     let mut directory = Directory::new(vec![folder.path().to_owned()]);
     let mut made = Made::new(&options);

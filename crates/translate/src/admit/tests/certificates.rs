@@ -5,8 +5,9 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Secret;
 
 use super::{accepted, simple, with, with_tls};
+use crate::Translator;
 use crate::tests::manifests::{snapshot, snapshot_of};
-use crate::{Names, Translator};
+use crate::tests::world;
 use ingressd_objects::Stored;
 
 /// A Secret whose chain has so many certificates.
@@ -29,7 +30,7 @@ fn a_host_costs_what_the_chain_of_its_certificate_takes() {
         secrets.extend((certificates > 0).then(|| secret_with(certificates)));
         secrets.sort_by(|left, right| left.id.cmp(&right.id));
         let options = with(|limits| limits.namespace.test = 3200);
-        let translation = Translator::new(options).translate(&snapshot, &Names::default(), &Arc::default());
+        let translation = Translator::new(options).translate(&snapshot, &world(), &Arc::default());
         assert_eq!(accepted(&translation), expected, "{certificates}");
     }
 }
@@ -43,7 +44,7 @@ fn a_certificate_costs_whichever_object_names_its_host_first() {
     secrets.sort_by(|left, right| left.id.cmp(&right.id));
     for (memory, expected) in [(100_000, "a"), (170_000, "a b")] {
         let options = with(|limits| limits.namespace.memory = memory);
-        let translation = Translator::new(options).translate(&snapshot, &Names::default(), &Arc::default());
+        let translation = Translator::new(options).translate(&snapshot, &world(), &Arc::default());
         assert_eq!(accepted(&translation), expected, "{memory}");
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::tests::{cluster::of, manifests, shared};
-use crate::{Names, Translation, Translator};
+use crate::tests::{cluster::of, manifests, shared, world};
+use crate::{Translation, Translator};
 use ingressd_model::{Action, Route, Server};
 
 /// The annotations of an object, without their prefix.
@@ -24,7 +24,7 @@ fn served(objects: &[(&str, Annotations<'_>)], defaults: &[OptionEntry]) -> Tran
     let snapshot = Snapshot { secrets, config_maps, ..manifests::snapshot(&documents) };
     let options =
         Options { default_backend: Some(("default".into(), "web".into())), defaults: defaults.into(), ..shared() };
-    Translator::new(options).translate(&snapshot, &Names::default(), &Arc::default())
+    Translator::new(options).translate(&snapshot, &world(), &Arc::default())
 }
 
 /// Routes by their host and the name of their object; `else` for what no path takes.

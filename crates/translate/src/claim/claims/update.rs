@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claimant, Claims, UNNUMBERED};
-use crate::Options;
 use crate::claim::allowed::Allowances;
 use crate::claim::key::Key;
 use crate::read::since::Since;
+use crate::{Options, World};
 use ingressd_model::{ClaimOrder, Port, Seniority, ServerName};
 
 /// The most hosts and paths of one namespace that are reserved without any object that claims
@@ -72,12 +72,12 @@ pub struct Update<'p> {
 
 impl<'p> Update<'p> {
     /// No change of these claims yet.
-    pub fn of(previous: &'p Arc<Claims>, options: &'p Options) -> Self {
+    pub fn of(previous: &'p Arc<Claims>, options: &Options, world: &'p World) -> Self {
         Update {
             previous,
-            now: options.now,
+            now: world.now,
             grace: options.host_grace,
-            orders: &options.claim_orders,
+            orders: &world.claim_orders,
             reserved: HashMap::new(),
             edits: Vec::new(),
             new: Vec::new(),
