@@ -3,6 +3,7 @@
 
 pub mod admission;
 mod admit;
+mod allowed;
 pub mod annotation;
 mod asked;
 mod assemble;
@@ -36,8 +37,8 @@ pub mod value;
 mod world;
 
 pub use admit::keys as budget_keys;
+pub use allowed::{Allowance, Allowances, Allowed, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
-pub use claim::allowed::{Allowance, Allowances, Allowed, AllowedHosts, HostPattern};
 pub use claim::claims::{Claimant, Claims, Line as ClaimLine};
 pub use dialect::{DIALECTS, Dialect, ExpressionScope, INGRESS_NGINX, SPECIFICATION};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
@@ -70,7 +71,6 @@ use self::attach::canary::Canaries;
 use self::build::built::Outside;
 use self::build::materials::Materials;
 use self::build::streams;
-use self::claim::allowed;
 use self::given::Given;
 use self::kept::Kept;
 use self::memory::Memory;

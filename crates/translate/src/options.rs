@@ -5,13 +5,15 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::read::path::CHALLENGES;
 use crate::tables::{ANNOTATIONS, Scope, Table, Trust};
 use crate::value::USUAL_DOMAIN;
 use crate::{AllowedHosts, AllowedSnippets, Dialect, Limits, SPECIFICATION};
 use ingressd_model::{Cidr, Directive, HeaderName, HostListeners, LookupTable, StreamPolicy, UrlPath};
 
 pub use crate::tables::{Layer, OptionEntry};
+
+/// The path below which certificate authorities ask for the answers to their challenges.
+pub const CHALLENGES: &str = "/.well-known/acme-challenge";
 
 /// How endpoints are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::allowed::Allowances;
 use super::asks;
 use super::claims::{Claims, Update};
 use super::site::{self, Site};
+use crate::allowed::Allowances;
 use crate::attach::subject::{Subject, Withheld};
 use crate::read::stream::StreamClaim;
 use crate::{ClassRule, Options, World};

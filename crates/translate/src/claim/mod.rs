@@ -1,6 +1,5 @@
 //! Who gets ports, hosts and paths. It must not know what becomes of a claim.
 
-pub mod allowed;
 pub mod arbiter;
 mod asks;
 pub mod challenges;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claimant, Claims, UNNUMBERED};
-use crate::claim::allowed::Allowances;
+use crate::allowed::Allowances;
 use crate::claim::key::Key;
 use crate::read::since::Since;
 use crate::{Options, World};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claimant, Claims};
-use crate::claim::allowed::Allowances;
+use crate::allowed::Allowances;
 use crate::claim::key::Key;
 use crate::value::host;
 use ingressd_model::ServerName;

@@ -6,7 +6,8 @@ use std::ops::Bound;
 
 use ingressd_model::{UrlPath, expression};
 
-use crate::read::path::{CHALLENGES, Matching};
+use crate::options::CHALLENGES;
+use crate::read::path::Matching;
 
 /// The key and place of a path among those of several namespaces: the common prefix of all
 /// requests that it matches, in lower case and without trailing slashes; empty for all paths.
