@@ -7,17 +7,17 @@ use std::sync::Arc;
 use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::daemon::explain::InForce;
-use crate::daemon::{Dns, look_up, options_under, to_look_with, traffic_found};
+use crate::daemon::{Composition, Dns, look_up, to_look_with, traffic_found};
 use ingressd_apply::Survey;
 use ingressd_config::{Nginx, Settings};
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::{Finding, count, limit};
 use ingressd_model::{HostName, Instance, ObjectId, ObjectState, UpstreamId};
 use ingressd_nginx::render::Templates;
-use ingressd_nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
+use ingressd_nginx::{Capabilities, Gated, OtherSites, Plan};
 use ingressd_objects::Snapshot;
 use ingressd_objects::directory::{Changes, Directory};
-use ingressd_translate::{ClassRule, Names, Options, Translation, Translator, Wanted, World};
+use ingressd_translate::{ClassRule, Names, Options, Translation, Wanted, World};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
 pub(super) const ASSUMED: Version = Version(1, 22, 1);
@@ -227,44 +227,39 @@ pub(super) fn read(mut directory: Directory) -> Result<Arc<Snapshot>, Exit> {
 pub(super) fn process(
     snapshot: Arc<Snapshot>,
     settings: Settings,
-    (options, mut world): (Options, World),
+    on_this_host: (Options, World),
     host: &Host,
     resolve: bool,
 ) -> Result<Processed, Exit> {
-    let layered = settings.layered(&snapshot);
-    let options = match settings.ingress_nginx.config_map {
-        Some(_) => options_under(&options, &layered.settings),
-        None => options,
-    };
-    let most_findings = options.limits.findings_of_object;
-    let (mut translator, claims) = (Translator::new(options.clone()), Arc::default());
-    let mut translation = translator.translate(&snapshot, &world, &claims);
+    let (mut composition, claims) = (Composition::new(&settings, on_this_host, None), Arc::default());
+    composition.gate_options.traffic = traffic_found(&settings);
+    let mut translation = composition.translate(&snapshot, &claims);
     let referred = std::mem::take(&mut translation.names);
     let unasked = if resolve { Vec::new() } else { referred.keys().cloned().collect() };
     if !referred.is_empty() {
-        world.names = Arc::new(match resolve {
+        composition.world.names = Arc::new(match resolve {
             true => looked_up(&settings, &Wanted { referred, ..Wanted::default() })?,
             false => Names::unasked(referred.into_keys()),
         });
-        translation = translator.translate(&snapshot, &world, &claims);
+        translation = composition.translate(&snapshot, &claims);
     }
     let states = translation.states;
-    let gate_options = GateOptions { traffic: traffic_found(&settings), ..layered.settings.gate_options() };
     let Translation { model, tables, mut findings, .. } = translation;
-    let (plan, gated) = gate(&model, &tables, &host.capabilities, &host.other_sites, &gate_options);
-    findings.extend(layered.findings);
+    let Gated { plan, findings: gated, .. } = composition.pass(&model, &tables, &host.capabilities, &host.other_sites);
+    findings.extend(composition.layer().iter().flat_map(|layered| layered.findings.iter().cloned()));
     // A fault of an object is reported once, in the words of an API server.
     let known: Vec<_> = snapshot.findings.iter().map(|known| (known.reason, known.origin.clone())).collect();
     findings.retain(|finding| {
         snapshot.findings.contains(finding) || !known.contains(&(finding.reason, finding.origin.clone()))
     });
     findings.extend(gated);
-    layered.settings.report_places(&mut findings);
+    composition.in_force().report_places(&mut findings);
     findings.sort();
     findings.dedup();
-    limit(&mut findings, most_findings);
+    let options = composition.options().clone();
+    limit(&mut findings, options.limits.findings_of_object);
     let Settings { instance, templates, .. } = settings;
-    let settings = Arc::new(layered.settings);
+    let settings = Arc::clone(composition.in_force());
     let served = Arc::clone(&snapshot);
     Ok(Processed {
         snapshot,

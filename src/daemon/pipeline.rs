@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::certificate;
 use super::changes::Changes;
 use super::claims;
+use super::composition::Composition;
 use super::cycle::Stages as _;
 use super::explain::InForce;
 use super::publication::Peers;
@@ -19,14 +20,14 @@ use ingressd_apply::{
     Applier, ApplyError, Cause, Contents, NginxState, Options, Outcome, Pinned, Steps, Survey, System, SystemOptions,
     connections, ports, remove_abandoned_caches,
 };
+use ingressd_config::Settings;
 use ingressd_config::Usual as _;
-use ingressd_config::{Layered, Settings};
 use ingressd_model::catalogue;
 use ingressd_model::{HostName, Instance, Model, ObjectState, Port, Tables, Transport};
 use ingressd_nginx::render::{Digest, Renderer};
-use ingressd_nginx::{Gate, GateOptions, Gated, Plan};
-use ingressd_objects::{Snapshot, Version};
-use ingressd_translate::{self, Claims, Names, Namespaces, Readers, Translation, Translator, World};
+use ingressd_nginx::{Gated, Plan};
+use ingressd_objects::Snapshot;
+use ingressd_translate::{Claims, Names, Namespaces, Readers, Translation, Translator};
 
 mod stages;
 
@@ -55,15 +56,11 @@ pub enum Error {
 /// Everything between a snapshot and nginx.
 #[derive(Debug)]
 pub struct Pipeline {
-    options: ingressd_translate::Options,
-    translator: Translator,
-    gate: Gate,
+    composition: Composition,
     gated: states::GatedStates,
-    gate_options: GateOptions,
     /// Why hosts do not share servers although the settings allow it: nginx's complaint about a
     /// shared one.
     sharing_refused: Option<String>,
-    world: World,
     /// The claims of what nginx serves.
     claims: Arc<Claims>,
     renderer: Renderer,
@@ -82,11 +79,6 @@ pub struct Pipeline {
     running: Option<catalogue::Version>,
     /// The ports of TCP and UDP services.
     ports: BTreeSet<Port>,
-    settings: Settings,
-    /// The layer of settings from a version of the ConfigMap; `None` before one was looked for.
-    layer: Option<(Option<Version>, Layered)>,
-    /// The settings under it.
-    settings_in_force: Arc<Settings>,
 }
 
 /// What one pipeline remembers of its last cycle, for the next one under other settings.
@@ -101,33 +93,25 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The part of the memory that is still valid under these settings.
-    fn under(settings: &Settings, options: &ingressd_translate::Options, earlier: Option<Memory>) -> Self {
-        let templates = (settings.instance.clone(), settings.templates.digest());
-        let renderer = || Renderer::of(&settings.instance, &settings.templates);
-        match earlier {
-            Some(Memory { mut translator, renderer: known, templates: before, .. }) => {
-                translator.set_options(options.clone());
-                let renderer = if before == templates { known } else { renderer() };
-                Memory { translator, renderer, templates, survey: None }
-            }
-            None => {
-                Memory { translator: Translator::new(options.clone()), renderer: renderer(), templates, survey: None }
-            }
-        }
+    /// The translator and the renderer, where they are still valid under these settings.
+    fn under(self, settings: &Settings) -> (Translator, Option<Renderer>) {
+        let is_same = self.templates == (settings.instance.clone(), settings.templates.digest());
+        (self.translator, is_same.then_some(self.renderer))
     }
 }
 
 impl Pipeline {
     /// Reads objects as this table says.
     pub fn set_readers(&mut self, readers: Readers) {
-        self.translator.set_readers(readers);
+        self.composition.set_readers(readers);
     }
 
     /// Ends the pipeline and returns what the next one can remember.
     pub fn into_memory(self) -> Memory {
-        let templates = (self.settings.instance.clone(), self.settings.templates.digest());
-        Memory { translator: self.translator, renderer: self.renderer, templates, survey: Some(self.survey) }
+        let Settings { instance, templates, .. } = &self.composition.settings;
+        let templates = (instance.clone(), templates.digest());
+        let translator = self.composition.into_translator();
+        Memory { translator, renderer: self.renderer, templates, survey: Some(self.survey) }
     }
 
     /// Surveys the host's nginx and opens the folders; nginx itself is not touched.
@@ -140,7 +124,7 @@ impl Pipeline {
         for folder in [state.clone(), last_good::folder(state)] {
             state_file::remove_unfinished(&folder).map_err(|source| Error::State { path: folder, source })?;
         }
-        let (options, world) = (options::of_host(settings), options::world(settings, certificate::kept_in(state)?));
+        let on_this_host = (options::of_host(settings), options::world(settings, certificate::kept_in(state)?));
         let system = System::new(SystemOptions {
             binary: settings.nginx.binary.clone(),
             configuration: Some(settings.nginx.configuration.clone()),
@@ -181,16 +165,14 @@ impl Pipeline {
         .with_steps(Steps::of_environment());
         let temporary = survey.capabilities.temporary.iter();
         temporary.for_each(|temporary| remove_abandoned_caches(temporary, &settings.apply.root));
-        let Memory { translator, renderer, .. } = Memory::under(settings, &options, memory);
-        let traffic = traffic::prepare(settings);
+        let (translator, renderer) = memory.map(|memory| memory.under(settings)).unzip();
+        let renderer = renderer.flatten().unwrap_or_else(|| Renderer::of(&settings.instance, &settings.templates));
+        let mut composition = Composition::new(settings, on_this_host, translator);
+        composition.gate_options.traffic = traffic::prepare(settings);
         Ok(Pipeline {
-            translator,
-            options,
-            gate: Gate::default(),
+            composition,
             gated: states::GatedStates::default(),
-            gate_options: GateOptions { traffic, ..settings.gate_options() },
             sharing_refused: None,
-            world,
             claims: claims::kept_in(state).map_err(|source| Error::State { path: state.clone(), source })?,
             renderer,
             changes: Changes::since(applier.contents()),
@@ -202,9 +184,6 @@ impl Pipeline {
             is_tested: false,
             running,
             ports: BTreeSet::new(),
-            settings_in_force: Arc::new(settings.clone()),
-            settings: settings.clone(),
-            layer: None,
         })
     }
 
@@ -242,8 +221,8 @@ impl Pipeline {
 
     fn in_force(&self, snapshot: &Snapshot, plan: Plan) -> InForce {
         InForce {
-            settings: Arc::clone(&self.settings_in_force),
-            options: self.options.clone(),
+            settings: Arc::clone(self.composition.in_force()),
+            options: self.composition.options().clone(),
             snapshot: snapshot.clone(),
             without_endpoints: plan.tables.without_endpoints(&plan.model).map(|one| one.id.clone()).collect(),
             model: plan.model,
@@ -255,17 +234,17 @@ impl Pipeline {
     /// What this nginx can do of a model and its tables.
     fn pass(&mut self, model: &Arc<Model>, tables: &Arc<Tables>) -> Gated {
         let Survey { capabilities, other_sites, .. } = &self.survey;
-        self.gate.pass(model, tables, capabilities, other_sites, &self.gate_options)
+        self.composition.pass(model, tables, capabilities, other_sites)
     }
 
     /// How many findings of one object are reported.
     pub fn most_findings(&self) -> usize {
-        self.options.limits.findings_of_object
+        self.composition.options().limits.findings_of_object
     }
 
     /// Sets the DNS answers for the translation.
     pub fn set_names(&mut self, names: Arc<Names>) {
-        self.world.names = names;
+        self.composition.world.names = names;
     }
 
     /// The names of Services to which served objects would refer.
@@ -273,35 +252,21 @@ impl Pipeline {
         self.translate(snapshot).names
     }
 
-    /// Translates with the ConfigMap of the settings, as it is in the snapshot.
     fn translate(&mut self, snapshot: &Snapshot) -> Translation {
-        let version = self.settings.layer_version(snapshot);
-        if self.settings.ingress_nginx.config_map.is_some()
-            && self.layer.as_ref().is_none_or(|(known, _)| *known != version)
-        {
-            let layered = self.settings.layered(snapshot);
-            self.options = options::under(&self.options, &layered.settings);
-            self.translator.set_options(self.options.clone());
-            let GateOptions { shared_servers, ref traffic, .. } = self.gate_options;
-            self.gate_options =
-                GateOptions { shared_servers, traffic: traffic.clone(), ..layered.settings.gate_options() };
-            self.settings_in_force = Arc::new(layered.settings.clone());
-            self.layer = Some((version, layered));
-        }
-        self.translator.translate(snapshot, &self.world, &self.claims)
+        self.composition.translate(snapshot, &self.claims)
     }
 
     /// Sets the current addresses of this host for the translation (an address that moves between
     /// nodes may arrive while the daemon runs), and the records of other nodes.
     pub fn set_peers(&mut self, peers: &Peers) {
-        self.world.own_addresses = options::own_addresses(&self.settings, &peers.addresses);
-        self.world.claim_orders = Arc::clone(&peers.claim_orders);
+        self.composition.world.own_addresses = options::own_addresses(&self.composition.settings, &peers.addresses);
+        self.composition.world.claim_orders = Arc::clone(&peers.claim_orders);
     }
 
     /// Sets the current time for the translation: certificates expire, and reservations of hosts
     /// end.
     pub fn set_clock(&mut self) {
-        self.world.now = options::now();
+        self.composition.world.now = options::now();
     }
 
     /// Surveys nginx again. Returns whether its package was upgraded or another site changed, so
@@ -312,7 +277,7 @@ impl Pipeline {
         }
         self.surveyed = Instant::now();
         let is_moved = self.follow_traffic();
-        let surveyed = look(&self.settings);
+        let surveyed = look(&self.composition.settings);
         self.test_host(&surveyed);
         match surveyed {
             Ok(survey) => {
@@ -340,9 +305,13 @@ impl Pipeline {
     /// Makes the file for counts of requests anew, where it is gone. Returns whether nginx has to
     /// write to another one.
     fn follow_traffic(&mut self) -> bool {
-        let is_there = traffic::found(&self.settings) == self.gate_options.traffic;
-        let now = if is_there { self.gate_options.traffic.clone() } else { traffic::prepare(&self.settings) };
-        std::mem::replace(&mut self.gate_options.traffic, now) != self.gate_options.traffic
+        let is_there = traffic::found(&self.composition.settings) == self.composition.gate_options.traffic;
+        let now = if is_there {
+            self.composition.gate_options.traffic.clone()
+        } else {
+            traffic::prepare(&self.composition.settings)
+        };
+        std::mem::replace(&mut self.composition.gate_options.traffic, now) != self.composition.gate_options.traffic
     }
 
     /// Asks nginx whether it could be started again with what the host's configuration is now,
@@ -368,7 +337,7 @@ impl Pipeline {
 
     /// The ports that nginx needs for TCP and UDP services and for itself.
     fn ports_of(&self, model: &Model) -> BTreeSet<Port> {
-        let inside = Port { transport: Transport::Tcp, number: self.gate_options.passthrough_port };
+        let inside = Port { transport: Transport::Tcp, number: self.composition.gate_options.passthrough_port };
         let inside = (!model.passthroughs.hosts.is_empty()).then_some(inside);
         model.streams.iter().map(|stream| stream.listener.port).chain(inside).collect()
     }
@@ -418,10 +387,10 @@ impl Pipeline {
     pub fn connections(&mut self) -> Option<usize> {
         let streams = self.applier.stream_ports().into_iter();
         // On this port nginx connects to itself, for clients that are counted already.
-        let inside = self.gate_options.passthrough_port;
+        let inside = self.composition.gate_options.passthrough_port;
         let streams = streams.filter(|port| port.transport == Transport::Tcp && port.number != inside);
         let streams = streams.map(|port| port.number);
-        let ports: Vec<_> = self.settings.translate.listeners.ports().chain(streams).collect();
+        let ports: Vec<_> = self.composition.settings.translate.listeners.ports().chain(streams).collect();
         connections::established(&ports)
     }
 

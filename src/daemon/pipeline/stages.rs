@@ -21,9 +21,11 @@ impl Stages for Pipeline {
     fn judge(&self, snapshot: &Snapshot) -> Arc<str> {
         // nginx may refuse directives of modules that are not known here.
         let Survey { capabilities, fingerprint, host, .. } = &self.survey;
-        let settings = Digest::of(format!("{:?}", self.settings).as_bytes()).hexadecimal(16);
-        let layer = self.settings.layer_version(snapshot).map_or_else(String::new, |version| version.0.to_string());
-        let templates = self.settings.templates.digest().map_or_else(String::new, |templates| templates.to_string());
+        let settings = Digest::of(format!("{:?}", self.composition.settings).as_bytes()).hexadecimal(16);
+        let layer =
+            self.composition.settings.layer_version(snapshot).map_or_else(String::new, |version| version.0.to_string());
+        let templates =
+            self.composition.settings.templates.digest().map_or_else(String::new, |templates| templates.to_string());
         format!(
             "ingressd {}, nginx {} {fingerprint} {host}, settings {settings} {layer} {templates}",
             env!("CARGO_PKG_VERSION"),
@@ -33,7 +35,7 @@ impl Stages for Pipeline {
     }
 
     fn layer(&self) -> Option<Arc<ObjectId>> {
-        let (namespace, name) = self.settings.ingress_nginx.config_map.as_ref()?;
+        let (namespace, name) = self.composition.settings.ingress_nginx.config_map.as_ref()?;
         Some(Arc::new(ObjectId::new(Kind::CONFIG_MAP, namespace, name)))
     }
 
@@ -45,8 +47,9 @@ impl Stages for Pipeline {
             Arc::new(Estimate { model: Arc::clone(&model), tables: Arc::clone(&tables), ..Estimate::default() });
         self.ports = self.ports_of(&model);
         self.survey.other_sites.occupied = self.occupied();
-        self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
-        self.gate_options.recounts = self.applier.recounts();
+        self.composition.gate_options.has_passthrough =
+            self.applier.has_passthrough(self.composition.gate_options.passthrough_port);
+        self.composition.gate_options.recounts = self.applier.recounts();
         let Gated { mut plan, findings: of_gate, .. } = self.pass(&model, &tables);
         let mut files = self.renderer.render(&plan).together();
         // Only where nginx reloads anyway: to count anew is no reason for a reload, which would
@@ -73,14 +76,15 @@ impl Stages for Pipeline {
         self.applier.set_contents(Arc::new(contents));
         self.changes.made(snapshot);
         findings.extend(of_gate);
-        if let Some((_, layered)) = &self.layer {
+        if let Some(layered) = self.composition.layer() {
             findings.extend_from_slice(&layered.findings);
             refused.extend(layered.refused.clone());
         }
         findings.extend(self.sharing_refused.as_deref().map(not_shared));
         findings.extend(self.survey.installed.map(|installed| not_restarted(installed, &self.survey)));
-        findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        self.settings_in_force.report_places(&mut findings);
+        findings
+            .extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.composition.gate_options)));
+        self.composition.in_force().report_places(&mut findings);
         let in_force = Some(Arc::new(self.in_force(snapshot, plan)));
         Product {
             files: Arc::new(files),
@@ -97,7 +101,7 @@ impl Stages for Pipeline {
     }
 
     fn most_removed(&self) -> usize {
-        self.settings.apply.most_removed
+        self.composition.settings.apply.most_removed
     }
 
     fn states_of_earlier_run(&self) -> Vec<Arc<ObjectState>> {
@@ -126,7 +130,7 @@ impl Stages for Pipeline {
     }
 
     fn stop_sharing(&mut self, words: &str) -> bool {
-        let shares = std::mem::replace(&mut self.gate_options.shared_servers, false);
+        let shares = std::mem::replace(&mut self.composition.gate_options.shared_servers, false);
         if shares {
             self.sharing_refused = Some(words.to_owned());
         }
@@ -135,7 +139,7 @@ impl Stages for Pipeline {
 
     fn resume_sharing(&mut self) {
         if self.sharing_refused.take().is_some() {
-            self.gate_options.shared_servers = true;
+            self.composition.gate_options.shared_servers = true;
         }
     }
 
@@ -144,7 +148,7 @@ impl Stages for Pipeline {
     }
 
     fn has_templates(&self) -> bool {
-        self.settings.templates.digest().is_some()
+        self.composition.settings.templates.digest().is_some()
     }
 
     fn try_out(&mut self, snapshot: &Snapshot, has_templates: bool) -> Option<Vec<Complaint>> {
@@ -152,7 +156,7 @@ impl Stages for Pipeline {
         let plan = self.pass(&model, &tables).plan;
         let files = match has_templates {
             true => self.renderer.render(&plan),
-            false => Renderer::of(&self.settings.instance, &Templates::default()).render(&plan),
+            false => Renderer::of(&self.composition.settings.instance, &Templates::default()).render(&plan),
         };
         match self.applier.try_out(&files.together()) {
             Ok(complaints) => complaints,

@@ -86,7 +86,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         }
     }
     if needed(Need::Nginx) {
-        let nothing = || objects::translate(&facts.settings, &Snapshot::default(), None, &Default::default());
+        let nothing = || objects::translate(&facts.settings, &Snapshot::default());
         facts.nginx = nginx::look(&facts.settings, translation.unwrap_or_else(nothing));
         facts.folders = folders::look(&facts.settings, &facts.nginx);
     }

@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 
 use procfs::process::{FDTarget, LimitValue, Process};
 
+use super::objects::Translated;
 use crate::doctor::facts::{Nginx, NoNginx, OpenFiles};
 use crate::setup::Layout;
 use ingressd_apply::process::{Role, Table};
 use ingressd_apply::{ApplyError, Host as _, Survey, System, SystemOptions};
 use ingressd_config::{Settings, Usual as _};
-use ingressd_nginx::{gate, wanted};
+use ingressd_nginx::{Gated, wanted};
 use ingressd_translate::Translation;
 
 /// Gathers facts about the nginx of the settings, given the translation that it would get.
-pub fn look(settings: &Settings, Translation { model, tables, .. }: Translation) -> Result<Nginx, NoNginx> {
+pub fn look(settings: &Settings, translated: Translated) -> Result<Nginx, NoNginx> {
+    let Translated { mut composition, translation: Translation { model, tables, .. } } = translated;
     let nginx = &settings.nginx;
     let mut system = System::new(SystemOptions {
         binary: nginx.binary.clone(),
@@ -56,7 +58,7 @@ pub fn look(settings: &Settings, Translation { model, tables, .. }: Translation)
     let worker_files = master.as_ref().ok().and_then(worker_files);
     let master_files = master.as_ref().ok().and_then(master_files);
     let wanted = wanted(&model, &settings.gate);
-    let (_, findings) = gate(&model, &tables, &survey.capabilities, &survey.other_sites, &settings.gate_options());
+    let Gated { findings, .. } = composition.pass(&model, &tables, &survey.capabilities, &survey.other_sites);
     Ok(Nginx { survey, layout, tested, master, worker_files, master_files, wanted, findings })
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connections::{attempt, spread};
-use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
+use crate::daemon::{Composition, Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
 use ingressd_cluster::source::WatchedKinds;
@@ -15,7 +15,7 @@ use ingressd_config::Settings;
 use ingressd_model::finding::Severity;
 use ingressd_model::{Model, PathMatch, ServerName, Transport};
 use ingressd_objects::{Condition, Snapshot};
-use ingressd_translate::{Allowances, EndpointMode, Names, Translation, Translator, World, written_host};
+use ingressd_translate::{Allowances, EndpointMode, Names, Translation, World, written_host};
 
 /// The time limit for reading everything.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -58,37 +58,37 @@ pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapsh
     }
 }
 
-/// Translates the objects with this endpoint mode for all, or as the settings have it.
-pub fn translate(
-    settings: &Settings,
-    snapshot: &Snapshot,
-    mode: Option<EndpointMode>,
-    names: &Arc<Names>,
-) -> Translation {
-    let settings = &settings.layered(snapshot).settings;
-    let (mut options, world) =
-        to_look_with(settings).unwrap_or_else(|_| (settings.translate_options(), World::default()));
-    if let Some(mode) = mode {
-        options.endpoints = mode;
-        options.classes.iter_mut().for_each(|class| class.endpoints = None);
-    }
-    let claims = claims_kept_in(&settings.apply.state).unwrap_or_default();
-    let world = World { names: Arc::clone(names), ..world };
-    Translator::new(options).translate(snapshot, &world, &claims)
+/// A translation, and what made it, which has the gate for it.
+pub struct Translated {
+    pub composition: Composition,
+    pub translation: Translation,
 }
 
-/// The translation as the settings have it. DNS is not asked, because only the way to pods matters
-/// here.
-fn translation(settings: &Settings, snapshot: &Snapshot) -> (Translation, Arc<Names>) {
-    let named = translate(settings, snapshot, None, &Arc::default()).names;
-    let names = Arc::new(Names::unasked(named.into_keys()));
-    (translate(settings, snapshot, None, &names), names)
+/// Translates the objects as the settings have it. DNS is not asked, because only the way to pods
+/// matters here.
+pub fn translate(settings: &Settings, snapshot: &Snapshot) -> Translated {
+    let on_this_host = to_look_with(settings).unwrap_or_else(|_| (settings.translate_options(), World::default()));
+    let mut composition = Composition::new(settings, on_this_host, None);
+    let claims = claims_kept_in(&settings.apply.state).unwrap_or_default();
+    let named = composition.translate(snapshot, &claims).names;
+    composition.world.names = Arc::new(Names::unasked(named.into_keys()));
+    let translation = composition.translate(snapshot, &claims);
+    Translated { composition, translation }
+}
+
+/// The same with this endpoint mode for all.
+fn translate_by(mode: EndpointMode, settings: &Settings, snapshot: &Snapshot) -> Translation {
+    let mut settings = settings.clone();
+    settings.translate.endpoints = mode;
+    settings.translate.classes.iter_mut().for_each(|class| class.endpoints = None);
+    translate(&settings, snapshot).translation
 }
 
 /// The demand of the objects, with tried samples of addresses, and the daemon's
 /// translation.
-pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Translation) {
-    let (translation, names) = translation(settings, snapshot);
+pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Translated) {
+    let translated = translate(settings, snapshot);
+    let translation = &translated.translation;
     let count = |severity| translation.findings.iter().filter(|finding| finding.severity == severity).count();
     let routes = translation.model.servers.iter().flat_map(|server| &server.routes);
     let mut objects = Objects {
@@ -106,7 +106,7 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Transla
     };
     let auto = Some(EndpointMode::Auto).filter(|auto| settings.translate.modes().contains(auto));
     for mode in MODES.into_iter().chain(auto) {
-        let mut known = addresses(&translate(settings, snapshot, Some(mode), &names), mode);
+        let mut known = addresses(&translate_by(mode, settings, snapshot), mode);
         if known.is_empty() && mode == EndpointMode::Pod {
             known = any_pods(snapshot);
         }
@@ -114,7 +114,7 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Transla
         let tried = attempt(spread(&known, SAMPLE)).await;
         objects.samples.push(Sample { mode, known: known.len(), tried });
     }
-    (objects, translation)
+    (objects, translated)
 }
 
 /// The wildcard hosts whose namespace has them only because it asked first.
@@ -217,7 +217,7 @@ endpoints: [{addresses: [10.244.0.1], conditions: {ready: true}}]
         let mut directory = Directory::new(vec![folder.path().to_owned()]);
         let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).unwrap();
         let found = |settings: &Settings| {
-            let translation = translation(settings, &snapshot).0;
+            let translation = translate(settings, &snapshot).translation;
             let free = free_wildcards(settings, &snapshot, &translation.model);
             (free, loose(&translation.model))
         };
