@@ -394,15 +394,14 @@ fn report_of_younger_paths(contested: Contested<'_>, kept: &[Rated<'_, '_>], fin
         reported.entry(&above.claim.origin.object).or_insert((above, below, 0)).2 += 1;
     }
     for (above, below, count) in reported.into_values() {
-        let (path, namespace) = (below.claim.path.as_str().escape_debug(), &below.claim.origin.object.namespace);
+        let path = below.claim.path.as_str().escape_debug();
         let more = if count > 1 { format!(", and {} more,", count - 1) } else { String::new() };
         let remedy = match contested.is_strange(&below.claim) {
             true => "protect this path, or ask the administrator for `hosts.ownership`",
-            false => "use another host, because that namespace asked for this one first",
+            false => "use another host, because the other namespace asked for this one first",
         };
         let note = format!(
-            "\"{path}\" of the namespace {namespace:?}{more} lies below it and takes its requests there; to prevent \
-                that, {remedy}"
+            "\"{path}\" of another namespace{more} lies below it and takes its requests there; to prevent that, {remedy}"
         );
         findings.push(Finding::new(Reason::SharedHost, above.claim.origin.clone(), note));
     }
