@@ -9,22 +9,24 @@ use super::{SourceFile, complain, is_test_only, program_files};
 /// The files that read some, and in how many places. The numbers may only fall: what a later step
 /// needs is a value, such as the verdict of an `ObjectState`.
 const READERS: &[(&str, usize)] = &[
-    // Their words for people depend on it.
+    // They say what people see: words, the findings that explain something, and which findings are
+    // shown beside others or beside another judgement.
     ("crates/model/src/finding.rs", 1),
     ("crates/model/src/state.rs", 1),
+    ("crates/migrate/src/item.rs", 1),
+    ("crates/migrate/src/judge.rs", 2),
+    ("crates/cluster/src/publish/event_tracker.rs", 1),
+    ("crates/translate/src/admit/servable.rs", 1),
+    ("crates/translate/src/annotation/companions.rs", 2),
+    ("crates/translate/src/build/error_backend.rs", 1),
+    ("crates/translate/src/build/server.rs", 1),
     ("src/cli/check.rs", 3),
     ("src/cli/kubectl/cluster.rs", 2),
     ("src/daemon/explain.rs", 3),
     ("src/demo/status.rs", 1),
     ("src/doctor/checks/nginx.rs", 2),
-    ("crates/migrate/src/item.rs", 1),
-    ("crates/migrate/src/judge.rs", 2),
-    ("crates/cluster/src/publish/event_tracker.rs", 1),
-    // A part of a stage asks another one of the same stage, which has no other answer yet.
-    ("crates/translate/src/admit/servable.rs", 1),
-    ("crates/translate/src/annotation/companions.rs", 2),
-    ("crates/translate/src/build/error_backend.rs", 1),
-    ("crates/translate/src/build/server.rs", 1),
+    // Which option of the ConfigMap can be used is asked of its findings, and how it is called
+    // there.
     ("crates/config/src/config_map/mod.rs", 2),
 ];
 
