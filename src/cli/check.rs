@@ -213,7 +213,7 @@ fn json(findings: &[Placed<'_>]) -> Value {
             "kind": object.kind.name(),
             "namespace": &*object.namespace,
             "name": &*object.name,
-            "field": finding.origin.field.to_string(),
+            "field": finding.origin.place(),
             "file": place.as_ref().map(|place| place.file.to_string()),
             "line": place.as_ref().map(|place| place.line),
             "column": place.as_ref().map(|place| place.column),

@@ -49,8 +49,9 @@ const LONGEST_NAME: usize = 253;
     Colours are used on terminals only, and never where NO_COLOR is set. Lines are as wide as the terminal \
     (COLUMNS): of tables columns are left out and cells are cut. Elsewhere all is shown, a row on a line.")]
 pub struct Arguments {
-    /// Show everything about this Ingress, also when another controller serves it.
-    #[arg(value_name = "NAMESPACE/NAME", value_parser = ingress_name, conflicts_with_all = ["host", "cluster"])]
+    /// Show everything about this Ingress, or object of another kind, also when another controller
+    /// serves it.
+    #[arg(value_name = "[KIND/]NAMESPACE/NAME", value_parser = ingress_name, conflicts_with_all = ["host", "cluster"])]
     ingress: Option<String>,
     /// Show which objects serve which paths of this host. `*` stands for hosts that no object
     /// names.
@@ -78,13 +79,10 @@ fn is_word(text: &str) -> bool {
 }
 
 fn ingress_name(text: &str) -> Result<String, String> {
-    match text.split_once('/') {
-        Some((namespace, name))
-            if is_word(namespace) && is_word(name) && !name.contains('/') && text.len() <= 64 + LONGEST_NAME =>
-        {
-            Ok(text.to_owned())
-        }
-        _ => Err("an Ingress is named as NAMESPACE/NAME".to_owned()),
+    let parts: Vec<_> = text.split('/').collect();
+    match parts.len() {
+        2 | 3 if parts.iter().all(|part| is_word(part)) && text.len() <= 2 * 64 + LONGEST_NAME => Ok(text.to_owned()),
+        _ => Err("an Ingress is named as NAMESPACE/NAME, an object of another kind as KIND/NAMESPACE/NAME".to_owned()),
     }
 }
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::last_good::{LastGood, written};
-use super::objects::{self, Visitor};
+use super::objects;
 use super::state_file;
 use ingressd_apply::is_shortage;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
-use ingressd_objects::{Entry, Row, Snapshot};
+use ingressd_objects::{Entry, Snapshot};
 
 /// The last line: without it the file is truncated.
 const END: &str = "end";
@@ -43,43 +43,28 @@ fn write<'a>(
     files: Digest,
     kept: Option<&LastGood>,
 ) -> io::Result<()> {
+    let lasting = worth.filter_map(|id| objects::lasting(served, id));
+    let is_kept = |entry: &Entry<'_>| kept.is_some_and(|kept| kept.has(entry.id, entry.version));
+    let mut lines = lasting.filter(|(_, entry)| !is_kept(entry)).peekable();
+    if lines.peek().is_none() {
+        // The objects of an earlier file are kept already, and that file may contain Secrets that
+        // were deleted.
+        return remove(path);
+    }
     let folder = path.parent().unwrap_or_else(|| Path::new("/"));
     // The file is created with mode 0600, which the rename keeps.
     let file = state_file::unfinished(folder)?;
     let mut output = BufWriter::new(file);
     writeln!(output, "{}", name(files))?;
-    let mut proposal = Proposal { kept, output: &mut output, count: 0, result: Ok(()) };
-    worth.for_each(|id| objects::visit(served, id, &mut proposal));
-    proposal.result?;
-    if proposal.count == 0 {
-        // The objects of an earlier file are kept already, and that file may contain Secrets that
-        // were deleted.
-        return remove(path);
+    for (row, entry) in lines {
+        serde_json::to_writer(&mut output, &written(row, entry))?;
+        output.write_all(b"\n")?;
     }
     writeln!(output, "{END}")?;
     let file = output.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_data()?;
     file.persist(path)?;
     Ok(())
-}
-
-struct Proposal<'a, W> {
-    kept: Option<&'a LastGood>,
-    output: &'a mut W,
-    count: usize,
-    result: io::Result<()>,
-}
-
-impl<W: io::Write> Visitor for Proposal<'_, W> {
-    fn visit(&mut self, row: &Row, entry: Entry<'_>) {
-        let is_kept = self.kept.is_some_and(|kept| kept.has(entry.id, entry.version));
-        if is_kept || self.result.is_err() {
-            return;
-        }
-        self.count += 1;
-        let line = serde_json::to_writer(&mut *self.output, &written(row, entry));
-        self.result = line.map_err(io::Error::from).and_then(|()| self.output.write_all(b"\n"));
-    }
 }
 
 /// The lines that were written for these files; none when they belong to other files or are

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use itertools::{EitherOrBoth, Itertools as _};
-
 use ingressd_apply::{Change, Contents};
-use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{AnyList, Entry, List, Snapshot, Stored};
+use ingressd_model::{Kind, ObjectId, ObjectState, Version};
+use ingressd_objects::{Endpoints, Snapshot};
 
 /// Remembers what the generation in place was made of, to find the changes since.
 #[derive(Debug)]
@@ -20,7 +18,8 @@ pub struct Changes {
 /// What the generation in place was made of.
 #[derive(Debug)]
 enum Before {
-    /// A generation of an earlier run, of which only the versions of Ingresses are known, if any.
+    /// A generation of an earlier run, of which only versions of objects that ask for routes are
+    /// known, if any.
     Earlier(Option<Arc<Contents>>),
     /// The snapshot of this run's generation. It costs little memory: snapshots share their
     /// objects.
@@ -59,28 +58,27 @@ impl Changes {
         match &self.before {
             Before::Earlier(contents) => {
                 let objects = contents.as_deref().map_or(&[][..], |contents| &contents.objects);
-                let before =
-                    objects.iter().filter_map(|object| Some((&object.id, &*object.working.as_ref()?.version.0)));
-                merge(before, versions(&now.ingresses), |id, change| {
-                    found.insert(Arc::clone(id), change);
-                });
+                let version = |id: &ObjectId| Some(&ObjectState::find(objects, id)?.working.as_ref()?.version);
+                let asking = now.ids().filter(|id| id.kind.asks_for_routes());
+                for id in asking.chain(objects.iter().map(|state| &state.id)) {
+                    found.extend(change(version(id), now.version(id)).map(|change| (Arc::clone(id), change)));
+                }
             }
             Before::Own(before) => {
-                compare(&before.endpoint_slices, &now.endpoint_slices, |slice, _| {
-                    let service = slice.object.service.as_deref();
-                    let service = service.map(|name| ObjectId::new(Kind::SERVICE, &slice.id.namespace, name));
-                    found.extend(service.map(|service| (Arc::new(service), Change::Changed)));
-                });
-                // A change of the Service itself is more important than one of its slices.
-                for (row, list) in now.lists().filter(|(row, _)| row.lasts) {
-                    let (_, earlier) = before.list(row.kind).unzip();
-                    if earlier.is_some_and(|earlier| earlier.is_same(list)) {
+                for id in now.changed(before, |row| row.lasts || row.kind == Kind::ENDPOINT_SLICE) {
+                    let Some(change) = change(before.version(&id), now.version(&id)) else { continue };
+                    if id.kind != Kind::ENDPOINT_SLICE {
+                        found.insert(id, change);
                         continue;
                     }
-                    let earlier = earlier.into_iter().flat_map(<dyn AnyList>::entries);
-                    merge(earlier.map(versioned), list.entries().map(versioned), |id, change| {
-                        found.insert(Arc::clone(id), change);
-                    });
+                    // A change of the Service itself is more important than one of its slices.
+                    let slice =
+                        now.entry(&id).or_else(|| before.entry(&id)).and_then(|slice| slice.object::<Endpoints>());
+                    let service = slice.and_then(|slice| slice.service.as_deref());
+                    let service = service.map(|name| Arc::new(ObjectId::new(Kind::SERVICE, &id.namespace, name)));
+                    if let Some(service) = service {
+                        found.entry(service).or_insert(Change::Changed);
+                    }
                 }
             }
         }
@@ -88,49 +86,20 @@ impl Changes {
     }
 }
 
-/// Reports each object that differs between two lists.
-fn compare<K>(before: &List<K>, now: &List<K>, mut report: impl FnMut(&Stored<K>, Change)) {
-    // A list that did not change is shared between snapshots.
-    if std::ptr::eq(before.as_ptr(), now.as_ptr()) && before.len() == now.len() {
-        return;
-    }
-    merge(versions(before), versions(now), |id, change| {
-        let list = if change == Change::Removed { before } else { now };
-        if let Some(stored) = list.find(&id.namespace, &id.name) {
-            report(stored, change);
-        }
-    });
-}
-
-fn versioned(entry: Entry<'_>) -> (&Arc<ObjectId>, &str) {
-    (entry.id, &entry.version.0)
-}
-
-fn versions<K>(list: &List<K>) -> impl Iterator<Item = (&Arc<ObjectId>, &str)> {
-    list.iter().map(|stored| (&stored.id, &*stored.version.0))
-}
-
-/// Walks two lists in parallel, both sorted by object.
-fn merge<'a>(
-    before: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,
-    now: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,
-    mut report: impl FnMut(&'a Arc<ObjectId>, Change),
-) {
-    for either in before.merge_join_by(now, |(before, _), (now, _)| before.cmp(now)) {
-        match either {
-            EitherOrBoth::Left((id, _)) => report(id, Change::Removed),
-            EitherOrBoth::Right((id, _)) => report(id, Change::Added),
-            EitherOrBoth::Both((_, old), (id, new)) if old != new => report(id, Change::Changed),
-            EitherOrBoth::Both(..) => {}
-        }
+/// How an object differs that had and has these versions.
+fn change(before: Option<&Version>, now: Option<&Version>) -> Option<Change> {
+    match (before, now) {
+        (Some(before), Some(now)) => (before != now).then_some(Change::Changed),
+        (Some(_), None) => Some(Change::Removed),
+        (None, now) => now.map(|_| Change::Added),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ingressd_model::{ObjectState, WorkingVersion};
-    use ingressd_objects::{Endpoints, Ingress, Version};
+    use ingressd_model::WorkingVersion;
+    use ingressd_objects::{Ingress, List, Stored};
 
     fn stored<K>(kind: Kind, name: &str, version: &str, object: K) -> Stored<K> {
         Stored {

@@ -316,7 +316,7 @@ impl InForce {
         let reported = |finding: &Finding| {
             json!({
                 "field": match finding.origin.object == *object {
-                    true => finding.origin.field.to_string(),
+                    true => finding.origin.place(),
                     false => finding.origin.to_string(),
                 },
                 "reason": finding.reason.to_string(),
@@ -379,7 +379,7 @@ impl InForce {
 /// object does.
 fn is_of_object(server: &Server, route: &Route) -> bool {
     let is_asked_for = !std::ptr::eq(route, &server.fallback) || route.origin.field == Field::DefaultBackend;
-    route.origin.object.kind == Kind::INGRESS && is_asked_for
+    route.origin.object.kind.asks_for_routes() && is_asked_for
 }
 
 /// Whether no finding says that this is without effect.

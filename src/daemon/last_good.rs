@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::objects::{self, Earlier, Visitor};
+use super::objects::{self, Earlier};
 use super::state_file;
 use super::{candidates, claims};
 use ingressd_apply::is_shortage;
@@ -170,20 +170,22 @@ impl LastGood {
     pub fn keep(&mut self, served: &Snapshot, mut touched: Touched) {
         let mut failed = std::mem::take(&mut self.failed);
         failed.append(&mut touched);
-        let mut keeping = Keeping { store: self, is_there: false, failure: None };
-        let mut names = HashSet::new();
+        let (mut names, mut failure) = (HashSet::new(), None);
         for (id, is_worth) in failed {
-            keeping.is_there = false;
-            if is_worth {
-                objects::visit(served, &id, &mut keeping);
-            }
             let name = ShortDigest::of_name(&id);
-            if !keeping.is_there {
-                keeping.store.forget(name);
+            match objects::lasting(served, &id).filter(|_| is_worth) {
+                None => self.forget(name),
+                Some((row, entry)) => {
+                    if let Err(error) = self.write(name, row, entry) {
+                        // The earlier version stays: it is older than it could be, but it was
+                        // good.
+                        self.failed.insert(id, true);
+                        failure = Some(error);
+                    }
+                }
             }
             names.insert(name);
         }
-        let failure = keeping.failure.take();
         if !std::mem::replace(&mut self.is_reported, true) {
             let gone: Vec<_> = self.kept.keys().filter(|name| !names.contains(name)).copied().collect();
             gone.into_iter().for_each(|name| self.forget(name));
@@ -191,6 +193,17 @@ impl LastGood {
         if let Some(why) = failure {
             tracing::warn!(path = %self.folder.display(), "some last good versions cannot be kept for the next start: {}: {why}", self.folder.display());
         }
+    }
+
+    /// Writes this version, if it is not there yet, in the place of the one before.
+    fn write(&mut self, name: ShortDigest, row: &Row, entry: Entry<'_>) -> io::Result<()> {
+        let version = ShortDigest::of(&entry.version.0);
+        if self.kept.get(&name) != Some(&version) {
+            state_file::write(&self.path(name, version), &written(row, entry))?;
+            self.forget(name);
+            self.kept.insert(name, version);
+        }
+        Ok(())
     }
 
     fn forget(&mut self, name: ShortDigest) {
@@ -269,33 +282,6 @@ pub fn written<'a>(row: &Row, entry: Entry<'a>) -> impl Serialize + use<'a> {
         file: entry.place.map(|place| &*place.file.path),
         line: entry.place.map(|place| place.line),
         object: row.write(entry.object),
-    }
-}
-
-struct Keeping<'a> {
-    store: &'a mut LastGood,
-    is_there: bool,
-    failure: Option<std::io::Error>,
-}
-
-impl Visitor for Keeping<'_> {
-    fn visit(&mut self, row: &Row, entry: Entry<'_>) {
-        let (name, version) = (ShortDigest::of_name(entry.id), ShortDigest::of(&entry.version.0));
-        self.is_there = true;
-        if self.store.kept.get(&name) == Some(&version) {
-            return;
-        }
-        match state_file::write(&self.store.path(name, version), &written(row, entry)) {
-            Ok(()) => {
-                self.store.forget(name);
-                self.store.kept.insert(name, version);
-            }
-            Err(error) => {
-                // The earlier version stays: it is older than it could be, but it was good.
-                self.store.failed.insert(Arc::clone(entry.id), true);
-                self.failure = Some(error);
-            }
-        }
     }
 }
 

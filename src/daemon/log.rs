@@ -167,7 +167,7 @@ impl FindingLog {
 }
 
 fn report(finding: &Finding, generation: Option<u64>, prefix: &str) {
-    let (object, field) = (finding.origin.object.to_string(), finding.origin.field.to_string());
+    let (object, field) = (finding.origin.object.to_string(), finding.origin.place());
     let (reason, page) = (finding.reason.row().name, finding.reason.page());
     let severity = if prefix.is_empty() { finding.severity } else { Severity::Info };
     // Field names in upper case reach the journal unchanged.

@@ -3,11 +3,13 @@
 mod exposition;
 mod ingress_nginx;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use itertools::iproduct;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -22,7 +24,7 @@ use super::traffic::{Exposed, ExposedErrors, Traffic};
 use ingress_nginx::LastReload;
 use ingressd_apply::Outcome;
 use ingressd_cluster::publish::{Counts, Life, Outlook, Peer, View};
-use ingressd_model::Standing;
+use ingressd_model::{Kind, Standing};
 
 pub use exposition::Format;
 
@@ -310,22 +312,27 @@ fn register_objects(registry: &mut Registry, status: &Status) {
         objects.get_or_create(&ObjectLabels { kind, state: "read" }).set(whole(*count));
     }
     if status.is_known() {
-        objects
-            .get_or_create(&ObjectLabels { kind: "Ingress", state: "accepted" })
-            .set(whole(status.in_place().count()));
+        let kinds: BTreeSet<_> = status.states.iter().map(|state| state.id.kind).chain([Kind::INGRESS]).collect();
         // All states are there, so that rules see one go back to 0.
-        for state in Standing::OF_OURS {
-            drop(objects.get_or_create(&ObjectLabels { kind: "Ingress", state: state.name() }));
+        for (kind, state) in iproduct!(kinds, ["accepted"].into_iter().chain(Standing::OF_OURS.map(Standing::name))) {
+            drop(objects.get_or_create(&ObjectLabels { kind: kind.name(), state }));
         }
-        for standing in status.standings() {
-            objects.get_or_create(&ObjectLabels { kind: "Ingress", state: standing.name() }).inc();
+        for (state, _) in status.in_place() {
+            objects.get_or_create(&ObjectLabels { kind: state.id.kind.name(), state: "accepted" }).inc();
+        }
+        for (kind, standing) in status.standings() {
+            objects.get_or_create(&ObjectLabels { kind: kind.name(), state: standing.name() }).inc();
         }
     }
     for id in status.quarantined.iter() {
         let kind = id.kind.name();
         objects.get_or_create(&ObjectLabels { kind, state: "quarantined" }).inc();
     }
-    registry.register("objects", "Objects by kind: read, accepted by ingressd, in quarantine; Ingresses also by their state in `ingressd status`", objects);
+    registry.register(
+        "objects",
+        "Objects by kind: read, accepted by ingressd, in quarantine, and by their state in `ingressd status`",
+        objects,
+    );
 
     let findings = Family::<FindingLabels, Gauge>::default();
     for finding in status.all_findings() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{Entry, Kept, List, Row, Snapshot, Stored, Version};
+use ingressd_objects::{Entry, Kept, Row, Snapshot, Stored, Version};
 
 /// A store of earlier versions.
 pub trait Earlier {
@@ -53,11 +53,11 @@ pub fn take_out(snapshot: &mut Snapshot, id: &ObjectId) {
     }
 }
 
-/// Records that an Ingress of `newest` was removed altogether.
+/// Records that an object of `newest` that may ask for routes was removed altogether.
 pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
-    let taken = (id.kind == Kind::INGRESS).then(|| find(&newest.ingresses, id)).flatten();
-    if let (Some(taken), Err(index)) = (taken, snapshot.withheld.position(&id.namespace, &id.name)) {
-        snapshot.withheld.edit().insert(index, taken.clone());
+    let list = newest.list(id.kind).filter(|(row, _)| row.kind.asks_for_routes());
+    if let Some((row, taken)) = list.and_then(|(row, list)| Some((row, list.shared(&id.namespace, &id.name)?))) {
+        row.edit_in(&mut snapshot.withheld).put(taken);
     }
 }
 
@@ -86,18 +86,10 @@ pub fn references_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
     row.map(|row| row.references(snapshot, id)).unwrap_or_default()
 }
 
-/// Handles each object that is kept for the next start.
-pub trait Visitor {
-    /// Handles one object.
-    fn visit(&mut self, row: &Row, entry: Entry<'_>);
-}
-
-/// Visits this object, if the snapshot has it and it is of a kind that lasts.
-pub fn visit(snapshot: &Snapshot, id: &ObjectId, visitor: &mut impl Visitor) {
-    let list = snapshot.list(id.kind).filter(|(row, _)| row.lasts);
-    if let Some((row, entry)) = list.and_then(|(row, list)| Some((row, list.entry(&id.namespace, &id.name)?))) {
-        visitor.visit(row, entry);
-    }
+/// The object, if the snapshot has it and it is of a kind that lasts.
+pub fn lasting<'s>(snapshot: &'s Snapshot, id: &ObjectId) -> Option<(&'s Row, Entry<'s>)> {
+    let (row, list) = snapshot.list(id.kind).filter(|(row, _)| row.lasts)?;
+    Some((row, list.entry(&id.namespace, &id.name)?))
 }
 
 /// The identities of all objects that can be replaced for which the condition holds.
@@ -105,9 +97,4 @@ pub fn filter(snapshot: &Snapshot, wanted: impl Fn(&ObjectId, &Version) -> bool)
     let lists = snapshot.lists().filter(|(row, _)| row.is_put_back);
     let all = lists.flat_map(|(_, list)| list.entries());
     all.filter(|entry| wanted(entry.id, entry.version)).map(|entry| Arc::clone(entry.id)).collect()
-}
-
-/// The object with this identity.
-pub fn find<'a, K>(list: &'a List<K>, id: &ObjectId) -> Option<&'a Stored<K>> {
-    list.find(&id.namespace, &id.name)
 }

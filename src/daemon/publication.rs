@@ -105,7 +105,7 @@ impl Publication {
             counts: counts.clone(),
             publisher: None,
             reported: watch::Sender::new(None),
-            served: Served { settings: settings.decisive.clone(), ..Served::default() },
+            served: Served { settings: settings.decisive.clone(), statuses, ..Served::default() },
             states: Arc::default(),
             step: Step::default(),
             knows: false,
@@ -169,8 +169,9 @@ impl Publication {
     /// Forgets the objects, which may be those of another cluster. nginx serves the same as
     /// before.
     fn forget(&mut self, since: Instant) {
-        self.served =
-            Served { serving: self.served.serving, settings: self.served.settings.clone(), ..Served::default() };
+        let Served { serving, statuses, .. } = self.served;
+        let settings = self.served.settings.take();
+        self.served = Served { serving, settings, statuses, ..Served::default() };
         (self.cycled, self.confirmed, self.read, self.claims) = (None, None, None, None);
         (self.knows, self.step) = (false, Step::default());
         self.asked_anew = Some(since);

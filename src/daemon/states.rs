@@ -178,9 +178,8 @@ impl JudgedStates {
             touched.extend(both.map(|left_out| Arc::clone(&left_out.id)));
         }
         // What cannot be read has no version.
-        let is_unread = |id: &ObjectId| now.iter().any(|left_out| *left_out.id == *id);
         let newest_version = |id: &ObjectId| match newest.entry(id) {
-            _ if is_unread(id) => Some(None),
+            _ if newest.left_out(id).is_some() => Some(None),
             found => found.map(|entry| Some(entry.version)),
         };
         let gone = ObjectState::differences(&self.step.given, &states).filter_map(EitherOrBoth::just_left);

@@ -20,7 +20,7 @@ use super::link::Link;
 use super::outcomes::Step;
 use super::withdrawal::Withdrawal;
 use ingressd_apply::{OldWorkers, Pinned};
-use ingressd_cluster::publish::{Outlook, Served, View, published_addresses};
+use ingressd_cluster::publish::{Outlook, Served, View};
 use ingressd_cluster::source::cluster::{Requests, Scope, WatchHealth};
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Kind, ObjectId, ObjectState, Origin, Standing, Verdict, WorkingVersion};
@@ -183,9 +183,9 @@ impl Status {
     /// How far the withdrawal of this node has come.
     pub fn withdrawal(&self) -> Withdrawal {
         // A lost watch is noticed, because this node's own record has to come back as well.
-        let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::INGRESS);
-        let is_current =
-            of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
+        let published = |watch: &&WatchHealth| watch.kind.asks_for_routes() && !watch.is_absent;
+        let mut published = self.watches.iter().filter(published).peekable();
+        let is_current = published.peek().is_some() && published.all(|watch| watch.state() == "current");
         // Before the first cycle it is not known which objects belong to our class.
         let is_current = is_current && self.reported.informed;
         Withdrawal::of(&self.reported, self.outlook.as_ref().map(Outlook::view), is_current)
@@ -367,17 +367,15 @@ impl Status {
         }
     }
 
-    /// How each Ingress of our classes stands.
-    pub fn standings(&self) -> impl Iterator<Item = Standing> {
-        self.states.iter().map(|state| self.standing(state)).filter(|standing| *standing != Standing::NotOurs)
+    /// How each object of our classes stands.
+    pub fn standings(&self) -> impl Iterator<Item = (Kind, Standing)> {
+        let all = self.states.iter().map(|state| (state.id.kind, self.standing(state)));
+        all.filter(|(_, standing)| *standing != Standing::NotOurs)
     }
 
-    /// The addresses in the status of an Ingress.
+    /// The addresses in the status of an object.
     fn published(&self, id: &ObjectId) -> Vec<String> {
-        let stored = self.reported.snapshot.ingresses.find(&id.namespace, &id.name);
-        let published = stored.and_then(|stored| stored.published.as_deref());
-        let addresses = published_addresses(published).0;
-        addresses.iter().map(ToString::to_string).collect()
+        self.reported.published(id).iter().map(ToString::to_string).collect()
     }
 }
 
@@ -478,7 +476,7 @@ mod tests {
             let drained = Status { reported, connections, ..status.clone() };
             assert!(line(&drained).ends_with(words), "{}", line(&drained));
         }
-        let states = |status: &Status| status.standings().collect::<Vec<_>>();
+        let states = |status: &Status| status.standings().map(|(_, standing)| standing).collect::<Vec<_>>();
         let recorded = Status { data_read: None, concluded: false, ..status.clone() };
         assert_eq!(states(&recorded), [Standing::Served; 2], "as an earlier run recorded them");
         let read = Status { concluded: false, ..status.clone() };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use ingressd_cluster::publish::{Address, Life, Peer, Served, View, published_addresses};
+use ingressd_cluster::publish::{Address, Life, Peer, Served, View};
 use ingressd_model::ObjectState;
 
 /// The withdrawal of a drained node.
@@ -14,9 +14,9 @@ pub enum Withdrawal {
     Unpublished,
     /// The node is known to a cluster.
     Published {
-        /// How many Ingresses have an address of this node in their status that no other node
+        /// How many objects have an address of this node in their status that no other node
         /// publishes.
-        ingresses: usize,
+        objects: usize,
         /// Whether the Lease of this node says that it is drained.
         noted: bool,
         /// Whether the data about the cluster is current.
@@ -40,29 +40,27 @@ impl Withdrawal {
         let ours: Vec<_> = own.iter().flat_map(|peer| &peer.member.addresses).collect();
         let ours: Vec<_> = ours.into_iter().filter(|address| !theirs.contains(address)).collect();
         let has_ours = |addresses: &[Address]| ours.iter().any(|address| addresses.contains(address));
-        let with_ours =
-            served.snapshot.published().filter(|stored| has_ours(&published_addresses(stored.published.as_deref()).0));
+        let with_ours = served.snapshot.published().filter(|entry| has_ours(&served.statuses.addresses(*entry)));
         let accepts = |id| ObjectState::find(&served.states, id).is_some_and(|state| served.accepts(state));
-        let is_left_to_others = |applied, id| applied == Some(false) && !accepts(id);
-        let ingresses = with_ours.filter(|stored| {
-            let applied = stored.published.as_ref().and_then(|published| published.is_applied_by(&view.manager));
-            !is_left_to_others(applied, &stored.id)
+        let objects = with_ours.filter(|entry| {
+            let applied = entry.published.and_then(|published| published.is_applied_by(&view.manager));
+            applied != Some(false) || accepts(entry.id)
         });
-        let ingresses = ingresses.count();
+        let objects = objects.count();
         let noted = own.is_some_and(|peer| peer.member.drained);
-        Withdrawal::Published { ingresses, noted, current, others: others.len() }
+        Withdrawal::Published { objects, noted, current, others: others.len() }
     }
 
     /// The withdrawal as JSON. Member names are a contract.
     pub fn json(&self, connections: Option<usize>) -> Value {
         match self {
             Withdrawal::Unpublished => json!({"published": false, "done": true, "connections": connections}),
-            Withdrawal::Published { ingresses, noted, current, others } => json!({
+            Withdrawal::Published { objects, noted, current, others } => json!({
                 "published": true,
-                "done": *noted && *current && *ingresses == 0,
+                "done": *noted && *current && *objects == 0,
                 "noted": noted,
                 "current": current,
-                "ingresses": ingresses,
+                "ingresses": objects,
                 "others": others,
                 "connections": connections,
             }),

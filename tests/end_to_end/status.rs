@@ -168,7 +168,7 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
             (&reported["subject"]["state"], &reported["subject"]["asks"][0]["endpoints"]),
             (&json!("ok"), &json!(1))
         );
-        for arguments in [&["well"][..], &["a/b/c"], &["a b/c"], &["/"], &["a/b", "--cluster"], &["--host", "a\nb"]] {
+        for arguments in [&["well"][..], &["a/b/c/d"], &["a b/c"], &["/"], &["a/b", "--cluster"], &["--host", "a\nb"]] {
             assert_eq!(status_of(rig, arguments).0, Some(64), "{arguments:?}");
         }
         // The daemon answers any input on the socket, and reads no more of it than the longest

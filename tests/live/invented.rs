@@ -11,18 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use ingressd::daemon::{self, Request, Tables};
-use ingressd_cluster::publish::{
-    Address, Content, Object, STATUSES, Served, Situation, StatusRow, StatusStrategy, Statuses, entries,
-};
+use ingressd::daemon::{self, Request, Tables, control};
+use ingressd_cluster::publish::{Address, Content, STATUSES, Situation, StatusRow, StatusStrategy, Statuses, entries};
 use ingressd_cluster::source::{WATCHED, WatchRow, Watched, WatchedKinds};
 use ingressd_config::Sources;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{HeaderName, HeaderValue, Kind, KindName, ObjectId, Origin, Share, Test, Verdict};
+use ingressd_model::{Field, HeaderName, HeaderValue, Kind, KindName, ObjectId, Origin, Share, Test, Verdict};
 use ingressd_objects::{DropUnread, KindRow, Lasting, Permission, Published, Snapshot, Validate};
 use ingressd_translate::{
-    ClassRule, Declared, Intent, Options, Other, Port, READERS, ReadKind, Reader, Readers, Reference, Rule, RulePath,
-    Seen, Source, When, class_of_name,
+    ANNOTATIONS, ClassRule, Declared, Intent, OptionEntry, Options, Other, Port, READERS, ReadKind, Reader, Readers,
+    Reference, Rule, RulePath, Seen, Source, When, class_of_name,
 };
 use rig::client::{Reply, get};
 use rig::cluster::objects::{ADDRESS, Objects};
@@ -52,6 +50,8 @@ struct Spec {
     hosts: Vec<String>,
     ways: Vec<Way>,
     owner: Option<[String; 2]>,
+    /// Whether its paths are regular expressions.
+    expressions: bool,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -149,7 +149,11 @@ impl ReadKind for Signposts {
             }
         };
         let rules = hosts.iter().map(|host| Rule::read(host, Arc::clone(&paths))).collect();
-        Declared { intent: Intent::of(Source::of(seen.entry), rules), needs: owner.into_iter().collect() }
+        let said = ANNOTATIONS.rows().filter(|row| own.expressions && row.key == "use-regex");
+        let at = || Origin::field(seen.entry.id, Field::Other("spec.expressions".into()));
+        let options = said.map(|row| OptionEntry { row, value: "true".into(), at: at() }).collect();
+        let intent = Intent { options, ..Intent::of(Source::of(seen.entry), rules) };
+        Declared { intent, needs: owner.into_iter().collect() }
     }
 }
 
@@ -169,7 +173,8 @@ fn path(way: &Way, spec: &Spec) -> RulePath {
         .iter()
         .map(|target| Other { when: When::Share(Share::of(target.weight.into(), whole)), backend: to(target) });
     let others = tests.chain(shares).collect();
-    RulePath { others, ..RulePath::read(Some(&way.path), "Prefix", to(&plain.to[0])) }
+    let kind = if spec.expressions { "ImplementationSpecific" } else { "Prefix" };
+    RulePath { others, ..RulePath::read(Some(&way.path), kind, to(&plain.to[0])) }
 }
 
 // --- the row of its status
@@ -207,21 +212,10 @@ impl StatusStrategy for OfSignposts {
     type Kind = Signpost;
     type Content = Parents;
     const TROUBLE: &'static str = "the status of Signposts cannot be written";
+    const LOOKED_UP: &'static [Kind] = &[Kind::INGRESS_CLASS];
 
-    fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Parents>> + Send {
-        Signpost::list(&served.snapshot).iter().filter_map(|stored| {
-            let published = stored.published.as_deref()?;
-            Some(Object {
-                id: &stored.id,
-                uid: stored.object.metadata.uid.as_deref()?,
-                version: &stored.version,
-                published,
-                created: stored.object.metadata.creation_timestamp.as_ref().map(|time| time.0),
-                is_inside: true,
-                current: Self::current(published),
-                is_plain: true,
-            })
-        })
+    fn current(&self, published: &Published) -> (Parents, bool) {
+        (Self::current(published), true)
     }
 
     fn content(&self, situation: Situation<'_>) -> Parents {
@@ -316,6 +310,13 @@ fn start(cluster: &Cluster) -> (mpsc::Sender<Request>, tokio::task::JoinHandle<R
     (requests, tokio::spawn(daemon::run(settings, tables(), load, received, watch::Sender::default())))
 }
 
+/// The answer of the daemon to a request over its socket.
+async fn asked(cluster: &Cluster, request: String) -> Value {
+    let socket = cluster.folder().join("control.sock");
+    let answer = tokio::task::spawn_blocking(move || control::ask(&socket, &request, None)).await.unwrap();
+    serde_json::from_str::<Value>(&answer.unwrap()).unwrap()["subject"].take()
+}
+
 fn is_from(reply: &Reply, address: &str) -> bool {
     reply.status == 200 && reply.echo().address.ip().to_string() == address
 }
@@ -389,6 +390,40 @@ fn a_kind_that_only_a_test_knows_is_served_and_told_of() {
         put(objects, "main", spec(3)).await;
         let status = reported(objects, "main", |status| holds(status, 2)).await;
         assert_eq!(status["parents"][0], theirs);
+
+        // What it asked for is explained.
+        let explained = asked(cluster, "explain http://sign.example/deep/down".to_owned()).await;
+        assert_eq!(explained["route"]["from"], format!("Signpost {}/main: host 1, path 2", objects.namespace()));
+        assert_eq!(explained["route"]["is_of_object"], true);
+
+        // Of what nginx refuses an earlier version is served, or nothing, and all others.
+        let bent = |class: &str, name: &str, path: &str| {
+            let ways = json!([{"path": path, "to": [to("near", 1)]}]);
+            json!({"classes": [class], "hosts": [format!("{name}.example")], "expressions": true, "ways": ways})
+        };
+        put(objects, "bent", bent(&class, "bent", "/works")).await;
+        let works = || get("http://bent.example/works");
+        works().send_until("an expression", |reply| is_from(reply, "10.244.0.1")).await;
+        for name in ["bent", "worse"] {
+            put(objects, name, bent(&class, name, "/works/a(?<=a+)")).await;
+        }
+        for (name, state, standing) in [("bent", "last good", "lastgood"), ("worse", "refused", "refused")] {
+            let is_refused = |status: &Value| {
+                let conditions = &status["parents"][0]["conditions"];
+                conditions[0]["status"] == "False" && conditions[1]["reason"] == standing
+            };
+            reported(objects, name, is_refused).await;
+            let shown = asked(cluster, format!("ingress Signpost/{}/{name}", objects.namespace())).await;
+            assert_eq!(
+                (shown["state"].as_str(), shown["findings"][0]["reason"].as_str()),
+                (Some(state), Some("Quarantined"))
+            );
+        }
+        assert!(is_from(&works().send().await, "10.244.0.1") && is_from(&url("/part/x").send().await, "10.244.0.3"));
+        assert_ne!(get("http://worse.example/works").send().await.status, 200);
+        // What is not ours any more keeps nothing that was said of it, though it had no address.
+        put(objects, "worse", bent(&other, "worse", "/works")).await;
+        reported(objects, "worse", |status| status["parents"].as_array().is_none_or(Vec::is_empty)).await;
 
         // With the kind go its objects.
         definitions(objects).delete("signposts.roads.example", &DeleteParams::default()).await.unwrap();

@@ -36,7 +36,9 @@ fn request(line: &str) {
 fn written(request: &ControlRequest) -> String {
     match request {
         ControlRequest::Inquiry(Inquiry::Everything) => "status".to_owned(),
-        ControlRequest::Inquiry(Inquiry::Ingress(id)) => format!("ingress {}/{}", id.namespace, id.name),
+        ControlRequest::Inquiry(Inquiry::Object(id)) => {
+            format!("ingress {}/{}/{}", id.kind.name(), id.namespace, id.name)
+        }
         ControlRequest::Inquiry(Inquiry::Host(host)) => format!("host {host}"),
         ControlRequest::Inquiry(Inquiry::Request(address)) => format!("explain {}", address.written()),
         ControlRequest::Traffic => "traffic".to_owned(),

@@ -63,6 +63,9 @@ kinds! {
 /// The longest name of a kind that an API server accepts.
 const LONGEST: usize = 63;
 
+/// The most kinds of other names that are kept: there are not so many that mean something.
+const MOST: usize = 256;
+
 /// Kinds of other names that were read.
 static READ: Mutex<Vec<Kind>> = Mutex::new(Vec::new());
 
@@ -79,16 +82,22 @@ impl Kind {
 
     /// Whether its objects may ask for routes: Ingresses, and kinds that are none of those above.
     pub fn asks_for_routes(self) -> bool {
-        self == Kind::INGRESS || self.0.order == u8::MAX
+        self == Kind::INGRESS || !self.has_fields_of_ingress()
     }
 
-    /// The kind with a name that was written by us; `None` for a text that is no name of a kind.
-    /// It stays in memory.
+    /// Whether its fields are called as those of Ingresses, where it has such.
+    pub(crate) const fn has_fields_of_ingress(self) -> bool {
+        self.0.order != u8::MAX
+    }
+
+    /// The kind with a name that was written by us or an administrator; `None` for a text that is
+    /// no name of a kind. It stays in memory.
     pub fn read(name: &str) -> Option<Self> {
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
         let known = KNOWN.iter().chain(read.iter()).find(|kind| kind.name() == name).copied();
         if known.is_some()
             || name.is_empty()
+            || read.len() == MOST
             || name.len() > LONGEST
             || !name.bytes().all(|byte| byte.is_ascii_alphanumeric())
         {

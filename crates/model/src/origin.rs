@@ -117,13 +117,26 @@ impl Origin {
     pub fn field(object: &Arc<ObjectId>, field: Field) -> Self {
         Origin { object: Arc::clone(object), field }
     }
+
+    /// The field for people, empty for the object as a whole. Kinds of which only their rows know
+    /// have fields of other names than an Ingress.
+    pub fn place(&self) -> String {
+        match self.field {
+            _ if self.object.kind.has_fields_of_ingress() => self.field.to_string(),
+            Field::Rule(host) => format!("host {}", u32::from(host) + 1),
+            Field::Path(host, path, _) => format!("host {}, path {}", u32::from(host) + 1, u32::from(path) + 1),
+            Field::Tls(entry) => format!("TLS entry {}", u32::from(entry) + 1),
+            Field::DefaultBackend => "all other requests".to_owned(),
+            _ => self.field.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.field {
             Field::Object => write!(formatter, "{}", self.object),
-            _ => write!(formatter, "{}: {}", self.object, self.field),
+            _ => write!(formatter, "{}: {}", self.object, self.place()),
         }
     }
 }
@@ -131,6 +144,17 @@ impl fmt::Display for Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_have_the_names_of_their_kinds() {
+        const ROUTE: Kind = Kind::new(&crate::KindName::new("AnotherRoute"));
+        let place = |kind, field| Origin::field(&Arc::new(ObjectId::new(kind, "shop", "cart")), field).to_string();
+        let field = Field::Path(0, 1, "backend.service.name");
+        let of_ingress = "Ingress shop/cart: spec.rules[0].http.paths[1].backend.service.name";
+        assert_eq!(place(Kind::INGRESS, field.clone()), of_ingress);
+        assert_eq!(place(ROUTE, field), "AnotherRoute shop/cart: host 1, path 2");
+        assert_eq!(place(ROUTE, Field::Other("spec.weight".into())), "AnotherRoute shop/cart: spec.weight");
+    }
 
     #[test]
     fn a_namespace_is_in_memory_once_and_not_for_ever() {

@@ -133,11 +133,11 @@ impl<K: Kept> AnyList for List<K> {
     }
 }
 
-/// The lists of kinds that no stage knows by their type, each with its row.
+/// Lists of several kinds, each with its row.
 #[derive(Debug, Default)]
-pub struct FurtherLists(BTreeMap<Kind, (Row, Box<dyn AnyList>)>);
+pub struct Lists(BTreeMap<Kind, (Row, Box<dyn AnyList>)>);
 
-impl FurtherLists {
+impl Lists {
     /// The list of a kind; empty where there is none.
     pub fn list<K: KindRow>(&self) -> &List<K::Kept> {
         let list = self.0.get(&K::MODEL_KIND).and_then(|(_, list)| (&**list as &dyn Any).downcast_ref());
@@ -161,9 +161,14 @@ impl FurtherLists {
         self.0.values().map(|(row, list)| (row, &**list))
     }
 
-    /// The list of a kind.
-    pub fn of_kind(&self, kind: Kind) -> Option<(&Row, &dyn AnyList)> {
-        self.0.get(&kind).map(|(row, list)| (row, &**list))
+    /// The object of this name.
+    pub fn entry(&self, id: &ObjectId) -> Option<Entry<'_>> {
+        self.0.get(&id.kind)?.1.entry(&id.namespace, &id.name)
+    }
+
+    /// All objects, by kind and name.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.0.values().flat_map(|(_, list)| list.entries())
     }
 
     /// Whether all are the same in memory.
@@ -173,8 +178,8 @@ impl FurtherLists {
     }
 }
 
-impl Clone for FurtherLists {
+impl Clone for Lists {
     fn clone(&self) -> Self {
-        FurtherLists(self.0.iter().map(|(kind, (row, list))| (*kind, (*row, list.boxed()))).collect())
+        Lists(self.0.iter().map(|(kind, (row, list))| (*kind, (*row, list.boxed()))).collect())
     }
 }

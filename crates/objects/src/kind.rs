@@ -20,7 +20,7 @@ use super::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, No
 use super::unread::DropUnread;
 use super::validation::Problem;
 use super::validation::Validate;
-use super::{AnyList, Endpoints, List, Snapshot, Stored};
+use super::{AnyList, Endpoints, List, Lists, Snapshot, Stored};
 use ingressd_model::{Kind, ObjectId};
 
 /// Excludes Secrets that are never referred to and can be many and large: Helm releases, and
@@ -352,6 +352,7 @@ pub struct Row {
     write: fn(&dyn Kept) -> Option<Value>,
     read_back: fn(Value) -> Option<Arc<dyn Kept>>,
     edit: fn(&mut Snapshot) -> &mut dyn AnyList,
+    edit_in: fn(&mut Lists) -> &mut dyn AnyList,
 }
 
 /// The kinds of Kubernetes that are read.
@@ -391,6 +392,7 @@ impl Row {
             write: |kept| (K::LASTING?.write)(kept.as_type()?),
             read_back: |value| Some(Arc::new((K::LASTING?.read)(value)?)),
             edit: |snapshot| K::list_mut(snapshot),
+            edit_in: |lists| lists.list_mut::<K>(),
         }
     }
 
@@ -417,6 +419,11 @@ impl Row {
     /// The list of the kind in a snapshot that is being made.
     pub fn edit<'s>(&self, snapshot: &'s mut Snapshot) -> &'s mut dyn AnyList {
         (self.edit)(snapshot)
+    }
+
+    /// The list of the kind among others that are being made.
+    pub fn edit_in<'l>(&self, lists: &'l mut Lists) -> &'l mut dyn AnyList {
+        (self.edit_in)(lists)
     }
 }
 

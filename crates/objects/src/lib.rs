@@ -29,7 +29,7 @@ pub mod yaml;
 
 pub use ingressd_model::Version;
 
-pub use any_list::{AnyList, Entry, FurtherLists};
+pub use any_list::{AnyList, Entry, Lists};
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use ingress::{Ingress, IngressBackend, IngressPath, IngressRule, IngressTls};

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::kind::{ROWS, Row};
-use super::{AnyList, Endpoints, Entry, FurtherLists, Ingress, List, Namespace, Service};
+use super::{AnyList, Endpoints, Entry, Ingress, List, Lists, Namespace, Service};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId, Version};
 
@@ -109,6 +109,13 @@ impl Published {
         Published { revision: revision.map(String::into_boxed_str), status, ..Published::default() }
     }
 
+    /// Whether the status says nothing that could have been published.
+    pub fn is_empty(&self) -> bool {
+        let balancer = self.status.as_ref().and_then(|status| status.load_balancer.as_ref());
+        let addresses = balancer.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
+        addresses.is_empty() && self.whole.as_ref().is_none_or(|whole| whole.status.is_null())
+    }
+
     /// Whether this field manager owns a part of the status; `None` when the object has no managed
     /// fields.
     pub fn is_applied_by(&self, manager: &str) -> Option<bool> {
@@ -127,11 +134,11 @@ impl<K> Stored<K> {
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     pub ingresses: List<Ingress>,
-    /// Ingresses that were taken out because nginx refuses them: nothing of them is served, and
-    /// they keep their claims on hosts and paths.
-    pub withheld: List<Ingress>,
-    /// Ingresses that are not served but have a published status; only their names are kept.
-    pub outside: List<Ingress>,
+    /// Objects that were taken out because nginx refuses them: nothing of them is served, and they
+    /// keep their claims on hosts and paths.
+    pub withheld: Lists,
+    /// Objects that are not served but have a published status; only their names are kept.
+    pub outside: Lists,
     /// IngressClasses.
     pub ingress_classes: List<IngressClass>,
     pub services: List<Service>,
@@ -145,7 +152,7 @@ pub struct Snapshot {
     /// those that are served.
     pub namespaces: List<Namespace>,
     /// Kinds that no stage knows by their type.
-    pub further: FurtherLists,
+    pub further: Lists,
     /// Kinds that are needed and that we lack the right to read: nothing is known about their
     /// objects.
     pub unseen: Vec<Kind>,
@@ -191,9 +198,10 @@ impl Snapshot {
         self.namespaces.find("", name)
     }
 
-    /// All Ingresses that may have a published status, served or not.
-    pub fn published(&self) -> impl Iterator<Item = &Stored<Ingress>> {
-        self.ingresses.iter().chain(&self.outside)
+    /// All objects that may have a status that we publish, served or not.
+    pub fn published(&self) -> impl Iterator<Item = Entry<'_>> {
+        let lists = self.lists().filter(|(row, _)| row.status.is_some());
+        lists.flat_map(|(_, list)| list.entries()).chain(self.outside.entries())
     }
 
     /// The class of this name.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::build::built::Outside;
 use crate::{Claims, Options, Translation, World};
+use ingressd_model::Kind;
 use ingressd_objects::{List, Snapshot};
 
 /// The last translation and what it was made of.
@@ -44,21 +45,13 @@ impl Kept {
     /// Whether nothing has changed but endpoints, Secrets and the time.
     pub fn is_of(&self, snapshot: &Snapshot, world: &World, claims: &Arc<Claims>) -> bool {
         // Neither endpoints nor what is not served count.
-        let Snapshot { endpoint_slices: _, outside: _, position: _, left_out, unseen, findings, .. } = snapshot;
-        let Snapshot { ingresses, withheld, ingress_classes, services, .. } = snapshot;
-        let Snapshot { config_maps, nodes, namespaces, further, .. } = snapshot;
+        let Snapshot { withheld, left_out, unseen, findings, .. } = snapshot;
         let before = &self.snapshot;
         self.world.is_before(world)
             && self.translation.due.is_none_or(|due| world.now < due)
             && Arc::ptr_eq(&self.claims, claims)
-            && before.ingresses.is(ingresses)
-            && before.ingress_classes.is(ingress_classes)
-            && before.services.is(services)
-            && before.config_maps.is(config_maps)
-            && before.nodes.is(nodes)
-            && before.namespaces.is(namespaces)
-            && before.withheld.is(withheld)
-            && before.further.are(further)
+            && before.withheld.are(withheld)
+            && snapshot.changed(before, |row| !matches!(row.kind, Kind::ENDPOINT_SLICE | Kind::SECRET)).is_empty()
             && (&before.left_out, &before.unseen, &before.findings) == (left_out, unseen, findings)
     }
 }

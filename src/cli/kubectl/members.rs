@@ -56,7 +56,7 @@ fn ingresses(cluster: &Cluster, processed: &Processed) -> Vec<Value> {
             "addresses": cluster.addresses_of(&stored.id),
             "findings": findings.iter().map(|finding| json!({
                 "severity": finding.severity.name(), "reason": finding.reason.to_string(),
-                "field": finding.origin.field.to_string(), "note": &*finding.note,
+                "field": finding.origin.place(), "note": &*finding.note,
             })).collect::<Vec<_>>(),
         })
     })

@@ -154,7 +154,8 @@ const OBJECTS: &[Field] = &[
     field("estimate.namespaces[].upstreams", "number", "ports of Services"),
     field("estimate.namespaces[].endpoints", "number", "endpoints"),
     field("estimate.namespaces[].certificates", "number", "Secrets with certificates"),
-    field("ingresses", "list", "the Ingresses of which something is served"),
+    field("ingresses", "list", "the Ingresses, and objects of other kinds, of which something is served"),
+    field("ingresses[].kind", "string", "its kind"),
     field("ingresses[].namespace", "string", "its namespace"),
     field("ingresses[].name", "string", "its name"),
     field("ingresses[].version", "string", "the resource version that is served"),
@@ -166,7 +167,8 @@ const OBJECTS: &[Field] = &[
     field("ingresses[].served_seconds", "number?", "since when this version is served"),
     field("ingresses[].addresses", "list", "the addresses in its status"),
     field("ingresses[].addresses[]", "string", "an address or a name"),
-    field("not_served", "list", "the Ingresses of our classes of which nothing is served"),
+    field("not_served", "list", "the objects of our classes of which nothing is served"),
+    field("not_served[].kind", "string", "its kind"),
     field("not_served[].namespace", "string", "its namespace"),
     field("not_served[].name", "string", "its name"),
     field("not_served[].state", "string", "`refused` or `waiting`"),
@@ -205,6 +207,7 @@ const SUBJECT: &[Field] = &[field("subject", "object", "what was asked for")];
 
 /// An Ingress with its state, whether it exists or not.
 const STANDING: &[Field] = &[
+    field("kind", "string", "its kind"),
     field("namespace", "string", "its namespace"),
     field("name", "string", "its name"),
     field("state", "string", "`ok`, `partly`, `closed`, `last good`, `refused`, `waiting`, `not ours` or `absent`"),
@@ -218,7 +221,6 @@ const STANDING: &[Field] = &[
 ];
 
 const OF_INGRESS: &[Field] = &[
-    field("kind", "string", "`Ingress`"),
     field("class", "string?", "its class"),
     field("why", "string?", "why it is not ours or absent"),
     field("asks", "list", "its paths as they are written now"),

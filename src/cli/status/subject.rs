@@ -48,7 +48,8 @@ fn ingress(status: &Value, width: Option<usize>) -> Vec<String> {
     let subject = &status["subject"];
     let state = state(status, subject);
     let shown = style_of(&state).map_or(state.clone(), |style| styled(style, &state));
-    let name = format!("Ingress {}/{}", text(&subject["namespace"]), text(&subject["name"]));
+    let [kind, namespace, name] = ["kind", "namespace", "name"].map(|part| text(&subject[part]));
+    let name = format!("{kind} {namespace}/{name}");
     let meaning = if state == "down" { ": nginx does not run" } else { meaning(&subject["state"]) };
     let mut lines = vec![format!("{}  {shown}{meaning}", styled(STRONG, &name))];
     let mut fact = |name: &str, words: String| {

@@ -12,7 +12,7 @@ use super::{Cycle, Stages};
 use crate::daemon::objects;
 use crate::daemon::quarantine::Proof;
 use ingressd_apply::Complaint;
-use ingressd_model::{Kind, ObjectId};
+use ingressd_model::ObjectId;
 use ingressd_objects::{Snapshot, Version};
 
 /// The most objects of which one cycle seeks the proof one by one.
@@ -106,13 +106,14 @@ impl Cycle {
         self.stragglers.rests(&id.namespace, self.now).is_zero()
     }
 
-    /// Tests the suspected Ingresses without all others: nginx names many of them at once. That
-    /// is free for their namespaces: to find each mistake once causes no waiting, and who is not
-    /// named may be innocent. Returns false when more such tests may name more.
+    /// Tests the suspected objects that ask for routes without all others: nginx names many of
+    /// them at once. That is free for their namespaces: to find each mistake once causes no
+    /// waiting, and who is not named may be innocent. Returns false when more such tests may name
+    /// more.
     fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> bool {
         for _ in 0..MOST_OF_ALL {
             let mut suspects = self.suspected(|proof| proof == Proof::Missing);
-            suspects.retain(|id| id.kind == Kind::INGRESS);
+            suspects.retain(|id| id.kind.asks_for_routes());
             let named = self.refused_without_others(&suspects, snapshot, stages).unwrap_or_default();
             self.now = stages.now();
             let named = named.into_iter().filter_map(|complaint| Some(complaint.origin?.object));
@@ -157,11 +158,8 @@ impl Cycle {
     fn verdict(&self, id: &Arc<ObjectId>, snapshot: &Snapshot, stages: &mut impl Stages) -> Option<Verdict> {
         let entry = self.quarantine.get(id)?;
         let is_missing = entry.proof == Proof::Missing;
-        let is_ingress = id.kind == Kind::INGRESS;
-        if is_ingress
-            && is_missing
-            && !self.refused_without_others(std::slice::from_ref(id), snapshot, stages)?.is_empty()
-        {
+        let asks = id.kind.asks_for_routes();
+        if asks && is_missing && !self.refused_without_others(std::slice::from_ref(id), snapshot, stages)?.is_empty() {
             return Some(Verdict::Found(Proof::Alone));
         }
         let mut excluded = self.excluded(snapshot, &Searches::default());
@@ -169,15 +167,15 @@ impl Cycle {
         if self.try_without(&excluded, snapshot, stages)?.is_empty() {
             return Some(Verdict::Innocent);
         }
-        // What is no Ingress has no effect without one.
-        if !is_ingress {
+        // What asks for no routes has no effect without what does.
+        if !asks {
             return Some(Verdict::Found(Proof::Alone));
         }
         let younger = if is_missing { self.younger(id, &excluded, snapshot, stages)? } else { None };
         Some(younger.map_or(Verdict::Found(Proof::Together), |(other, complaint)| Verdict::Younger(other, complaint)))
     }
 
-    /// What nginx says of these Ingresses without all others.
+    /// What nginx says of these objects without all others that ask for routes.
     fn refused_without_others(
         &self,
         ids: &[Arc<ObjectId>],
@@ -189,17 +187,18 @@ impl Cycle {
         }
         let ids: BTreeSet<_> = ids.iter().collect();
         let mut excluded = self.excluded(snapshot, &Searches::default());
-        for other in snapshot.ingresses.iter() {
-            match ids.contains(&other.id) {
-                true => drop(excluded.remove(&other.id)),
-                false => self.exclude(&other.id, true, snapshot, &mut excluded),
+        let asking = snapshot.lists().filter(|(row, _)| row.kind.asks_for_routes());
+        for other in asking.flat_map(|(_, list)| list.entries()) {
+            match ids.contains(other.id) {
+                true => drop(excluded.remove(other.id)),
+                false => self.exclude(other.id, true, snapshot, &mut excluded),
             }
         }
         self.try_without(&excluded, snapshot, stages)
     }
 
-    /// The younger Ingress that changed with this object and that nginx refuses beside it and what
-    /// ran before.
+    /// The younger object that asks for routes, changed with this one and is refused by nginx
+    /// beside it and what ran before.
     fn younger(
         &self,
         id: &Arc<ObjectId>,
@@ -210,7 +209,7 @@ impl Cycle {
         let mut changed = self.changed(snapshot);
         changed.retain(|other| other != id && !excluded.contains_key(other));
         let mut younger = changed.clone();
-        younger.retain(|other| other.kind == Kind::INGRESS && age(snapshot, other) > age(snapshot, id));
+        younger.retain(|other| other.kind.asks_for_routes() && age(snapshot, other) > age(snapshot, id));
         younger.sort_by_cached_key(|other| age(snapshot, other));
         let mut refusal = |count: usize| {
             let mut without = excluded.clone();
@@ -279,9 +278,9 @@ impl Cycle {
     }
 }
 
-/// What orders objects: those that are no Ingress first, and of Ingresses the elder.
+/// What orders objects: those that ask for no routes first, and of the others the elder.
 fn age(snapshot: &Snapshot, id: &Arc<ObjectId>) -> impl Ord + use<> {
-    let ingress = (id.kind == Kind::INGRESS).then(|| objects::find(&snapshot.ingresses, id)).flatten();
-    let created = ingress.map(|stored| stored.object.created.map_or((true, None), |time| (false, Some(time))));
+    let asking = id.kind.asks_for_routes().then(|| snapshot.entry(id)).flatten();
+    let created = asking.map(|entry| entry.object.created().map_or((true, None), |time| (false, Some(time))));
     (created, Arc::clone(id))
 }

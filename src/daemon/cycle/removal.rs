@@ -11,7 +11,7 @@ use super::{Cycle, Stages};
 use crate::daemon::host_counts::HostCounts;
 use ingressd_model::finding::{Finding, Reason, count, count_of};
 use ingressd_model::{Kind, ObjectId, ObjectState, Origin};
-use ingressd_objects::{List, Snapshot};
+use ingressd_objects::Snapshot;
 
 /// So many hosts are told when they are also at least half of all.
 const MANY: usize = 10;
@@ -83,10 +83,13 @@ impl Cycle {
         let mut held = snapshot.clone();
         held.ingress_classes.clone_from(&self.confirmed.ingress_classes);
         held.namespaces.clone_from(&self.confirmed.namespaces);
-        let gone = self.confirmed.ingresses.iter().filter(|known| !has(&snapshot.ingresses, &known.id));
-        let ingresses = held.ingresses.edit();
-        ingresses.extend(gone.cloned());
-        ingresses.sort_by(|one, other| (&one.id.namespace, &one.id.name).cmp(&(&other.id.namespace, &other.id.name)));
+        for id in gone(&self.confirmed, snapshot) {
+            if let Some((row, list)) = self.confirmed.list(id.kind)
+                && let Some(stored) = list.shared(&id.namespace, &id.name)
+            {
+                row.edit(&mut held).put(stored);
+            }
+        }
         Cow::Owned(held)
     }
 
@@ -168,7 +171,7 @@ impl Cause {
     fn of(before: &Snapshot, now: &Snapshot) -> Self {
         let gone =
             |what: &str, id: &Arc<ObjectId>| Cause { object: Some(Arc::clone(id)), words: format!("{id} {what}") };
-        if let Some(class) = before.ingress_classes.iter().find(|class| !has(&now.ingress_classes, &class.id)) {
+        if let Some(class) = before.ingress_classes.iter().find(|class| now.ingress_class(&class.id.name).is_none()) {
             return gone("is gone", &class.id);
         }
         let changed = before.namespaces.iter().find(|known| {
@@ -177,25 +180,25 @@ impl Cause {
         if let Some(namespace) = changed {
             return gone("was changed or deleted", &namespace.id);
         }
-        let gone = before.ingresses.iter().filter(|known| !has(&now.ingresses, &known.id)).count();
-        let words = match gone {
+        let words = match self::gone(before, now).count() {
             0 => "objects or settings were changed".to_owned(),
-            gone => format!(
-                "{} gone or no longer in a namespace that is served",
-                count(gone, "Ingress is", "Ingresses are")
-            ),
+            gone => {
+                format!("{} gone or no longer in a namespace that is served", count(gone, "object is", "objects are"))
+            }
         };
         Cause { object: None, words }
     }
 }
 
-fn has<K>(list: &List<K>, id: &ObjectId) -> bool {
-    list.find(&id.namespace, &id.name).is_some()
+/// The objects that may ask for routes and are gone.
+fn gone(before: &Snapshot, now: &Snapshot) -> impl Iterator<Item = Arc<ObjectId>> {
+    let changed = now.changed(before, |row| row.kind.asks_for_routes());
+    changed.into_iter().filter(|id| now.entry(id).is_none())
 }
 
 /// Whether objects are gone or different that hosts depend on.
 fn may_remove(before: &Snapshot, now: &Snapshot) -> bool {
     !before.ingress_classes.is(&now.ingress_classes)
         || !before.namespaces.is(&now.namespaces)
-        || now.ingresses.differences(&before.ingresses).any(|either| !either.has_right())
+        || gone(before, now).next().is_some()
 }

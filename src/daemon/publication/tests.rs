@@ -2,7 +2,7 @@
 
 use super::*;
 use ingressd_apply::Pin;
-use ingressd_cluster::publish::{Offer, Serves};
+use ingressd_cluster::publish::Offer;
 use ingressd_model::{Kind, ObjectId, Version, WorkingVersion};
 
 fn working(version: &str, routes: u32) -> WorkingVersion {
@@ -27,7 +27,7 @@ fn reported(publication: &Publication) -> [String; 4] {
     let offer = |state: &ObjectState| served.offer(Some(state), None);
     [
         names(&|state| served.accepts(state)),
-        names(&|state| offer(state) == Offer::Ours(Serves::Yes)),
+        names(&|state| offer(state) == Offer::Served),
         names(&|state| served.unserved().has(&state.id, None, None)),
         names(&|state| offer(state) == Offer::Closed),
     ]

@@ -89,6 +89,7 @@ impl Status {
 
     fn ingress_json(&self, state: &ObjectState, version: &WorkingVersion, now: Instant) -> Value {
         json!({
+            "kind": state.id.kind.name(),
             "namespace": &*state.id.namespace,
             "name": &*state.id.name,
             "version": &*version.version.0,
@@ -101,10 +102,11 @@ impl Status {
         })
     }
 
-    /// The Ingresses of our class of which nothing is served.
+    /// The objects of our classes of which nothing is served.
     fn not_served_json(&self) -> Value {
         let row = |state: &Arc<ObjectState>| {
             json!({
+                "kind": state.id.kind.name(),
                 "namespace": &*state.id.namespace,
                 "name": &*state.id.name,
                 "state": state.standing().name(),
@@ -160,7 +162,7 @@ pub(super) fn finding(finding: &Finding) -> Value {
         "kind": finding.origin.object.kind.name(),
         "namespace": &*finding.origin.object.namespace,
         "name": &*finding.origin.object.name,
-        "field": finding.origin.field.to_string(),
+        "field": finding.origin.place(),
         "severity": finding.severity.name(),
         "reason": finding.reason.row().name,
         "effect": finding.effect(),

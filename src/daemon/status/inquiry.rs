@@ -1,4 +1,4 @@
-//! The response to a request about one Ingress or one host.
+//! The response to a request about one object or one host.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use ingressd_translate::{
 /// The most routes, findings and Ingresses in one response.
 const MOST_ROWS: usize = 200;
 
-/// The most other namespaces that are named because they have an Ingress with the same name.
+/// The most other namespaces that are named because they have an object with the same name.
 const MOST_NAMESAKES: usize = 5;
 
 /// The subject of a request.
@@ -28,7 +28,8 @@ const MOST_NAMESAKES: usize = 5;
 pub enum Inquiry {
     /// The complete status.
     Everything,
-    Ingress(ObjectId),
+    /// One object, which is an Ingress unless its kind is named.
+    Object(ObjectId),
     /// A host as written in rules; `*` for unknown hosts.
     Host(String),
     /// Why one request is answered as it is.
@@ -42,8 +43,12 @@ impl Inquiry {
         match (words.next(), words.next(), words.next()) {
             (Some("status"), None, _) => Some(Inquiry::Everything),
             (Some("ingress"), Some(name), None) => {
-                let (namespace, name) = name.split_once('/')?;
-                Some(Inquiry::Ingress(ObjectId::new(Kind::INGRESS, namespace, name)))
+                let (namespace, name) = name.rsplit_once('/')?;
+                let (kind, namespace) = match namespace.split_once('/') {
+                    Some((kind, namespace)) => (Kind::read(kind)?, namespace),
+                    None => (Kind::INGRESS, namespace),
+                };
+                Some(Inquiry::Object(ObjectId::new(kind, namespace, name)))
             }
             (Some("host"), Some(host), None) => Some(Inquiry::Host(host.to_owned())),
             (Some("explain"), Some(address), None) => Address::read(address).map(Inquiry::Request),
@@ -57,7 +62,7 @@ impl Status {
     pub fn answer(&self, inquiry: &Inquiry, now: Instant) -> Value {
         match inquiry {
             Inquiry::Everything => self.json(now),
-            Inquiry::Ingress(id) => self.with_host(now, self.ingress(id, now)),
+            Inquiry::Object(id) => self.with_host(now, self.object(id, now)),
             Inquiry::Host(written) => self.with_host(now, self.one_host(written, now)),
             Inquiry::Request(address) => self.with_host(now, self.one_request(address, now)),
         }
@@ -69,8 +74,8 @@ impl Status {
         Value::Object(members)
     }
 
-    /// Everything about one Ingress.
-    fn ingress(&self, id: &ObjectId, now: Instant) -> Value {
+    /// Everything about one object.
+    fn object(&self, id: &ObjectId, now: Instant) -> Value {
         let asked = asked(&self.reported.snapshot, id).unwrap_or_default();
         let secrets = asked.tls.iter().filter_map(|entry| entry.secret);
         let secrets: Vec<_> = secrets.map(|name| ObjectId::new(Kind::SECRET, &id.namespace, name)).collect();
@@ -82,7 +87,6 @@ impl Status {
         let left_out = findings.len().saturating_sub(MOST_ROWS) + asked.routes.len().saturating_sub(MOST_ROWS);
         let mut members = self.standing_json(id, now);
         members.extend(named([
-            ("kind", "Ingress".into()),
             ("class", asked.class.into()),
             ("why", self.why_not(id).into()),
             ("asks", asked.routes.iter().take(MOST_ROWS).map(route).collect()),
@@ -176,8 +180,8 @@ impl Status {
         json!({"host": written, "namespaces": claimants.iter().take(MOST_ROWS).map(claimant).collect::<Vec<_>>()})
     }
 
-    /// The state of an Ingress, and what is served of it; the Ingress may not exist or may belong
-    /// to another class.
+    /// The state of an object, and what is served of it; it may not exist or may belong to another
+    /// class.
     fn standing_json(&self, id: &ObjectId, now: Instant) -> Map<String, Value> {
         let state = self.state(id);
         let version = state.and_then(|state| state.in_place());
@@ -193,7 +197,8 @@ impl Status {
             None => asked_hosts(&self.reported.snapshot, id),
         };
         named([
-            ("namespace", Value::from(&*id.namespace)),
+            ("kind", Value::from(id.kind.name())),
+            ("namespace", (&*id.namespace).into()),
             ("name", (&*id.name).into()),
             ("state", standing.into()),
             ("hosts", hosts.into_iter().take(MOST_ROWS).collect()),
@@ -204,7 +209,7 @@ impl Status {
         ])
     }
 
-    /// Why nothing of an Ingress is served that belongs to another class or does not exist.
+    /// Why nothing of an object is served that belongs to another class or does not exist.
     fn why_not(&self, id: &ObjectId) -> Option<String> {
         if let Some(state) = self.state(id) {
             let why = self.findings.iter().find(|finding| state.is_why(finding));
@@ -220,27 +225,26 @@ impl Status {
                 return Some(unserved(&format!("`namespaces` is {}", names.join(", "))));
             }
             ReadFrom::Cluster(_, Scope::Selected(labels))
-                if snapshot.namespaces.find("", &id.namespace).is_none()
-                    || snapshot.outside.find(&id.namespace, &id.name).is_some() =>
+                if snapshot.namespaces.find("", &id.namespace).is_none() || snapshot.outside.entry(id).is_some() =>
             {
                 return Some(unserved(&format!("it has not the labels of `namespace-selector`, {labels}")));
             }
             _ => {}
         }
-        let namesakes = snapshot.ingresses.iter().filter(|stored| stored.id.name == id.name);
-        let namespaces: Vec<_> = namesakes.take(MOST_NAMESAKES).map(|stored| &*stored.id.namespace).collect();
+        let namesakes = snapshot.ids().filter(|other| other.kind == id.kind && other.name == id.name);
+        let namespaces: Vec<_> = namesakes.take(MOST_NAMESAKES).map(|other| &*other.namespace).collect();
         let elsewhere = match namespaces.is_empty() {
             true => String::new(),
             false => format!("; there is one of this name in {}", namespaces.join(", ")),
         };
         Some(match self.data_read {
             None => "nothing was read yet".to_owned(),
-            Some(_) => format!("there is no such Ingress in what was read{elsewhere}"),
+            Some(_) => format!("there is no such {} in what was read{elsewhere}", id.kind.name()),
         })
     }
 
     fn is_read(&self, id: &ObjectId) -> bool {
-        self.reported.snapshot.ingresses.position(&id.namespace, &id.name).is_ok()
+        self.reported.snapshot.entry(id).is_some()
     }
 
     fn tls(&self, id: &ObjectId, entry: &AskedTls<'_>) -> Value {

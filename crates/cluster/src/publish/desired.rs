@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::address::Address;
 use super::member::{Member, Revision};
 use super::members::Life;
-use super::served::{Offer, Serves};
+use super::served::Offer;
 use super::unserved::Unserved;
 use ingressd_model::ObjectId;
 
@@ -54,6 +54,12 @@ impl Nodes {
             && self.others.iter().map(part).eq(other.others.iter().map(part))
     }
 
+    /// Whether the same nodes are published as before, and none has observed less.
+    pub fn follow(&self, before: &Nodes) -> bool {
+        let both = before.others.iter().zip(&self.others);
+        before.is_same(self) && both.into_iter().all(|((one, _), (other, _))| one.observed <= other.observed)
+    }
+
     /// Whether they have come as far in both.
     pub fn observe_same(&self, other: &Nodes) -> bool {
         let observed = |(member, _): &(Arc<Member>, Life)| member.observed;
@@ -85,9 +91,9 @@ pub fn desired(
 ) -> Vec<Address> {
     let is_there = |addresses: &[Address]| addresses.iter().any(|address| current.contains(address));
     let is_wanted = match offer {
-        Offer::Ours(Serves::Yes) => true,
-        Offer::Ours(Serves::Unknown) | Offer::Closed => is_there(&nodes.own),
-        Offer::Ours(Serves::No) | Offer::Disputed | Offer::Nothing => false,
+        Offer::Served => true,
+        Offer::Unknown | Offer::Closed => is_there(&nodes.own),
+        Offer::Unserved | Offer::Disputed | Offer::Nothing => false,
     };
     let mut wanted = if is_wanted { nodes.own.clone() } else { Vec::new() };
     for (member, life) in nodes.others.iter().filter(|_| offer != Offer::Nothing) {
@@ -98,7 +104,8 @@ pub fn desired(
             (None, _) => true,
             (Some(_), None) => false,
         };
-        let is_added = matches!(offer, Offer::Ours(_)) && *life == Life::Alive && is_served;
+        let is_added =
+            matches!(offer, Offer::Served | Offer::Unserved | Offer::Unknown) && *life == Life::Alive && is_served;
         if !member.unserved.has(id, needs, member.observed) && (is_added || is_there(&member.addresses)) {
             wanted.extend_from_slice(&member.addresses);
         }
@@ -144,10 +151,10 @@ mod tests {
         let presumed = Some((member("b", B, Some(50)), Life::Presumed));
         let expired = Some((member("b", B, Some(50)), Life::Expired));
         let drained = Some((Member { drained: true, ..member("b", B, Some(50)) }, Life::Alive));
-        let unserved = Unserved::of(&[Arc::new(cart())], false);
+        let unserved = Unserved::of(&[&cart()], false);
         let unserved = Some((Member { unserved, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
         let down = Some((Member { serving: false, ..member("b", B, Some(50)) }, Life::Alive));
-        let [no, unknown, yes] = [Serves::No, Serves::Unknown, Serves::Yes].map(Offer::Ours);
+        let [no, unknown, yes] = [Offer::Unserved, Offer::Unknown, Offer::Served];
         for (what, offer, other, current, expected) in [
             ("alone", yes, None, &[][..], &[A][..]),
             ("not ours", Offer::Nothing, up(Some(50)), &[A, B], &[]),
@@ -193,7 +200,7 @@ mod tests {
     #[test]
     fn what_this_node_alone_refuses_keeps_the_addresses_of_those_that_serve_it() {
         let serves = member("b", B, Some(50));
-        let refuses = Member { unserved: Unserved::of(&[Arc::new(cart())], false), ..serves.clone() };
+        let refuses = Member { unserved: Unserved::of(&[&cart()], false), ..serves.clone() };
         use Offer::{Disputed, Nothing};
         for (what, offer, other, life, current, expected) in [
             ("it serves", Disputed, &serves, Life::Alive, &[A, B][..], &[B][..]),
@@ -213,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_node_that_does_not_serve_is_not_published_by_itself_either() {
-        let wanted = |nodes: &Nodes| desired(&cart(), (Offer::Ours(Serves::Yes), None), &[A.parse().unwrap()], nodes);
+        let wanted = |nodes: &Nodes| desired(&cart(), (Offer::Served, None), &[A.parse().unwrap()], nodes);
         for us in [Member { drained: true, ..member("a", A, None) }, Member { serving: false, ..member("a", A, None) }]
         {
             let nodes = Nodes::new(&us, std::iter::empty(), &BTreeSet::new());

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::address::Address;
 use super::bucket::Bucket;
 use super::notice::{Notice, place_and_note};
 use super::queue::{Priority, Queue};
 use super::served::Served;
-use super::status::published_addresses;
 use ingressd_model::finding::{Finding, Severity, limit};
 use ingressd_model::{ObjectId, ObjectState, ServedVersion};
-use ingressd_objects::{Published, Version};
+use ingressd_objects::Version;
 
 /// How many findings of one object become Events at once, however many the settings show
 /// elsewhere.
@@ -192,7 +192,7 @@ impl EventTracker {
             let before = before.or_else(|| {
                 let reported = self.synced_before.get(id).and_then(Option::as_ref);
                 let reported = reported.filter(|reported| reported.version == in_place.what.version).cloned();
-                let is_old = || self.is_old(in_place, published, now);
+                let is_old = || self.is_old(in_place, &served.published(id), now);
                 reported.or_else(|| is_old().then(|| Synced::of(in_place))).map(Some)
             });
             // Skipped: an earlier version is served in its place, or a newer one was read
@@ -233,9 +233,9 @@ impl EventTracker {
 
     /// Whether the previous leader has reported that this version is served. It has if the object
     /// has an address, unless there may have been no leader when this node began to serve it.
-    fn is_old(&self, served: &ServedVersion, published: Option<&Published>, now: Instant) -> bool {
+    fn is_old(&self, served: &ServedVersion, published: &[Address], now: Instant) -> bool {
         let age = served.since.map_or(Duration::ZERO, |since| now.into_std().saturating_duration_since(since));
-        !published_addresses(published).0.is_empty() && (served.is_earlier || age >= self.leaderless)
+        !published.is_empty() && (served.is_earlier || age >= self.leaderless)
     }
 
     /// Queues a notice unless there were too many about the object. Returns how many were

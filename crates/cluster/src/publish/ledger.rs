@@ -1,8 +1,7 @@
 //! Plans the writes of statuses from what is desired, what the cache has, and what was written
 //! since: which objects, in which order, and which have to wait.
 
-use std::collections::{HashMap, HashSet};
-use std::iter::Peekable;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +14,9 @@ use super::contention::Contention;
 use super::desired::{Nodes, desired};
 use super::member::Revision;
 use super::served::Served;
-use super::status::{Content, IngressAddresses, Object, Situation, StatusStrategy};
-use ingressd_model::{ObjectId, ObjectState};
-use ingressd_objects::Version;
+use super::status::{Content, IngressAddresses, Situation, StatusStrategy};
+use ingressd_model::{ObjectId, ObjectState, differences};
+use ingressd_objects::{Entry as Object, KindRow as _, List, Snapshot, Stored, Version};
 
 /// The first pause after a failed write; it doubles each time.
 const RETRY: Duration = Duration::from_secs(2);
@@ -85,8 +84,12 @@ pub struct Ledger<S: StatusStrategy = IngressAddresses> {
     /// The field manager of all nodes of the group.
     manager: Arc<str>,
     entries: HashMap<Arc<ObjectId>, Entry<S::Content>>,
-    /// The observed revision of our generation at the previous plan.
-    known: Option<Revision>,
+    /// What the previous plan was made of; `None` before the first.
+    planned: Option<(Served, Nodes)>,
+    /// The objects that have to be compared again even if nothing changes.
+    unsettled: BTreeSet<Arc<ObjectId>>,
+    /// How many objects were compared for the last plan.
+    looked_at: usize,
 }
 
 #[derive(Debug)]
@@ -131,15 +134,15 @@ struct LastWrite<C> {
 impl<S: StatusStrategy> Ledger<S> {
     /// An empty ledger for this kind and this field manager.
     pub fn new(strategy: S, manager: Arc<str>) -> Self {
-        Ledger { strategy, manager, entries: HashMap::new(), known: None }
+        Ledger { strategy, manager, entries: HashMap::new(), planned: None, unsettled: BTreeSet::new(), looked_at: 0 }
     }
 
     pub fn strategy(&self) -> &S {
         &self.strategy
     }
 
-    /// Compares the desired statuses with the present ones. The objects in `under_way` are being
-    /// written.
+    /// Compares the desired statuses with the present ones, of the objects of which something may
+    /// be different since the previous plan. Those in `under_way` are being written.
     pub fn plan(
         &mut self,
         served: &Served,
@@ -148,77 +151,21 @@ impl<S: StatusStrategy> Ledger<S> {
         now: Instant,
     ) -> Plan<S::Content> {
         let mut plan = Plan::default();
-        let mut states = served.states.iter().peekable();
-        let mut seen = 0;
-        for object in self.strategy.objects(served) {
-            seen += 1;
-            let Some(version) = object.published.revision.as_deref() else { continue };
-            let entry = Self::entry(&mut self.entries, self.known, &object, version);
-            let (id, is_inside, applied) = (object.id, object.is_inside, object.published.is_applied_by(&self.manager));
-            let (current, is_stale) = entry.current((object.current, object.is_plain), version);
-            let state = is_inside.then(|| next(&mut states, id)).flatten();
-            let is_accepted = state.is_some_and(|state| served.accepts(state));
-            entry.judge(is_accepted, served.observed);
-            let offer = served.offer(state, entry.needs);
-            let addresses = desired(id, (offer, entry.needs), current.0.addresses(), nodes);
-            let is_current = entry.needs.zip(served.observed).is_none_or(|(needs, observed)| needs <= observed);
-            let published = object.published;
-            let content = self.strategy.content(Situation { id, served, published, state, is_current, addresses });
-            if entry.contention.is_contended(now) {
-                plan.contended.push(Arc::clone(id));
-            }
-            if let Some(sent) = under_way.get(id) {
-                // Another controller may have changed the object again before the response came.
-                let is_new = *sent.over != *version && !is_exactly(&current, &sent.content);
-                plan.left_out |= is_new || sent.content != content;
+        let ids = self.take_unsettled(served, nodes);
+        self.looked_at = ids.len();
+        tracing::debug!(objects = self.looked_at, "compared for their statuses");
+        for id in ids {
+            let inside = served.snapshot.entry(&id);
+            let state = inside.and_then(|_| ObjectState::find(&served.states, &id)).map(|state| &**state);
+            let Some(object) = inside.or_else(|| served.snapshot.outside.entry(&id)) else {
+                self.entries.remove(&id);
                 continue;
-            }
-            let is_done = match content.is_empty() {
-                true => !entry.withdraws(is_accepted, current.0.addresses(), nodes, applied),
-                false => is_exactly(&current, &content),
             };
-            if is_done {
-                (entry.outdated, entry.patience, entry.failed) = (None, None, false);
-                continue;
+            if !self.compare((object, state), (served, nodes), under_way.get(&id), now, &mut plan) {
+                self.unsettled.insert(id);
             }
-            let over: Arc<str> = version.into();
-            let at = entry.newest(&over, is_stale);
-            if entry.outdated.as_ref().is_some_and(|outdated| *outdated != at) {
-                (entry.outdated, entry.patience) = (None, None);
-            }
-            let back = entry.written.as_ref().is_some_and(|written| written.withdrew);
-            let mut addresses = current.0.addresses().iter();
-            let urgent = addresses.any(|address| nodes.knows(address) && !content.addresses().contains(address));
-            let written = entry.written.as_ref().filter(|written| !is_exactly(&current, &written.content));
-            // Whatever is desired now, the other controller would change it again. The withdrawal
-            // of an address does not wait for that, unless it was overwritten as well.
-            let waits = written.is_some_and(|written| !urgent || written.content == content);
-            let contended = entry.contention.paused_until(now).filter(|_| waits);
-            let refused = entry.patience.as_ref().filter(|patience| patience.content == content);
-            let waits = [contended, refused.map(|patience| patience.until)];
-            if let Some(until) = waits.into_iter().flatten().filter(|until| *until > now).max() {
-                plan.next = plan.next.into_iter().chain([until]).min();
-                continue;
-            }
-            plan.writes.push(Write {
-                id: Arc::clone(id),
-                uid: Arc::clone(&entry.uid),
-                over,
-                at,
-                urgent,
-                back,
-                again: written.is_some_and(|written| !written.content.is_empty()),
-                failed: entry.failed,
-                theirs: content.is_empty() && is_accepted && applied == Some(false),
-                content,
-                created: object.created,
-            });
         }
-        if self.entries.len() > seen {
-            let known: HashSet<_> = self.strategy.objects(served).map(|object| object.id).collect();
-            self.entries.retain(|id, _| known.contains(id));
-        }
-        self.known = served.observed;
+        self.planned = Some((served.clone(), nodes.clone()));
         // Failed writes go last: while only one write at a time is tried, it must not be the same
         // one each time.
         plan.writes.sort_by(|left, right| {
@@ -232,15 +179,124 @@ impl<S: StatusStrategy> Ledger<S> {
         plan
     }
 
+    /// The objects of which something may be different: all where what is said of nodes or of all
+    /// objects differs. That a revision is observed changes nothing but for those that wait for
+    /// it, which are not settled.
+    fn take_unsettled(&mut self, served: &Served, nodes: &Nodes) -> BTreeSet<Arc<ObjectId>> {
+        let mut ids = std::mem::take(&mut self.unsettled);
+        let planned = self.planned.as_ref().filter(|(before, planned)| {
+            let looked_up = served.snapshot.changed(&before.snapshot, |row| S::LOOKED_UP.contains(&row.kind));
+            (before.confirmed, before.pinned) == (served.confirmed, served.pinned)
+                && before.observed <= served.observed
+                && nodes.follow(planned)
+                && looked_up.is_empty()
+        });
+        let nothing = Served::default();
+        let before = planned.map_or(&nothing, |(before, _)| before);
+        if planned.is_none() {
+            ids.extend(self.entries.keys().cloned());
+        }
+        let lists: [fn(&Snapshot) -> &List<_>; 2] = [S::Kind::list, |snapshot| snapshot.outside.list::<S::Kind>()];
+        for list in lists {
+            let [before, now] = [before, served].map(|served| list(&served.snapshot));
+            let is_same = |one: &Stored<_>, other: &Stored<_>| {
+                Arc::ptr_eq(&one.object, &other.object)
+                    && one.published.as_ref().map(Arc::as_ptr) == other.published.as_ref().map(Arc::as_ptr)
+            };
+            let found = differences(&before[..], &now[..], is_same, |one, other| one.id.cmp(&other.id));
+            ids.extend(found.map(|either| Arc::clone(&either.reduce(|_, stored| stored).id)));
+        }
+        let states = ObjectState::differences(&before.states, &served.states);
+        let states = states.map(|either| &either.reduce(|_, state| state).id);
+        ids.extend(states.filter(|id| id.kind == S::Kind::MODEL_KIND).cloned());
+        ids
+    }
+
+    /// Compares the status of an object, and plans a write where it has to be another one. Returns
+    /// whether the object is settled: as long as nothing changes it need not be compared again.
+    fn compare(
+        &mut self,
+        (object, state): (Object<'_>, Option<&ObjectState>),
+        (served, nodes): (&Served, &Nodes),
+        sent: Option<&Write<S::Content>>,
+        now: Instant,
+        plan: &mut Plan<S::Content>,
+    ) -> bool {
+        let known = self.planned.as_ref().and_then(|(before, _)| before.observed);
+        let written = object.published.and_then(|published| Some((published, published.revision.as_deref()?)));
+        let Some((published, version)) = written else { return true };
+        let Some(entry) = Self::entry(&mut self.entries, known, object, version) else { return true };
+        let (id, applied) = (object.id, published.is_applied_by(&self.manager));
+        let (current, is_stale) = entry.current(self.strategy.current(published), version);
+        let is_accepted = state.is_some_and(|state| served.accepts(state));
+        entry.judge(is_accepted, served.observed);
+        let offer = served.offer(state, entry.needs);
+        let addresses = desired(id, (offer, entry.needs), current.0.addresses(), nodes);
+        let is_current = entry.needs.zip(served.observed).is_none_or(|(needs, observed)| needs <= observed);
+        let content = self.strategy.content(Situation { id, served, published, state, is_current, addresses });
+        let is_contended = entry.contention.is_contended(now);
+        if is_contended {
+            plan.contended.push(Arc::clone(id));
+        }
+        if let Some(sent) = sent {
+            // Another controller may have changed the object again before the response came.
+            let is_new = *sent.over != *version && !is_exactly(&current, &sent.content);
+            plan.left_out |= is_new || sent.content != content;
+            return false;
+        }
+        let is_done = match content.is_empty() {
+            true => !entry.withdraws(is_accepted, &current.0, nodes, applied),
+            false => is_exactly(&current, &content),
+        };
+        if is_done {
+            (entry.outdated, entry.patience, entry.failed) = (None, None, false);
+            return !is_contended && entry.is_observed(served.observed, nodes);
+        }
+        let over: Arc<str> = version.into();
+        let at = entry.newest(&over, is_stale);
+        if entry.outdated.as_ref().is_some_and(|outdated| *outdated != at) {
+            (entry.outdated, entry.patience) = (None, None);
+        }
+        let back = entry.written.as_ref().is_some_and(|written| written.withdrew);
+        let mut addresses = current.0.addresses().iter();
+        let urgent = addresses.any(|address| nodes.knows(address) && !content.addresses().contains(address));
+        let written = entry.written.as_ref().filter(|written| !is_exactly(&current, &written.content));
+        // Whatever is desired now, the other controller would change it again. The withdrawal of
+        // an address does not wait for that, unless it was overwritten as well.
+        let waits = written.is_some_and(|written| !urgent || written.content == content);
+        let contended = entry.contention.paused_until(now).filter(|_| waits);
+        let refused = entry.patience.as_ref().filter(|patience| patience.content == content);
+        let waits = [contended, refused.map(|patience| patience.until)];
+        if let Some(until) = waits.into_iter().flatten().filter(|until| *until > now).max() {
+            plan.next = plan.next.into_iter().chain([until]).min();
+            return false;
+        }
+        plan.writes.push(Write {
+            id: Arc::clone(id),
+            uid: Arc::clone(&entry.uid),
+            over,
+            at,
+            urgent,
+            back,
+            again: written.is_some_and(|written| !written.content.is_empty()),
+            failed: entry.failed,
+            theirs: content.is_empty() && is_accepted && applied == Some(false),
+            content,
+            created: object.object.created(),
+        });
+        false
+    }
+
+    /// What is remembered about an object; `None` for one without a UID.
     fn entry<'a>(
         entries: &'a mut HashMap<Arc<ObjectId>, Entry<S::Content>>,
         known: Option<Revision>,
-        object: &Object<'_, S::Content>,
+        object: Object<'_>,
         version: &str,
-    ) -> &'a mut Entry<S::Content> {
-        let needs = Revision::of(Some(version));
+    ) -> Option<&'a mut Entry<S::Content>> {
+        let (uid, needs) = (object.object.uid()?, Revision::of(Some(version)));
         let fresh = || Entry {
-            uid: object.uid.into(),
+            uid: uid.into(),
             version: object.version.clone(),
             needs,
             // The object existed before it became ours, for example in a namespace that was not
@@ -253,14 +309,14 @@ impl<S: StatusStrategy> Ledger<S> {
             outdated: None,
         };
         let entry = entries.entry(Arc::clone(object.id)).or_insert_with(fresh);
-        if *entry.uid != *object.uid {
+        if *entry.uid != *uid {
             *entry = fresh();
         } else if entry.version != *object.version {
             entry.version = object.version.clone();
             entry.needs = needs;
             (entry.foreign, entry.patience) = (false, None);
         }
-        entry
+        Some(entry)
     }
 
     /// Records that a write is sent.
@@ -309,7 +365,7 @@ impl<S: StatusStrategy> Ledger<S> {
 
     /// Forgets what this node wrote, because another node leads now.
     pub fn forget(&mut self) {
-        (self.entries, self.known) = (HashMap::new(), None);
+        (self.entries, self.planned, self.unsettled) = (HashMap::new(), None, BTreeSet::new());
     }
 }
 
@@ -345,36 +401,32 @@ impl<C: Content> Entry<C> {
         Arc::clone(written.filter(|_| is_stale).unwrap_or(cached))
     }
 
-    /// Whether the status has addresses that we have to withdraw: what our group applied, and in
+    /// Whether the status has something that we have to withdraw: what our group applied, and in
     /// an object of ours the address of a node, also when another field manager wrote it. If the
     /// object has no managed fields, it is any address in an object of ours, because a node may
     /// have had another address before, and the known addresses of nodes in other objects. That is
     /// tried only once.
-    fn withdraws(&self, is_accepted: bool, current: &[Address], nodes: &Nodes, applied: Option<bool>) -> bool {
+    fn withdraws(&self, is_accepted: bool, current: &C, nodes: &Nodes, applied: Option<bool>) -> bool {
         let withdrawn = self.written.as_ref().is_some_and(|written| written.content.is_empty());
-        let is_meant = |address: &Address| match applied {
-            Some(true) => true,
-            Some(false) => is_accepted && nodes.knows(address),
-            None => is_accepted || nodes.knows(address),
+        let has = |is_meant: &dyn Fn(&Address) -> bool| current.addresses().iter().any(is_meant);
+        let is_meant = match applied {
+            Some(true) => !current.is_empty(),
+            Some(false) => is_accepted && has(&|address| nodes.knows(address)),
+            None => has(&|address| is_accepted || nodes.knows(address)),
         };
-        !withdrawn && current.iter().any(is_meant)
+        !withdrawn && is_meant
+    }
+
+    /// Whether all that is said of nodes takes the object into account, as they are now.
+    fn is_observed(&self, own: Option<Revision>, nodes: &Nodes) -> bool {
+        let mut observed = nodes.others.iter().map(|(member, _)| member.observed).chain([own]);
+        self.needs.is_none_or(|needs| observed.all(|observed| observed.is_some_and(|observed| needs <= observed)))
     }
 }
 
 /// Whether the status has exactly this content.
 fn is_exactly<C: Content>((current, is_plain): &(C, bool), content: &C) -> bool {
     *is_plain && current == content
-}
-
-/// The state of this object, which is next in a sorted list that is walked in order; smaller ones
-/// are skipped.
-fn next<'a>(
-    states: &mut Peekable<impl Iterator<Item = &'a Arc<ObjectState>>>,
-    id: &Arc<ObjectId>,
-) -> Option<&'a ObjectState> {
-    // Most identifiers are shared pointers, which compare faster than their contents.
-    while states.next_if(|state| !Arc::ptr_eq(&state.id, id) && state.id < *id).is_some() {}
-    states.next_if(|state| state.id == *id).map(|state| &**state)
 }
 
 #[cfg(test)]

@@ -205,8 +205,8 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         let bare =
             Member { generation: None, observed: None, addresses: Vec::new(), drained: true, writes: None, ..member() };
-        let object = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
-        let pinned = Member { pinned: Some(5), unserved: Unserved::of(&[object], true), ..member() };
+        let object = ObjectId::new(Kind::INGRESS, "shop", "cart");
+        let pinned = Member { pinned: Some(5), unserved: Unserved::of(&[&object], true), ..member() };
         let old = Member { claim_order: ClaimOrder::read([[7; 8], [3; 8]], [[9; 8]]).into(), ..member() };
         let reported = Member { settings: Some("hosts.ownership = \"shared\"\n".into()), ..member() };
         for member in [member(), bare, pinned, old, reported] {

@@ -52,7 +52,7 @@ impl Notice {
     /// The notice about a finding; `None` when that is not about an object of the cluster.
     /// `occurrence` counts from 0 how often the finding went away and came back.
     pub fn of_finding(finding: &Finding, snapshot: &Snapshot, occurrence: u32) -> Option<Self> {
-        let field = match finding.origin.field.to_string() {
+        let field = match finding.origin.place() {
             field if field.is_empty() => "Object".to_owned(),
             field => field,
         };
@@ -156,7 +156,7 @@ pub fn place_and_note(finding: &Finding) -> String {
     let note = finding.printable_note();
     match finding.origin.field {
         Field::Object => note,
-        ref field => format!("{field}: {note}"),
+        _ => format!("{}: {note}", finding.origin.place()),
     }
 }
 

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use super::address::Address;
 use super::member::Revision;
+use super::statuses::Statuses;
 use super::unserved::Unserved;
 use ingressd_model::finding::Finding;
-use ingressd_model::{ClaimOrder, ObjectState, WorkingVersion};
+use ingressd_model::{ClaimOrder, ObjectId, ObjectState, WorkingVersion};
 #[cfg(test)]
-use ingressd_model::{ObjectId, ServedVersion, Version};
+use ingressd_model::{ServedVersion, Version};
 use ingressd_objects::Snapshot;
 
 /// The state of this host. Lists are sorted by object.
@@ -19,6 +21,8 @@ pub struct Served {
     pub informed: bool,
     /// The objects as last read, with their statuses in the cluster.
     pub snapshot: Arc<Snapshot>,
+    /// How these are read and written.
+    pub statuses: Statuses,
     /// The states of the objects.
     pub states: Arc<[Arc<ObjectState>]>,
     /// Whether they tell what nginx serves: not for a generation of an earlier run, which this run
@@ -57,26 +61,12 @@ pub enum Offer {
     Disputed,
     /// It is ours, and a fault of the object closes all its routes, on every node.
     Closed,
-    /// It is ours, and is served by our own confirmed generation, or is not.
-    Ours(Serves),
-}
-
-/// Whether our own confirmed generation serves an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Serves {
-    /// The generation serves it.
-    Yes,
-    /// The generation does not serve it.
-    No,
-    /// The generation was made by an earlier run, or is older than the object.
+    /// It is ours, and our own confirmed generation serves it.
+    Served,
+    /// It is ours, and our own confirmed generation does not serve it.
+    Unserved,
+    /// It is ours, and our generation was made by an earlier run, or is older than the object.
     Unknown,
-}
-
-impl Offer {
-    /// Whether the object belongs to our class and is valid.
-    pub const fn is_ours(self) -> bool {
-        matches!(self, Offer::Closed | Offer::Ours(_))
-    }
 }
 
 impl Served {
@@ -112,8 +102,8 @@ impl Served {
 
     /// The objects that this node does not serve.
     pub fn unserved(&self) -> Unserved {
-        let lacking = self.states.iter().filter(|state| self.lacks(state));
-        Unserved::of(&lacking.map(|state| Arc::clone(&state.id)).collect::<Vec<_>>(), self.pinned.is_some())
+        let lacking = self.states.iter().filter(|state| self.lacks(state)).map(|state| &*state.id);
+        Unserved::of(&lacking.collect::<Vec<_>>(), self.pinned.is_some())
     }
 
     /// What there is to say about an object, if any is known. `needs` is the revision in which its
@@ -122,15 +112,20 @@ impl Served {
         let is_older = || needs.zip(self.observed).is_some_and(|(needs, observed)| observed < needs);
         match state {
             Some(state) if self.closes(state) => Offer::Closed,
-            Some(state) if self.accepts(state) => Offer::Ours(match state.in_place() {
-                _ if !self.confirmed => Serves::Unknown,
-                Some(served) if served.served > 0 && is_older() => Serves::Unknown,
-                Some(served) if served.served > 0 => Serves::Yes,
-                _ => Serves::No,
-            }),
+            Some(state) if self.accepts(state) => match state.in_place() {
+                _ if !self.confirmed => Offer::Unknown,
+                Some(served) if served.served > 0 && is_older() => Offer::Unknown,
+                Some(served) if served.served > 0 => Offer::Served,
+                _ => Offer::Unserved,
+            },
             Some(state) if self.lacks(state) => Offer::Disputed,
             _ => Offer::Nothing,
         }
+    }
+
+    /// The addresses in the status of an object.
+    pub fn published(&self, id: &ObjectId) -> Vec<Address> {
+        self.snapshot.entry(id).map(|entry| self.statuses.addresses(entry)).unwrap_or_default()
     }
 
     /// Whether both are equal. Lists are compared by pointer only.
@@ -201,7 +196,7 @@ mod tests {
         let foreign = Verdict::NotOurs(Reason::ForeignClass);
         let foreign = ObjectState { verdict: foreign, working: None, ..ObjectState::clone(&ours) };
         let offers = [&*ours, &foreign].map(|state| served.offer(Some(state), None));
-        assert_eq!(offers, [Offer::Ours(Serves::Yes), Offer::Nothing]);
+        assert_eq!(offers, [Offer::Served, Offer::Nothing]);
         assert_eq!([&*ours, &foreign].map(|state| served.accepts(state)), [true, false]);
     }
 }

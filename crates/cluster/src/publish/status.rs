@@ -2,16 +2,14 @@
 //! how it is applied. The ledger and the writer know a kind only by this trait.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
-use jiff::Timestamp;
 use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::{Value, json};
 
 use super::address::Address;
 use super::served::Served;
-use ingressd_model::{ObjectId, ObjectState};
-use ingressd_objects::{Published, Version};
+use ingressd_model::{Kind, ObjectId, ObjectState};
+use ingressd_objects::{KindRow, Published};
 
 /// The part of a status that we write; the default is empty.
 pub trait Content: Clone + Eq + Default + Debug + Send + Sync + 'static {
@@ -29,25 +27,6 @@ impl Content for Vec<Address> {
     fn addresses(&self) -> &[Address] {
         self
     }
-}
-
-/// An object whose status may be written.
-#[derive(Debug)]
-pub struct Object<'a, C> {
-    /// Its name.
-    pub id: &'a Arc<ObjectId>,
-    pub uid: &'a str,
-    pub version: &'a Version,
-    /// Its `resourceVersion`, and the field managers of its status.
-    pub published: &'a Published,
-    /// When it was created.
-    pub created: Option<Timestamp>,
-    /// Whether its namespace is served.
-    pub is_inside: bool,
-    /// The present content of its status.
-    pub current: C,
-    /// Whether the status contains nothing else in the part that we write.
-    pub is_plain: bool,
 }
 
 /// What the content of a status follows from.
@@ -69,14 +48,16 @@ pub struct Situation<'a> {
 
 /// How the status of a kind is read, computed and written.
 pub trait StatusStrategy: Send + Sync + 'static {
-    type Kind: kube::Resource<DynamicType = ()>;
+    type Kind: kube::Resource<DynamicType = ()> + KindRow;
     /// What to say where it cannot be written.
     const TROUBLE: &'static str;
+    /// The kinds of which objects are looked up for a content.
+    const LOOKED_UP: &'static [Kind] = &[];
     /// The content that is published.
     type Content: Content;
 
-    /// The objects, sorted; those within served namespaces and the others separately.
-    fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Self::Content>> + Send;
+    /// The content of a status, and whether it has nothing else in the part that we write.
+    fn current(&self, published: &Published) -> (Self::Content, bool);
 
     /// The content that should be published.
     fn content(&self, situation: Situation<'_>) -> Self::Content;
@@ -95,23 +76,24 @@ impl StatusStrategy for IngressAddresses {
 
     const TROUBLE: &'static str = "the status of Ingresses cannot be written";
 
-    fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Vec<Address>>> + Send {
-        let inside = served.snapshot.ingresses.iter().map(|stored| (stored, true));
-        let outside = served.snapshot.outside.iter().map(|stored| (stored, false));
-        inside.chain(outside).filter_map(|(stored, is_inside)| {
-            let published = stored.published.as_deref()?;
-            let (current, is_plain) = published_addresses(Some(published));
-            Some(Object {
-                id: &stored.id,
-                uid: stored.object.uid.as_deref()?,
-                version: &stored.version,
-                published,
-                created: stored.object.created,
-                is_inside,
-                current,
-                is_plain,
-            })
-        })
+    fn current(&self, published: &Published) -> (Vec<Address>, bool) {
+        let status = published.status.as_ref().and_then(|status| status.load_balancer.as_ref());
+        let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
+        let mut plain = true;
+        let mut addresses = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let (text, other) = match &entry.ip {
+                Some(ip) => (Some(ip), entry.hostname.is_some()),
+                None => (entry.hostname.as_ref(), false),
+            };
+            let has_ports = entry.ports.as_ref().is_some_and(|ports| !ports.is_empty());
+            match text.and_then(|text| text.parse().ok()).filter(|_| !other && !has_ports) {
+                Some(address) => addresses.push(address),
+                None => plain = false,
+            }
+        }
+        addresses.sort();
+        (addresses, plain)
     }
 
     fn content(&self, situation: Situation<'_>) -> Vec<Address> {
@@ -130,26 +112,4 @@ pub fn entries(addresses: &[Address]) -> Vec<Value> {
         Address::Name(name) => json!({ "hostname": &**name }),
     };
     addresses.iter().map(entry).collect()
-}
-
-/// The addresses in the status of an object, sorted, and whether it has nothing else.
-pub fn published_addresses(published: Option<&Published>) -> (Vec<Address>, bool) {
-    let status = published.and_then(|published| published.status.as_ref());
-    let status = status.and_then(|status| status.load_balancer.as_ref());
-    let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
-    let mut plain = true;
-    let mut addresses = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let (text, other) = match &entry.ip {
-            Some(ip) => (Some(ip), entry.hostname.is_some()),
-            None => (entry.hostname.as_ref(), false),
-        };
-        let has_ports = entry.ports.as_ref().is_some_and(|ports| !ports.is_empty());
-        match text.and_then(|text| text.parse().ok()).filter(|_| !other && !has_ports) {
-            Some(address) => addresses.push(address),
-            None => plain = false,
-        }
-    }
-    addresses.sort();
-    (addresses, plain)
 }

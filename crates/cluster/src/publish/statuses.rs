@@ -7,13 +7,15 @@ use futures_util::future::BoxFuture;
 use kube::Client;
 use tokio::sync::watch;
 
+use super::address::Address;
 use super::counts::Counts;
 use super::options::Options;
 use super::order::Writes;
-use super::status::{IngressAddresses, StatusStrategy};
+use super::status::{Content as _, IngressAddresses, StatusStrategy};
 use super::trouble::Trouble;
 use super::writer::{Inputs, Writer};
-use ingressd_model::ObjectId;
+use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::{Entry, KindRow as _, Published};
 
 /// What one writer reports.
 type Report = (Vec<Arc<ObjectId>>, Writes);
@@ -68,6 +70,8 @@ pub struct Parts {
 /// A row of the table of statuses, as a value.
 #[derive(Debug, Clone, Copy)]
 pub struct StatusRow {
+    kind: Kind,
+    addresses: fn(&Published) -> Vec<Address>,
     /// What to say where the status cannot be written.
     pub trouble: &'static str,
     start: fn(Parts, Inputs) -> BoxFuture<'static, ()>,
@@ -77,6 +81,8 @@ impl StatusRow {
     /// The row of this strategy.
     pub const fn of<S: StatusStrategy + Default>() -> Self {
         StatusRow {
+            kind: S::Kind::MODEL_KIND,
+            addresses: |published| S::default().current(published).0.addresses().to_vec(),
             trouble: S::TROUBLE,
             start: |parts, inputs| {
                 let Parts { client, identity, options, counts, outputs, trouble } = parts;
@@ -95,6 +101,14 @@ impl StatusRow {
 /// A table of statuses; the default has that of Ingresses.
 #[derive(Debug, Clone, Copy)]
 pub struct Statuses(pub &'static [StatusRow]);
+
+impl Statuses {
+    /// The addresses in the status of an object, sorted.
+    pub fn addresses(self, entry: Entry<'_>) -> Vec<Address> {
+        let row = self.0.iter().find(|row| row.kind == entry.id.kind).zip(entry.published);
+        row.map(|(row, published)| (row.addresses)(published)).unwrap_or_default()
+    }
+}
 
 /// The kinds of Kubernetes.
 pub static STATUSES: [StatusRow; 1] = [StatusRow::of::<IngressAddresses>()];

@@ -1,7 +1,6 @@
-//! The accepted Ingresses that a node does not serve, in a form short enough for a Lease.
+//! The accepted objects that a node does not serve, in a form short enough for a Lease.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::member::Revision;
 use ingressd_model::{Digest, ObjectId, hexadecimal};
@@ -14,7 +13,7 @@ const MOST: usize = 4096;
 /// space.
 const NEWER: &str = "newer";
 
-/// A digest of an object's namespace and name, or of a namespace.
+/// A digest of an object's kind, namespace and name, or of a namespace.
 type ShortDigest = [u8; 8];
 
 /// Accepted objects that a node does not serve.
@@ -35,10 +34,10 @@ impl Unserved {
     ///
     /// When there are too many, the namespaces with the most of them are named instead: a
     /// namespace that fills the list loses the node's address in its own objects only.
-    pub fn of(objects: &[Arc<ObjectId>], is_pinned: bool) -> Self {
+    pub fn of(objects: &[&ObjectId], is_pinned: bool) -> Self {
         match objects.len() {
             0 => return Unserved::Nothing,
-            1..=MOST => return Unserved::These(objects.iter().map(|id| mark(&id.namespace, &id.name)).collect()),
+            1..=MOST => return Unserved::These(objects.iter().map(|id| mark(id)).collect()),
             _ if is_pinned => return Unserved::Newer,
             _ => (),
         }
@@ -51,13 +50,13 @@ impl Unserved {
         let mut named = objects.len();
         let mut marks = BTreeSet::new();
         while let Some((namespace, objects)) = namespaces.pop_if(|_| named > MOST) {
-            marks.insert(mark(namespace, ""));
+            marks.insert(mark_of_all(namespace));
             named -= objects.len() - 1;
         }
         if named > MOST {
             return Unserved::Newer;
         }
-        marks.extend(namespaces.iter().flat_map(|(_, objects)| objects).map(|id| mark(&id.namespace, &id.name)));
+        marks.extend(namespaces.iter().flat_map(|(_, objects)| objects).map(|id| mark(id)));
         Unserved::These(marks)
     }
 
@@ -66,9 +65,7 @@ impl Unserved {
     pub fn has(&self, id: &ObjectId, needs: Option<Revision>, observed: Option<Revision>) -> bool {
         match self {
             Unserved::Nothing => false,
-            Unserved::These(marks) => {
-                marks.contains(&mark(&id.namespace, &id.name)) || marks.contains(&mark(&id.namespace, ""))
-            }
+            Unserved::These(marks) => marks.contains(&mark(id)) || marks.contains(&mark_of_all(&id.namespace)),
             Unserved::Newer => needs.is_none_or(|needs| observed.is_none_or(|observed| observed < needs)),
         }
     }
@@ -96,8 +93,12 @@ impl Unserved {
     }
 }
 
-fn mark(namespace: &str, name: &str) -> ShortDigest {
-    Digest::of_all([namespace, "/", name]).first()
+fn mark(id: &ObjectId) -> ShortDigest {
+    Digest::of_all([id.kind.name(), "/", &id.namespace, "/", &id.name]).first()
+}
+
+fn mark_of_all(namespace: &str) -> ShortDigest {
+    Digest::of_all(["/", namespace]).first()
 }
 
 #[cfg(test)]
@@ -105,11 +106,15 @@ mod tests {
     use super::*;
     use ingressd_model::Kind;
 
-    fn id(namespace: &str, name: &str) -> Arc<ObjectId> {
-        Arc::new(ObjectId::new(Kind::INGRESS, namespace, name))
+    fn id(namespace: &str, name: &str) -> ObjectId {
+        ObjectId::new(Kind::INGRESS, namespace, name)
     }
 
-    fn crowd(namespace: &str, count: usize) -> impl Iterator<Item = Arc<ObjectId>> {
+    fn unserved(objects: &[ObjectId], is_pinned: bool) -> Unserved {
+        Unserved::of(&objects.iter().collect::<Vec<_>>(), is_pinned)
+    }
+
+    fn crowd(namespace: &str, count: usize) -> impl Iterator<Item = ObjectId> {
         (0..count).map(move |number| id(namespace, &number.to_string()))
     }
 
@@ -117,7 +122,7 @@ mod tests {
     fn what_is_written_is_read_and_nonsense_means_the_most() {
         let many: Vec<_> = crowd("shop", MOST + 1).collect();
         for (count, is_pinned) in [0, 1, MOST, MOST + 1].into_iter().flat_map(|count| [(count, false), (count, true)]) {
-            let unserved = Unserved::of(&many[..count], is_pinned);
+            let unserved = self::unserved(&many[..count], is_pinned);
             assert_eq!(Unserved::read(unserved.text().as_deref()), unserved, "{count}");
             let (needs, observed) = (Some(Revision(2)), Some(Revision(1)));
             assert!(many[..count].iter().all(|id| unserved.has(id, needs, observed)), "{count}");
@@ -125,13 +130,19 @@ mod tests {
         for text in ["x", "0", "0123456789abcdef,", "0123456789ABCDEG"] {
             assert_eq!(Unserved::read(Some(text)), Unserved::Newer, "{text}");
         }
-        assert!(!Unserved::of(&many[..1], false).has(&many[1], Some(Revision(2)), Some(Revision(1))));
+        assert!(!self::unserved(&many[..1], false).has(&many[1], Some(Revision(2)), Some(Revision(1))));
+    }
+
+    #[test]
+    fn an_object_of_another_kind_is_another_one() {
+        let namesake = ObjectId::new(Kind::SERVICE, "shop", "a");
+        assert!(!self::unserved(&[id("shop", "a")], false).has(&namesake, None, None));
     }
 
     #[test]
     fn a_namespace_with_too_many_is_named_as_a_whole() {
         let objects: Vec<_> = crowd("crowd", MOST).chain(crowd("few", 3)).collect();
-        let unserved = Unserved::of(&objects, false);
+        let unserved = self::unserved(&objects, false);
         let has = |namespace, name| unserved.has(&id(namespace, name), Some(Revision(1)), Some(Revision(2)));
         assert!(objects.iter().all(|id| unserved.has(id, Some(Revision(1)), Some(Revision(2)))));
         assert_eq!((has("crowd", "served"), has("few", "served"), has("victim", "cart")), (true, false, false));
@@ -139,7 +150,7 @@ mod tests {
         let namespaces: Vec<_> = (0..=MOST).map(|number| id(&number.to_string(), "cart")).collect();
         // With too many namespaces none is named, and the content that the generation was made
         // from counts as served.
-        let crowds = Unserved::of(&namespaces, false);
+        let crowds = self::unserved(&namespaces, false);
         assert_eq!(crowds, Unserved::Newer);
         let victim = id("victim", "cart");
         assert!(!crowds.has(&victim, Some(Revision(2)), Some(Revision(2))));
@@ -148,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_is_not_newer_than_the_generation_is_not_lacking() {
-        let pinned = Unserved::of(&crowd("shop", MOST + 1).collect::<Vec<_>>(), true);
+        let pinned = self::unserved(&crowd("shop", MOST + 1).collect::<Vec<_>>(), true);
         assert_eq!(pinned, Unserved::Newer);
         for (needs, observed, unserved) in [(2, Some(1), true), (1, Some(1), false), (1, None, true)] {
             assert_eq!(pinned.has(&id("shop", "a"), Some(Revision(needs)), observed.map(Revision)), unserved);

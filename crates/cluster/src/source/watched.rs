@@ -1,22 +1,18 @@
 //! How the objects of each kind are watched: one row for each kind, beside its row in the table of
 //! kinds.
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 use k8s_openapi::api::networking::v1::IngressStatus;
 use kube::Client;
 use tokio::time::Instant;
 
-use super::cluster::{
-    self, Clients, ClusterSource, Item, Known, Need, Scope, Section, Shared, Store, Stores, WatchOptions, fingerprint,
-};
+use super::cluster::{self, Clients, ClusterSource, Known, Need, Scope, Section, Shared, Stores, WatchOptions};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, Node, Secret, Service};
-use ingressd_objects::{KindRow, Kinds, Published, Row, Stored};
+use ingressd_objects::{KindRow, Kinds, Published, Row};
 
 /// How the objects of a kind are watched.
-pub trait Watched: KindRow + Known {
+pub trait Watched: KindRow + Known + Default {
     /// Whether its status is kept whole, because others may own parts of it.
     const HAS_WHOLE_STATUS: bool = false;
 
@@ -33,16 +29,6 @@ pub trait Watched: KindRow + Known {
     /// How many bytes of an object count against what is kept of its namespace.
     fn weight(_kept: &Self::Kept) -> usize {
         0
-    }
-
-    /// The store of objects that are not served but may have a published status.
-    fn outside(_stores: &mut Stores) -> Option<&mut Store<Self>> {
-        None
-    }
-
-    /// The part that is kept of an object that is not served: its published status, if it has one.
-    fn bare(_item: Item<Self>) -> Option<Stored<Self::Kept>> {
-        None
     }
 }
 
@@ -109,24 +95,6 @@ impl Watched for Ingress {
     fn take_published(&mut self) -> Option<Published> {
         let status = self.status.take().filter(|status| *status != IngressStatus::default());
         Some(Published { status, ..Published::take(&mut self.metadata) })
-    }
-
-    fn outside(stores: &mut Stores) -> Option<&mut Store<Self>> {
-        Some(&mut stores.outside)
-    }
-
-    fn bare(item: Item<Self>) -> Option<Stored<Self::Kept>> {
-        let (uid, published) = match item.outcome {
-            Ok(stored) => (stored.object.uid.clone(), stored.published?),
-            Err(unfit) => (unfit.uid.as_deref().map(Box::from), Arc::new(unfit.published?)),
-        };
-        let addresses = published.status.as_ref()?.load_balancer.as_ref()?.ingress.as_ref()?;
-        if addresses.is_empty() {
-            return None;
-        }
-        let object = ingressd_objects::Ingress { uid, ..ingressd_objects::Ingress::default() };
-        let version = fingerprint(&object);
-        Some(Stored { id: item.id, version, object: Arc::new(object), published: Some(published), place: None })
     }
 }
 

@@ -59,11 +59,11 @@ pub fn select<'a>(
     (selected, others)
 }
 
-/// The Ingresses of our classes that are kept out of service, of which no version is good.
+/// The objects of our classes that are kept out of service, of which no version is good.
 pub fn withheld<'a>(snapshot: &'a Snapshot, readers: Readers, options: &'a Options) -> Vec<Selected<'a>> {
-    let ours = |stored: &'a Stored<Ingress>| {
-        let (entry, reader) = (Entry::from(stored), readers.of(stored.id.kind)?);
+    let ours = |entry: Entry<'a>| {
+        let reader = readers.of(entry.id.kind)?;
         Some(Selected { entry, class: reader.select(entry, snapshot, options)?.ok()?, reader })
     };
-    snapshot.withheld.iter().filter_map(ours).collect()
+    snapshot.withheld.entries().filter_map(ours).collect()
 }

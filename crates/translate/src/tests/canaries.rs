@@ -4,6 +4,7 @@ use super::manifests::snapshot;
 use super::{findings, ingress, options, path, translate, world};
 use crate::{Translation, Translator, effective_annotations, written_host};
 use ingressd_model::{Action, Balance, Branch, Choice, HeaderName, Kind, ObjectId, Route, Split, Test};
+use ingressd_objects::rows;
 
 /// A canary whose path leads to the Service `api`.
 fn canary(name: &str, annotations: &str, paths: &[String]) -> String {
@@ -234,7 +235,7 @@ fn a_canary_that_nginx_refuses_reserves_no_host() {
     let part = canary("part", ", auth-tls-secret: none", &[path("/", "Prefix", "api")]);
     let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
     let mut all = snapshot(&main.replace("namespace: default", "namespace: team-a"));
-    all.withheld = snapshot(&part).ingresses;
+    *all.withheld.list_mut::<rows::Ingress>() = snapshot(&part).ingresses;
     let translation = Translator::new(options()).translate(&all, &world(), &Default::default());
     assert!(translation.claims.of(&translation.model.servers[0].name).iter().all(|one| &*one.namespace == "team-a"));
     assert_eq!(served(&translation).len(), 1);

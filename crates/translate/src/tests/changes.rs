@@ -14,7 +14,7 @@ use crate::{
 };
 use ingressd_model::finding::Reason;
 use ingressd_model::{Action, HostName, Kind, ObjectId, Origin};
-use ingressd_objects::{Endpoints, List, Snapshot, Stored, Version};
+use ingressd_objects::{Endpoints, List, Lists, Snapshot, Stored, Version, rows};
 
 /// The objects that may change.
 const CASES: [&str; 26] = [
@@ -223,7 +223,7 @@ impl Inputs {
             Change::Object(4, object, version) => {
                 // An object that nginx refuses is withheld.
                 let all = [&one.ingresses, &other.ingresses];
-                put(&mut snapshot.withheld, all, object, version);
+                put(snapshot.withheld.list_mut::<rows::Ingress>(), all, object, version);
                 put(&mut snapshot.ingresses, all, object, version.is_none().then_some(false));
             }
             Change::Object(5, object, version) => object!(config_maps, object, version),
@@ -425,7 +425,8 @@ fn an_object_that_cannot_be_served_closes_what_was_open_before() {
     });
     let all = manifests::snapshot(&objects.join("\n---\n"));
     let alone = Snapshot { ingresses: all.ingresses.iter().skip(1).cloned().collect(), ..all.clone() };
-    let withheld = all.ingresses.iter().take(1).cloned().collect();
+    let mut withheld = Lists::default();
+    *withheld.list_mut::<rows::Ingress>() = all.ingresses.iter().take(1).cloned().collect();
     let mut translator = Translator::new(options());
     let is_open = |translation: &Translation| {
         let routes = translation.model.servers.iter().flat_map(|server| &server.routes);

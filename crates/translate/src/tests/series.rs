@@ -13,7 +13,7 @@ use crate::{
 };
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, Field, Origin, Port, Route, Server, ServerName, Stream, Transport};
-use ingressd_objects::Snapshot;
+use ingressd_objects::{Lists, Snapshot, rows};
 
 /// How many series there are, and how many steps each has; `SERIES_RUNS` and `SERIES_FROM` run
 /// others.
@@ -195,9 +195,11 @@ fn snapshot(objects: &Objects, has_map: bool, services: &Snapshot) -> Snapshot {
     let map = has_map.then_some(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tcp, namespace: edge}\ndata: {'5002': 'a/db:80'}",
     );
+    let mut withheld = Lists::default();
+    *withheld.list_mut::<rows::Ingress>() = snapshot_of(&texts(true).join("\n---\n")).ingresses;
     Snapshot {
         ingresses: snapshot_of(&texts(false).join("\n---\n")).ingresses,
-        withheld: snapshot_of(&texts(true).join("\n---\n")).ingresses,
+        withheld,
         config_maps: snapshot_of(map.unwrap_or_default()).config_maps,
         ..services.clone()
     }

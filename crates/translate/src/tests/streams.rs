@@ -11,6 +11,7 @@ use crate::{
 };
 use ingressd_model::Field;
 use ingressd_model::finding::Reason;
+use ingressd_objects::rows;
 
 const SERVICES: &str = "\
 apiVersion: v1
@@ -299,7 +300,7 @@ fn a_port_stays_whose_object_cannot_be_served_now() {
     };
     assert_eq!(ports(&cluster.now(&[&young])), ["young"]);
     let mut taken_out = snapshot(&old);
-    taken_out.withheld = snapshot(&young).ingresses;
+    *taken_out.withheld.list_mut::<rows::Ingress>() = snapshot(&young).ingresses;
     for later in [0, 1000, 1000] {
         cluster.world.now += later;
         assert_eq!((ports(&cluster.read(&taken_out)).join(" "), later), (String::new(), later));

@@ -6,7 +6,7 @@ use super::cluster::{Cluster, of};
 use super::manifests::snapshot;
 use super::{options, routes, shared};
 use crate::{AllowedHosts, Claims, Options, Translation};
-use ingressd_objects::Snapshot;
+use ingressd_objects::{Snapshot, rows};
 
 /// The owner of each path of the first host, as `NAME PATH`, and the findings as `NAME REASON`,
 /// without those about missing Services, and without what keeps challenges for the host's owner.
@@ -167,7 +167,7 @@ fn a_host_stays_whose_object_cannot_be_served_now() {
     }
     // An object that nginx refuses keeps its host, too.
     let mut taken_out = snapshot(&evil);
-    taken_out.withheld = snapshot(&victim).ingresses;
+    *taken_out.withheld.list_mut::<rows::Ingress>() = snapshot(&victim).ingresses;
     for later in [0, 1000, 1000] {
         cluster.world.now += later;
         assert_eq!(outcome(&cluster.read(&taken_out)).0, [""; 0]);
@@ -183,7 +183,7 @@ fn a_host_stays_whose_object_cannot_be_served_now() {
     let mut cluster = Cluster::new(options());
     cluster.now(&[&rest("victim")]);
     let mut taken_out = snapshot(&rest("evil"));
-    taken_out.withheld = snapshot(&rest("victim")).ingresses;
+    *taken_out.withheld.list_mut::<rows::Ingress>() = snapshot(&rest("victim")).ingresses;
     for later in [0, 1000, 1000] {
         cluster.world.now += later;
         let (_, findings) = outcome(&cluster.read(&taken_out));

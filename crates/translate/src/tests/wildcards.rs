@@ -5,6 +5,7 @@ use super::manifests::snapshot;
 use super::tenants::{HOST, allowed, dated, outcome};
 use super::{options, shared};
 use crate::{AllowedHosts, Options};
+use ingressd_objects::rows;
 
 #[test]
 fn a_host_within_a_wildcard_is_its_owners() {
@@ -109,7 +110,7 @@ fn a_host_stays_exclusive_whose_oldest_object_cannot_be_served_now() {
     let mut cluster = Cluster::new(options());
     cluster.now(&[&first, &second]);
     let mut taken_out = snapshot(&[&*second, &*evil].join("\n---\n"));
-    taken_out.withheld = snapshot(&first).ingresses;
+    *taken_out.withheld.list_mut::<rows::Ingress>() = snapshot(&first).ingresses;
     for later in [0, 1000] {
         cluster.world.now += later;
         assert_eq!(outcome(&cluster.read(&taken_out)).0, ["w /w"]);

@@ -98,7 +98,7 @@ fn a_class_that_is_deleted_is_one_error_until_the_hosts_are_back() {
     assert!(reported(&cycle.turn(&cluster(11, true), &mut hosts)).is_empty());
     let words = words(
         Kind::HOST,
-        "11 of 11 hosts are no longer served: 11 Ingresses are gone or no longer in a namespace that is served",
+        "11 of 11 hosts are no longer served: 11 objects are gone or no longer in a namespace that is served",
     );
     assert_eq!(reported(&cycle.turn(&cluster(0, true), &mut hosts)), words);
 }
@@ -133,7 +133,7 @@ fn a_removal_is_held_until_the_administrator_lets_it_pass() {
     assert_eq!(hosts.served.len(), 16);
     assert!(reported(&cycle.turn(&cluster(16, true), &mut hosts)).is_empty(), "what was gone is back");
     let report = cycle.turn(&cluster(1, true), &mut hosts);
-    assert!(reported(&report)[0].1.contains("15 Ingresses are gone"), "{report:?}");
+    assert!(reported(&report)[0].1.contains("15 objects are gone"), "{report:?}");
     assert_eq!(hosts.served.len(), 16);
     assert!(cycle.let_pass());
     cycle.turn(&cluster(1, true), &mut hosts);

@@ -16,6 +16,7 @@ use ingressd_model::cost::by_namespace;
 use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites, SiteName};
 use ingressd_objects::directory::{Changes, Directory};
+use ingressd_objects::rows;
 use ingressd_translate::{ClassRule, INGRESS_NGINX, Options, Translation, Translator, World};
 
 /// How many series there are, and how many steps each has.
@@ -221,7 +222,7 @@ fn series(seed: u64) {
         if numbers.below(3) == 0 && !snapshot.ingresses.is_empty() {
             let index = numbers.below(snapshot.ingresses.len());
             let stored = snapshot.ingresses.edit().remove(index);
-            snapshot.withheld.edit().push(stored);
+            snapshot.withheld.list_mut::<rows::Ingress>().edit().push(stored);
         }
         // Sometimes something is only tried first.
         if numbers.below(4) == 0 {

@@ -6,7 +6,7 @@ use super::*;
 use crate::publish::served::in_place;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Field, Kind, Origin, WorkingVersion};
-use ingressd_objects::{Ingress, Snapshot, Stored};
+use ingressd_objects::{Ingress, Published, Snapshot, Stored};
 
 fn finding(name: &str, note: &str) -> Finding {
     let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));

@@ -1,5 +1,7 @@
 //! Which statuses are written when, in step by step scenarios.
 
+mod series;
+
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressStatus};
@@ -9,7 +11,7 @@ use crate::publish::member::Member;
 use crate::publish::members::Life;
 use crate::publish::served::in_place;
 use ingressd_model::Kind;
-use ingressd_objects::{Ingress, Published, Snapshot, Stored};
+use ingressd_objects::{Ingress, Lists, Published, rows};
 
 const A: &str = "192.0.2.1";
 const B: &str = "192.0.2.2";
@@ -52,9 +54,16 @@ fn member() -> Member {
 }
 
 fn nodes(published: bool) -> Nodes {
+    nodes_with(published, false, None)
+}
+
+/// This node, published or not, and another one, alive or not.
+fn nodes_with(published: bool, is_alive: bool, observed: Option<Revision>) -> Nodes {
     let us = Member { addresses: vec![A.parse().unwrap()], serving: published, ..member() };
-    let other = Arc::new(Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], ..us.clone() });
-    Nodes::new(&us, [(&other, Life::Expired)].into_iter(), &BTreeSet::new())
+    let other = Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], observed, ..us.clone() };
+    let other = Arc::new(Member { serving: is_alive || published, ..other });
+    let life = if is_alive { Life::Alive } else { Life::Expired };
+    Nodes::new(&us, [(&other, life)].into_iter(), &BTreeSet::new())
 }
 
 fn empty() -> Ledger {
@@ -86,6 +95,33 @@ fn withdrawals_come_first_and_then_the_newest() {
     let plan = plan(&mut empty(), &served(objects, 10), Instant::now());
     let expected = ["d-dead 192.0.2.1", "b-new 192.0.2.1", "a-old 192.0.2.1", "e-foreign 192.0.2.1"];
     assert_eq!(shown(&plan), expected);
+}
+
+#[test]
+fn what_did_not_change_is_not_looked_at() {
+    let now = Instant::now();
+    let mut ledger = empty();
+    let all: Vec<_> = (0..1000).map(|number| ingress(&format!("i{number:03}"), 5, 1, &[A, B], 0)).collect();
+    let served = served(all, 10);
+    let mut looked_at = |served: &Served, nodes: &Nodes| {
+        assert_eq!(shown(&ledger.plan(served, nodes, &UnderWay::new(), now)), [""; 0]);
+        ledger.looked_at
+    };
+    let progress = |observed| nodes_with(true, true, Some(Revision(observed)));
+    assert_eq!(looked_at(&served, &progress(20)), 1000);
+    let later = Served { observed: Some(Revision(11)), findings: [].into(), ..served.clone() };
+    assert_eq!(looked_at(&later, &progress(20)), 0);
+    // A status, and a state.
+    let mut snapshot = Snapshot::clone(&served.snapshot);
+    snapshot.ingresses.edit()[7].published = ingress("i007", 12, 1, &[A, B], 0).published;
+    let reported = Served { snapshot: Arc::new(snapshot), ..later };
+    assert_eq!(looked_at(&reported, &progress(20)), 1);
+    let mut states = reported.states.to_vec();
+    states[3] = Arc::new(ObjectState::clone(&states[3]));
+    let closed = Served { states: states.into(), ..reported };
+    assert_eq!(looked_at(&closed, &progress(20)), 1);
+    // Another node has come further, and is taken as it is when it has fallen behind.
+    assert_eq!([4, 20, 21, 20].map(|observed| looked_at(&closed, &progress(observed))), [1000, 1000, 0, 1000]);
 }
 
 #[test]
@@ -218,7 +254,8 @@ fn what_we_wrote_where_nothing_is_served_any_more_is_withdrawn() {
     let inside = served(objects.clone(), 10);
     assert_eq!(shown(&plan(&inside)), [""; 0]);
     // The previous generation is still in force and serves b; c never was ours.
-    let outside = vec![objects.remove(1), ingress("c", 3, 1, &[FOREIGN], 0)].into();
+    let mut outside = Lists::default();
+    *outside.list_mut::<rows::Ingress>() = vec![objects.remove(1), ingress("c", 3, 1, &[FOREIGN], 0)].into();
     let snapshot = Snapshot { ingresses: objects.into(), outside, ..Snapshot::default() };
     let left = Served { snapshot: Arc::new(snapshot), ..inside };
     let second = plan(&left);

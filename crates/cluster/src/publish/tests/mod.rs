@@ -17,7 +17,8 @@ use tokio::time::sleep;
 
 use self::api::{Availability, FakeApi};
 use super::served::in_place;
-use super::{Address, Announced, Counts, Options, Publisher, Revision, Served, Statuses, published_addresses};
+use super::{Address, Announced, Counts, Options, Publisher, Revision, Served, Statuses};
+use crate::publish::status::{IngressAddresses, StatusStrategy as _};
 use crate::source::cluster::Clients;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
@@ -55,12 +56,13 @@ fn stored(ingress: Ingress) -> Stored<ingressd_objects::Ingress> {
     }
 }
 
-/// A Service as the daemon keeps it, without its status.
-fn stored_service(service: Service) -> Stored<ingressd_objects::Service> {
+/// A Service as the daemon would keep it if it published something there.
+fn stored_service(mut service: Service) -> Stored<ingressd_objects::Service> {
+    let status = serde_json::to_value(service.status.take()).unwrap();
     Stored {
         id: Arc::new(ObjectId::new(Kind::SERVICE, "shop", service.metadata.name.as_deref().unwrap())),
         version: Version("1".into()),
-        published: Some(Arc::new(Published::new(service.metadata.resource_version.clone(), None))),
+        published: Some(Arc::new(Published::take_whole(&mut service.metadata, status))),
         object: Arc::new(service.into()),
         place: None,
     }
@@ -84,6 +86,7 @@ impl Node {
             confirmed: true,
             observed: ingresses.iter().filter_map(revision).max(),
             pinned: None,
+            statuses: Statuses::default(),
             claim_order: Arc::default(),
             snapshot: Arc::new(Snapshot {
                 ingresses: ingresses.into(),
@@ -195,9 +198,8 @@ impl World {
     /// The addresses of each object, by name.
     fn addresses(&self) -> Vec<String> {
         let text = |ingress| {
-            let addresses: Vec<_> =
-                published_addresses(stored(ingress).published.as_deref()).0.iter().map(ToString::to_string).collect();
-            addresses.join(",")
+            let published = IngressAddresses.current(stored(ingress).published.as_ref().unwrap());
+            published.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         };
         self.api.ingresses().into_iter().map(text).collect()
     }

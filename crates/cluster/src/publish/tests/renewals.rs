@@ -12,14 +12,15 @@ use super::{Counts, World};
 use crate::publish::Statuses;
 use crate::publish::address::Address;
 use crate::publish::served::Served;
-use crate::publish::status::{IngressAddresses, Object, Situation, StatusStrategy};
+use crate::publish::status::{IngressAddresses, Situation, StatusStrategy};
 use crate::publish::statuses::Outputs;
 use crate::publish::trouble::Board;
 use crate::publish::writer::{Inputs, Writer};
 use crate::publish::{Outlook, Publisher};
 use crate::source::cluster::Clients;
+use ingressd_objects::Published;
 
-/// The strategy of Ingresses, which counts how often all objects are looked at.
+/// The strategy of Ingresses, which counts how often an object is looked at.
 struct Counting(Arc<AtomicUsize>);
 
 impl StatusStrategy for Counting {
@@ -28,9 +29,9 @@ impl StatusStrategy for Counting {
 
     const TROUBLE: &'static str = IngressAddresses::TROUBLE;
 
-    fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Vec<Address>>> + Send {
+    fn current(&self, published: &Published) -> (Vec<Address>, bool) {
         self.0.fetch_add(1, Ordering::Relaxed);
-        IngressAddresses.objects(served)
+        IngressAddresses.current(published)
     }
 
     fn content(&self, situation: Situation<'_>) -> Vec<Address> {

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::api::FakeApi;
 use super::{Counts, World};
 use crate::publish::address::Address;
-use crate::publish::served::Served;
-use crate::publish::status::{Content, Object, Situation, StatusStrategy, entries};
+use crate::publish::status::{Content, Situation, StatusStrategy, entries};
 use crate::publish::statuses::Outputs;
 use crate::publish::trouble::Board;
 use crate::publish::writer::{Inputs, Writer};
+use ingressd_objects::Published;
 
 /// Addresses, and a condition about them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Content for Reached {
     }
 }
 
-/// The strategy of Services, whose statuses are read from the double.
-struct OfServices(FakeApi);
+/// The strategy of Services.
+struct OfServices;
 
 impl StatusStrategy for OfServices {
     type Kind = Service;
@@ -36,26 +36,13 @@ impl StatusStrategy for OfServices {
 
     const TROUBLE: &'static str = "the status of Services cannot be written";
 
-    fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Reached>> + Send {
-        served.snapshot.services.iter().filter_map(|stored| {
-            let status = self.0.service(&stored.id.name).status.unwrap_or_default();
-            let entries = status.load_balancer.and_then(|balancer| balancer.ingress).unwrap_or_default();
-            let addresses = entries.into_iter().filter_map(|entry| entry.ip?.parse().ok()).collect();
-            let conditions = status.conditions.unwrap_or_default();
-            Some(Object {
-                id: &stored.id,
-                uid: stored.object.uid.as_deref()?,
-                version: &stored.version,
-                published: stored.published.as_deref()?,
-                created: None,
-                is_inside: true,
-                current: Reached {
-                    addresses,
-                    is_reported: conditions.iter().any(|condition| condition.type_ == "Served"),
-                },
-                is_plain: true,
-            })
-        })
+    fn current(&self, published: &Published) -> (Reached, bool) {
+        let status = published.whole.as_ref().map(|whole| whole.status.clone()).unwrap_or_default();
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let entries = list(&status["loadBalancer"]["ingress"]);
+        let addresses = entries.iter().filter_map(|entry| entry["ip"].as_str()?.parse().ok()).collect();
+        let is_reported = list(&status["conditions"]).iter().any(|condition| condition["type"] == "Served");
+        (Reached { addresses, is_reported }, true)
     }
 
     fn content(&self, situation: Situation<'_>) -> Reached {
@@ -87,10 +74,10 @@ async fn another_kind_is_written_as_its_strategy_says_and_withdrawn_with_the_nod
     };
     let availability = node.availability.subscribe();
     let client = world.api.client_of("one", availability);
-    let strategy = OfServices(world.api.clone());
     let options = Arc::new(world.options.clone());
     let trouble = Board::default().trouble("the status of Services cannot be written");
-    let writer = Writer::new(strategy, client, "one_0".into(), options, Counts::default(), Outputs::default(), trouble);
+    let writer =
+        Writer::new(OfServices, client, "one_0".into(), options, Counts::default(), Outputs::default(), trouble);
     let writing = tokio::spawn(writer.run(inputs));
     let shown = |api: &FakeApi| {
         let status = serde_json::to_value(api.service("web").status).unwrap();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::found::{Found, Undecodable};
 use crate::source::watched::Watched;
 use ingressd_model::{Digester, ObjectId};
-use ingressd_objects::{Problem, Published, Stored, Version, WholeStatus, identity};
+use ingressd_objects::{Kept as _, Problem, Published, Stored, Version, WholeStatus, identity};
 
 /// The annotation that kubectl writes for itself; it can be larger than the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -59,6 +59,22 @@ impl<K: Watched> Item<K> {
             }
         };
         Some(Item { id, outcome })
+    }
+
+    /// The part that is kept of an object that is not served: its name and published status, if it
+    /// has one.
+    pub fn bare(self) -> Option<Self> {
+        let (uid, published) = match self.outcome {
+            Ok(stored) => (stored.object.uid().map(str::to_owned), stored.published?),
+            Err(unfit) => (unfit.uid.map(|uid| uid.to_string()), Arc::new(unfit.published?)),
+        };
+        let mut object = K::default();
+        object.metadata_mut().uid = uid;
+        let version = fingerprint(&object);
+        let stored =
+            Stored { id: Arc::clone(&self.id), version, object: Arc::new(object.into()), published: None, place: None };
+        let is_empty = published.is_empty();
+        (!is_empty).then(|| Item { id: self.id, outcome: Ok(Stored { published: Some(published), ..stored }) })
     }
 }
 

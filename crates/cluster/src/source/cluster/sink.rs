@@ -15,7 +15,7 @@ use super::stream::{Failure, Sink};
 use super::words::explained;
 use crate::source::watched::Watched;
 use ingressd_model::Kind;
-use ingressd_objects::{KindRow as _, Stored};
+use ingressd_objects::KindRow as _;
 
 /// The stores, shared by the watches and their readers.
 #[derive(Debug)]
@@ -85,7 +85,10 @@ impl Shared {
     }
 
     /// Records that the API server does not have the kind. It is asked again as after a failure.
-    fn note_absence(&self, kind: Kind, section: &Section) {
+    /// What was deleted with the kind while the watch was down was reported by nobody.
+    fn note_absence<K: Watched>(&self, section: &Section) {
+        self.stores().take_over::<K>(section, Vec::new(), Vec::new());
+        let kind = K::MODEL_KIND;
         self.note_health(kind, section, |health| {
             if !std::mem::replace(&mut health.is_absent, true) {
                 tracing::info!(KIND = kind.name(), "the API server has no {}", kind.name());
@@ -114,7 +117,7 @@ pub struct ObjectSink<K: Watched> {
     /// The list that is being read, so far.
     listed: Vec<Item<K>>,
     /// The part of it that is not served but has a published status.
-    outside: Vec<Stored<K::Kept>>,
+    outside: Vec<Item<K>>,
 }
 
 impl<K: Watched> ObjectSink<K> {
@@ -151,7 +154,7 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
         };
         self.listed.extend(kept.into_iter().filter_map(Item::of));
         if K::STATUS.is_some() {
-            self.outside.extend(others.into_iter().filter_map(Item::of).filter_map(K::bare));
+            self.outside.extend(others.into_iter().filter_map(Item::of).filter_map(Item::bare));
         }
     }
 
@@ -185,9 +188,8 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
     }
 
     fn failed(&mut self, failure: &Failure) {
-        // Objects of a kind that is removed are deleted before it, each by a change of its own.
         if K::MAY_BE_ABSENT && failure.code() == 404 {
-            self.shared.note_absence(K::MODEL_KIND, &self.section);
+            self.shared.note_absence::<K>(&self.section);
             self.settle();
         } else {
             self.shared.note_failure(K::MODEL_KIND, &self.section, failure);
@@ -268,7 +270,27 @@ impl Sink<Namespace> for NamespaceSink {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Service;
+    use serde_json::json;
+
+    use super::super::health::Need;
     use super::*;
+
+    #[test]
+    fn what_went_with_its_kind_while_nobody_watched_is_gone() {
+        let mut stores = Stores::default();
+        stores.expect(Kind::SERVICE, None, Need::Required);
+        let shared = Shared::new(stores);
+        let mut sink = ObjectSink::<Service>::new(Arc::clone(&shared), None);
+        let service = json!({ "metadata": { "namespace": "shop", "name": "web" }, "spec": {} });
+        sink.begin();
+        sink.page(vec![Found::of(service).unwrap()]);
+        sink.end();
+        let services = || shared.stores().read().snapshot.map(|snapshot| snapshot.services.len());
+        assert_eq!(services(), Some(1));
+        shared.note_absence::<Service>(&None);
+        assert_eq!(services(), Some(0));
+    }
 
     #[test]
     fn a_thread_that_looked_too_early_does_not_stop_the_watches_of_config_maps() {

@@ -10,7 +10,7 @@ use super::item::{Item, Unfit};
 use crate::source::watched::Watched;
 use ingressd_model::finding::Finding;
 use ingressd_model::{ObjectId, Origin};
-use ingressd_objects::{LeftOut, List, Problem, Published, Snapshot, Stored};
+use ingressd_objects::{LeftOut, List, Lists, Problem, Published, Snapshot, Stored};
 
 /// The effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,12 @@ pub struct Unusable {
 pub trait AnyStore: Any + fmt::Debug + Send {
     /// Copies the objects, and what is wrong with some, into a snapshot.
     fn show(&self, snapshot: &mut Snapshot);
+
+    /// Whether there are objects of this namespace.
+    fn has_of(&self, namespace: &str) -> bool;
+
+    /// Copies the objects, of which none is wrong, into these lists.
+    fn show_in(&self, lists: &mut Lists);
 }
 
 impl<K: Watched> AnyStore for Store<K> {
@@ -52,6 +58,15 @@ impl<K: Watched> AnyStore for Store<K> {
             snapshot.findings.extend(unusable.findings.iter().cloned());
             snapshot.left_out.push(LeftOut { id: Arc::clone(id), place: None, uid: unusable.uid.clone() });
         }
+    }
+
+    fn has_of(&self, namespace: &str) -> bool {
+        let (Ok(first) | Err(first)) = self.list.position(namespace, "");
+        self.list.get(first).is_some_and(|stored| *stored.id.namespace == *namespace)
+    }
+
+    fn show_in(&self, lists: &mut Lists) {
+        *lists.list_mut::<K>() = self.list.clone();
     }
 }
 

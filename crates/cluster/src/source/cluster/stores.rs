@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::api::networking::v1::Ingress;
 
 use super::health::{Need, Section, WatchHealth};
 use super::item::Item;
@@ -15,7 +14,7 @@ use super::references::{Missing, References};
 use super::store::{AnyStore, Effect, Store};
 use crate::source::watched::{Watched, WatchedKinds};
 use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{List, Snapshot, Stored};
+use ingressd_objects::{List, Snapshot};
 
 /// Everything that is known about the cluster.
 #[derive(Debug, Default)]
@@ -23,8 +22,9 @@ pub struct Stores {
     kinds: WatchedKinds,
     /// By kind, each with the type of its row.
     stores: BTreeMap<Kind, Box<dyn AnyStore>>,
-    /// Ingresses in namespaces that are not selected, as long as they have a published status.
-    pub(in crate::source) outside: Store<Ingress>,
+    /// The same for objects in namespaces that are not selected, as long as they have a published
+    /// status.
+    outside: BTreeMap<Kind, Box<dyn AnyStore>>,
     references: References,
     /// Objects that readers of snapshots want to keep, whether or not anything refers to them
     /// here.
@@ -38,6 +38,13 @@ pub struct Stores {
     revision: u64,
     /// When the oldest change was noticed that is in no snapshot.
     noticed: Option<Instant>,
+}
+
+/// The store of a kind among those of all.
+fn typed<K: Watched>(stores: &mut BTreeMap<Kind, Box<dyn AnyStore>>) -> &mut Store<K> {
+    let store = stores.entry(K::MODEL_KIND).or_insert_with(|| Box::new(Store::<K>::default()));
+    let store = (&mut **store as &mut dyn Any).downcast_mut();
+    store.unwrap_or_else(|| unreachable!("two types are of the kind {}", K::MODEL_KIND.name()))
 }
 
 /// The known state at one time.
@@ -92,9 +99,13 @@ impl Stores {
 
     /// The objects of a kind.
     fn of<K: Watched>(&mut self) -> &mut Store<K> {
-        let store = self.stores.entry(K::MODEL_KIND).or_insert_with(|| Box::new(Store::<K>::default()));
-        let store = (&mut **store as &mut dyn Any).downcast_mut();
-        store.unwrap_or_else(|| unreachable!("two types are of the kind {}", K::MODEL_KIND.name()))
+        typed(&mut self.stores)
+    }
+
+    /// Those that are not served but have a published status; `None` for kinds in which we publish
+    /// nothing.
+    fn outside<K: Watched>(&mut self) -> Option<&mut Store<K>> {
+        K::STATUS.map(|_| typed(&mut self.outside))
     }
 
     /// Announces a watch of this kind.
@@ -147,7 +158,7 @@ impl Stores {
         let after = after.or_else(|| before.clone()).unwrap_or_default();
         self.refer(&id.namespace, &before.unwrap_or_default(), &after);
         self.note(effect);
-        if let Some(outside) = K::outside(self) {
+        if let Some(outside) = self.outside::<K>() {
             outside.delete(&id.namespace, &id.name);
         }
     }
@@ -157,9 +168,9 @@ impl Stores {
     pub fn pass_over<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         let is_kept = self.of::<K>().list().find(&id.namespace, &id.name).is_some();
-        let Some(outside) = K::outside(self).filter(|_| !is_kept) else { return };
-        match K::bare(item) {
-            Some(bare) => outside.apply(Item { id, outcome: Ok(bare) }),
+        let Some(outside) = self.outside::<K>().filter(|_| !is_kept) else { return };
+        match item.bare() {
+            Some(bare) => outside.apply(bare),
             None => outside.delete(&id.namespace, &id.name),
         };
     }
@@ -170,7 +181,7 @@ impl Stores {
             self.references.reported(&ObjectId::new(K::MODEL_KIND, namespace, name));
         }
         self.remove::<K>(namespace, name);
-        if let Some(outside) = K::outside(self) {
+        if let Some(outside) = self.outside::<K>() {
             outside.delete(namespace, name);
         }
     }
@@ -195,12 +206,11 @@ impl Stores {
         }
     }
 
-    /// Records that a list is complete; `outside` are the objects that are not served but have a
+    /// Takes over all objects of a kind; `outside` are those that are not served but have a
     /// published status.
-    pub fn replace<K: Watched>(&mut self, section: &Section, items: Vec<Item<K>>, outside: Vec<Stored<K::Kept>>) {
-        if let Some(store) = K::outside(self) {
-            let items = outside.into_iter().map(|bare| Item { id: Arc::clone(&bare.id), outcome: Ok(bare) });
-            store.replace(section.as_deref(), items.collect(), |_| false);
+    pub fn take_over<K: Watched>(&mut self, section: &Section, items: Vec<Item<K>>, outside: Vec<Item<K>>) {
+        if let Some(store) = self.outside::<K>() {
+            store.replace(section.as_deref(), outside, |_| false);
         }
         let fresh =
             if K::REFERENCED { self.references.end(K::MODEL_KIND, section.as_deref()) } else { BTreeSet::new() };
@@ -211,9 +221,14 @@ impl Stores {
         let after = self.of::<K>().list().clone();
         self.refer_all::<K>(&before, &after);
         self.note(effect);
-        if K::MODEL_KIND == Kind::INGRESS {
+        if K::MODEL_KIND.asks_for_routes() {
             self.forget_namespaces();
         }
+    }
+
+    /// Records that a list is complete.
+    pub fn replace<K: Watched>(&mut self, section: &Section, items: Vec<Item<K>>, outside: Vec<Item<K>>) {
+        self.take_over(section, items, outside);
         if let Some(health) = self.health.get_mut(&(K::MODEL_KIND, section.clone())) {
             if !health.synced {
                 // The last required list completes the first snapshot, which is a change whatever
@@ -224,18 +239,13 @@ impl Stores {
         }
     }
 
-    /// Namespaces that are not selected any more are kept as long as there are Ingresses of them.
+    /// Namespaces that are not selected any more are kept as long as there are objects of them
+    /// that may ask for routes.
     fn forget_namespaces(&mut self) {
-        if self.selected.is_none() {
-            return;
-        }
-        let ingresses = self.of::<Ingress>().list().clone();
-        let has_some = |name: &str| {
-            let (Ok(first) | Err(first)) = ingresses.position(name, "");
-            ingresses.get(first).is_some_and(|stored| *stored.id.namespace == *name)
-        };
         let known: Vec<_> = self.of::<Namespace>().list().iter().map(|stored| Arc::clone(&stored.id.name)).collect();
         let Some(selected) = &self.selected else { return };
+        let has_some =
+            |name: &str| self.stores.iter().any(|(kind, store)| kind.asks_for_routes() && store.has_of(name));
         let useless: Vec<_> = known.into_iter().filter(|name| !selected.contains(&**name) && !has_some(name)).collect();
         for name in useless {
             let effect = self.of::<Namespace>().delete("", &name);
@@ -357,13 +367,10 @@ impl Stores {
     }
 
     fn snapshot(&mut self) -> Snapshot {
-        let mut snapshot = Snapshot {
-            outside: self.outside.list().clone(),
-            unseen: self.unseen(),
-            position: self.position(Instant::now()),
-            ..Snapshot::default()
-        };
+        let mut snapshot =
+            Snapshot { unseen: self.unseen(), position: self.position(Instant::now()), ..Snapshot::default() };
         self.stores.values().for_each(|store| store.show(&mut snapshot));
+        self.outside.values().for_each(|store| store.show_in(&mut snapshot.outside));
         snapshot.findings.sort();
         snapshot.left_out.sort();
         snapshot
@@ -375,6 +382,7 @@ mod tests {
     use std::time::Duration;
 
     use k8s_openapi::api::core::v1::ConfigMap;
+    use k8s_openapi::api::networking::v1::Ingress;
     use serde_json::json;
 
     use super::super::found::Found;
@@ -390,7 +398,10 @@ mod tests {
             let object = json!({ "metadata": metadata, "spec": spec, "status": published });
             Item::of(Found::<Ingress>::of(object).unwrap()).unwrap()
         };
-        let lists = |stores: &mut Stores| (stores.of::<Ingress>().list().len(), stores.outside.list().len());
+        let lists = |stores: &mut Stores| {
+            let outside = stores.outside::<Ingress>().map_or(0, |outside| outside.list().len());
+            (stores.of::<Ingress>().list().len(), outside)
+        };
         let shop = || BTreeSet::from(["shop".to_owned()]);
         stores.select(BTreeSet::new());
         assert!(!stores.keeps::<Ingress>("shop", "web"));
@@ -403,7 +414,7 @@ mod tests {
         stores.select(BTreeSet::new());
         stores.pass_over(item());
         assert_eq!(lists(&mut stores), (1, 0));
-        stores.replace::<Ingress>(&None, Vec::new(), Ingress::bare(item()).into_iter().collect());
+        stores.replace::<Ingress>(&None, Vec::new(), item().bare().into_iter().collect());
         assert_eq!(lists(&mut stores), (0, 1));
         stores.delete::<Ingress>("shop", "web");
         assert_eq!(lists(&mut stores), (0, 0));

@@ -13,7 +13,7 @@ use super::double::{Double, Fault};
 use super::*;
 use ingressd_model::Kind;
 use ingressd_model::finding::Reason;
-use ingressd_objects::{Ingress, List, Snapshot};
+use ingressd_objects::{Ingress, Snapshot};
 
 /// How long a test waits for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -480,8 +480,8 @@ async fn of_what_is_not_served_only_what_is_published_is_known() {
         object["status"] = json!({ "loadBalancer": { "ingress": entries } });
         double.put("ingresses", object);
     };
-    fn names(list: &List<Ingress>) -> Vec<&str> {
-        list.iter().map(|stored| &*stored.id.name).collect()
+    fn outside(snapshot: &Snapshot) -> Vec<&str> {
+        snapshot.outside.entries().map(|entry| &*entry.id.name).collect()
     }
     double.put("namespaces", namespace("one"));
     published("one", "in", &["192.0.2.1"]);
@@ -490,26 +490,26 @@ async fn of_what_is_not_served_only_what_is_published_is_known() {
     let options = WatchOptions { scope: Scope::Selected("team=a".to_owned()), ..options() };
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &options);
     let (snapshot, before) = until(&mut source, |_, _| true).await;
-    assert_eq!((names(&snapshot.ingresses), names(&snapshot.outside)), (vec!["in"], vec!["out"]));
-    let bare = &snapshot.outside[0];
-    assert_eq!(*bare.object, Ingress { uid: Some("uid-out".into()), ..Ingress::default() });
+    assert_eq!((names(&snapshot.ingresses), outside(&snapshot)), (vec!["in"], vec!["out"]));
+    let bare = snapshot.outside.entries().next().unwrap();
+    assert_eq!(bare.object::<Ingress>().unwrap(), &Ingress { uid: Some("uid-out".into()), ..Ingress::default() });
 
     // Published statuses there appear and vanish without adding objects.
     published("two", "empty", &["192.0.2.2"]);
-    let (_, after) = until(&mut source, |snapshot, _| names(&snapshot.outside) == ["empty", "out"]).await;
+    let (_, after) = until(&mut source, |snapshot, _| outside(snapshot) == ["empty", "out"]).await;
     assert_eq!(after.revision, before.revision);
     published("two", "empty", &[]);
     double.delete("ingresses", "two", "out");
-    until(&mut source, |snapshot, _| snapshot.outside.is_empty()).await;
+    until(&mut source, |snapshot, _| outside(snapshot).is_empty()).await;
 
     // Namespaces are selected and deselected; no object is in both lists.
     published("two", "out", &["192.0.2.1"]);
-    until(&mut source, |snapshot, _| names(&snapshot.outside) == ["out"]).await;
+    until(&mut source, |snapshot, _| outside(snapshot) == ["out"]).await;
     double.put("namespaces", namespace("two"));
     let served = ["in", "empty", "out"];
     let (snapshot, _) = until(&mut source, |snapshot, _| names(&snapshot.ingresses) == served).await;
-    assert!(snapshot.outside.is_empty());
+    assert!(outside(&snapshot).is_empty());
     double.delete("namespaces", "", "one");
     let (snapshot, _) = until(&mut source, |snapshot, _| names(&snapshot.ingresses) == served[1..]).await;
-    assert_eq!(names(&snapshot.outside), ["in"]);
+    assert_eq!(outside(&snapshot), ["in"]);
 }
