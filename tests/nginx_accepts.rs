@@ -13,14 +13,14 @@ use ingressd_model::finding::Finding;
 use ingressd_model::{
     AccessList, Action, AnswerDuration, AnswerHeader, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, Branch, ByteSize, Certificate, CertificateId, Choice, ClientLimits, Connection,
-    CookiePath, Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, HeaderName,
-    HeaderSet, HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
-    Listener, LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl, ParameterName,
-    Passthrough, Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Presented, Protocol,
-    RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName,
-    Serves, Session, SessionCookie, Share, Split, Stream, StreamPolicy, Tables, TargetPart, Template, TemplatePart,
-    Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
-    Variable,
+    CookiePath, Cors, Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handler,
+    HeaderName, HeaderSet, HeaderText, HeaderValue, HostExpression, HostListeners, HostName, Hsts, HttpsRedirect, Kind,
+    LimitRate, Listener, LogLine, Mirror, MirrorPolicy, Model, ObjectId, Origin, OriginPattern, OriginUrl,
+    ParameterName, Passthrough, Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Presented,
+    Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server,
+    ServerName, Serves, Session, SessionCookie, Share, Split, Stream, StreamPolicy, Tables, TargetPart, Template,
+    TemplatePart, Test, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UpstreamIdentity,
+    UrlPath, Variable,
 };
 use ingressd_nginx::render::{FileSet, Renderer, Work};
 use ingressd_nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, Plan, gate, syntax};
@@ -51,7 +51,11 @@ fn proxy(service: &str, protocol: Protocol) -> Action {
 }
 
 fn route(path: PathMatch, action: Action, behaviour: Behaviour) -> Route {
-    Route { origin: origin(), path, action, behaviour: behaviour.into(), errors: None }
+    Route::new(path, handler(action, behaviour))
+}
+
+fn handler(action: Action, behaviour: Behaviour) -> Handler {
+    Handler { origin: origin(), action, behaviour: behaviour.into(), errors: None }
 }
 
 fn exact(path: &str) -> PathMatch {
@@ -212,7 +216,7 @@ fn split(service: &str) -> Action {
     let answers =
         [Choice::Redirect(307, RedirectUrl::new("https://example.org/?x=y").expect("a target")), Choice::Respond(403)];
     let choices = answers.into_iter().chain(std::iter::repeat(Choice::Forward(other.clone())));
-    let branches = tests.into_iter().zip(choices).map(|(test, choice)| Branch { test, choice }).collect();
+    let branches = tests.into_iter().zip(choices).map(|(test, then)| Branch { all: vec![test], then }).collect();
     let split = Split {
         origin: origin(),
         branches,
@@ -220,6 +224,18 @@ fn split(service: &str) -> Action {
         shares: vec![(Choice::Forward(other.clone()), Share::of(1, 3)), (Choice::Respond(503), Share::of(1, 6))],
     };
     Action::Proxy { upstream, split: Some(Arc::new(split)) }
+}
+
+/// Every test, and all of them together, with a handler for each protocol.
+fn branches() -> Route {
+    let action = split("web");
+    let all: Vec<Test> = action.split().unwrap().branches.iter().flat_map(|branch| branch.all.clone()).collect();
+    let handlers = [("web", Protocol::Https), ("web", Protocol::FastCgi), ("grpc", Protocol::Grpc)];
+    let handlers: Vec<_> =
+        handlers.map(|(name, protocol)| Arc::new(handler(proxy(name, protocol), everything()))).into();
+    let conditions = all.iter().map(|test| vec![test.clone()]).chain([all.clone()]);
+    let branches = conditions.zip(handlers.iter().cycle()).map(|(all, then)| Branch { all, then: Arc::clone(then) });
+    Route { branches: branches.collect(), ..route(prefix("/branches"), action, everything()) }
 }
 
 /// A model that uses every part of the language between translation and rendering.
@@ -257,6 +273,7 @@ fn model() -> Model {
                 route(prefix("/fastcgi"), proxy("web", Protocol::FastCgi), everything()),
                 route(prefix("/a/"), proxy("web", Protocol::Http), everything()),
                 route(prefix("/a"), proxy("web", Protocol::Http), Behaviour::default()),
+                branches(),
                 route(
                     prefix("/moved"),
                     Action::Redirect {

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use ingressd_config::{Settings, rows};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
-    Action, Directive, Effective, Endpoint, Field, Kind, Model, ObjectId, Origin, Passthrough, Route, Server,
+    Action, Directive, Effective, Endpoint, Field, Handler, Kind, Model, ObjectId, Origin, Passthrough, Route, Server,
     ServerName, StrictPaths, Tables, UpstreamId, Written, WrittenAt,
 };
 use ingressd_nginx::render::{has_own_tls, to_https};
@@ -181,7 +181,8 @@ impl InForce {
             (None, false) => (self.does(route), self.answer(server, route)),
         };
         let own_tls = has_own_tls(server, self.sites_beside.sockets());
-        let redirect = to_https(route, own_tls, &global.plain_paths).filter(|_| refused.is_none() && !adds_slash);
+        let redirect =
+            to_https(route, route, own_tls, &global.plain_paths).filter(|_| refused.is_none() && !adds_slash);
         let reported = json!({
             "is_of_object": is_of_object(server, route),
             "from": route.origin.to_string(),
@@ -338,13 +339,20 @@ impl InForce {
 
     /// What happens to requests, in words that complete "it".
     pub fn does(&self, route: &Route) -> String {
+        let branches = route.branches.iter().map(|branch| {
+            format!("; where it meets conditions of {}, it {}", branch.then.origin.object, self.handles(&branch.then))
+        });
+        [self.handles(&route.otherwise)].into_iter().chain(branches).collect()
+    }
+
+    fn handles(&self, handler: &Handler) -> String {
         let place = |upstream: &UpstreamId| {
             format!("Service {}/{}, port {}", upstream.namespace, upstream.service, upstream.port)
         };
-        match &route.action {
+        match &handler.action {
             Action::Proxy { upstream, .. } if self.without_endpoints.contains(upstream) => {
                 let own = place(upstream);
-                match route.errors.as_deref().filter(|_| route.has_stand_in()) {
+                match handler.errors.as_deref().filter(|_| handler.has_stand_in()) {
                     Some(pages) => format!("goes to {}, because {own}, has no endpoints", place(&pages.upstream)),
                     None => format!("is answered 503, because {own}, has no endpoints"),
                 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use ingressd_model::{CertificateId, Model, ObjectId, Route, Tables};
+use ingressd_model::{CertificateId, Handler, Model, ObjectId, Tables};
 
 /// Whether some route limits the connections of clients.
 pub fn counts_connections(model: &Model) -> bool {
-    let limits = |route: &Route| route.behaviour.limits.as_deref().is_some_and(|limits| limits.connections.is_some());
-    model.servers.iter().flat_map(|server| server.all_routes()).any(limits)
+    let limits =
+        |handler: &Handler| handler.behaviour.limits.as_deref().is_some_and(|limits| limits.connections.is_some());
+    model.servers.iter().flat_map(|server| server.handlers()).any(limits)
 }
 
 /// Secrets with certificates, sorted.

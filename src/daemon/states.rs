@@ -110,7 +110,7 @@ impl GatedStates {
         let empty: HashSet<_> = plan.tables.without_endpoints(&plan.model).map(|one| one.id.clone()).collect();
         let flipped: HashSet<_> = empty.symmetric_difference(&self.empty).collect();
         let uses_flipped = |server: &Server| {
-            let mut upstreams = server.all_routes().filter_map(|route| route.action.upstream());
+            let mut upstreams = server.handlers().filter_map(|handler| handler.action.upstream());
             !flipped.is_empty() && upstreams.any(|upstream| flipped.contains(upstream))
         };
         let order = |one: &&Arc<Server>, other: &&Arc<Server>| match Arc::ptr_eq(one, other) {

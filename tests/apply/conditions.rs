@@ -6,9 +6,8 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use ingressd_model::{
-    Action, Behaviour, Branch, Choice, Endpoint, Field, HeaderName, HeaderValue, HostListeners, HostName, Kind, Model,
-    ObjectId, Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Tables, Test, Upstream, UpstreamId,
-    UrlPath,
+    Action, Branch, Choice, Endpoint, Field, HeaderName, HeaderValue, HostListeners, HostName, Kind, Model, ObjectId,
+    Origin, PathMatch, RedirectUrl, Route, Server, ServerName, Split, Tables, Test, Upstream, UpstreamId, UrlPath,
 };
 use ingressd_nginx::render::{File, FileSet, Owners, Part, Renderer};
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
@@ -17,16 +16,16 @@ use super::assert_confirmed;
 use super::nginx::{Nginx, free_port};
 use ingressd_config::Usual as _;
 
-fn origin() -> Origin {
+pub fn origin() -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart")), field: Field::Object }
 }
 
-fn upstream(service: &str) -> UpstreamId {
+pub fn upstream(service: &str) -> UpstreamId {
     UpstreamId::usual("shop", service, "80")
 }
 
 /// Tests in the order in which they decide, each with its choice.
-fn branches() -> Vec<Branch> {
+fn branches() -> Vec<Branch<Choice>> {
     let name = |text| HeaderName::new(text).unwrap();
     let value = |text| HeaderValue::new(text).unwrap();
     let elsewhere = RedirectUrl::new("https://elsewhere.example/?x=y").unwrap();
@@ -38,14 +37,14 @@ fn branches() -> Vec<Branch> {
         (Test::Method(name("PUT")), Choice::Forward(upstream("other"))),
         (Test::Method(name("DELETE")), Choice::Respond(405)),
     ];
-    rows.into_iter().map(|(test, choice)| Branch { test, choice }).collect()
+    rows.into_iter().map(|(test, then)| Branch { all: vec![test], then }).collect()
 }
 
 fn model(port: u16) -> Model {
     let split = Split { origin: origin(), branches: branches(), session: None, shares: Vec::new() };
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
     let action = Action::Proxy { upstream: upstream("web"), split: Some(Arc::new(split)) };
-    let fallback = Route { origin: origin(), path, action, behaviour: Arc::new(Behaviour::default()), errors: None };
+    let fallback = Route::plain(origin(), path, action);
     let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let group = |service| Arc::new(Upstream { id: upstream(service), origin: origin(), uid: None, sharers: 1 });
     let addresses = vec![IpAddr::from([127, 0, 0, 1])];
@@ -58,20 +57,22 @@ fn model(port: u16) -> Model {
 }
 
 /// A server of the same nginx that answers with its name.
-fn backend(files: &mut FileSet, name: &str, address: SocketAddr) {
+pub fn backend(files: &mut FileSet, name: &str, address: SocketAddr) {
     let text = format!("server {{ listen {address}; return 200 {name}; }}\n");
     let file = File::plain([Part::Bytes(text.into_bytes().into())], Owners::default(), []);
     files.files.insert(format!("http/zz-{name}.conf").into(), Arc::new(file));
 }
 
 /// The status, and where to or what the body is.
-fn ask(address: SocketAddr, request: &str) -> String {
+pub fn ask(address: SocketAddr, request: &str) -> String {
     let (line, headers) = request.split_once(' ').map(|(method, rest)| (method, rest.split(" + "))).unwrap();
     let mut headers = headers;
     let path = headers.next().unwrap();
     let headers: String = headers.map(|header| format!("{header}\r\n")).collect();
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "{line} {path} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n{headers}\r\n").unwrap();
+    let length = headers.split_once("Content-Length: ").map_or(0, |(_, length)| length.trim().parse().unwrap());
+    let body = "x".repeat(length);
+    write!(stream, "{line} {path} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n{headers}\r\n{body}").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let status = answer.split(' ').nth(1).unwrap();

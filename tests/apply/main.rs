@@ -6,6 +6,7 @@ mod conditions;
 mod crash;
 mod disk;
 mod files;
+mod handlers;
 mod includes;
 mod late;
 mod nginx;

@@ -19,8 +19,8 @@ use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, HeaderName, HeaderValue, Kind, KindName, ObjectId, Origin, Share, Test, Verdict};
 use ingressd_objects::{DropUnread, KindRow, Lasting, Permission, Published, Snapshot, Validate};
 use ingressd_translate::{
-    ANNOTATIONS, ClassRule, Declared, Intent, OptionEntry, Options, Other, Port, READERS, ReadKind, Reader, Readers,
-    Reference, Rule, RulePath, Seen, Source, When, class_of_name,
+    ANNOTATIONS, ClassRule, Declared, Intent, OptionEntry, Options, Port, READERS, ReadKind, Reader, Readers,
+    Reference, Rule, RulePath, Seen, Source, class_of_name,
 };
 use rig::client::{Reply, get};
 use rig::cluster::objects::{ADDRESS, Objects};
@@ -157,24 +157,17 @@ impl ReadKind for Signposts {
     }
 }
 
-/// A path with all its backends. Where a way asks for a header, the list of branches is complete:
-/// what has another one goes where the next shorter path leads.
+/// A path with its conditions and all its backends.
 fn path(way: &Way, spec: &Spec) -> RulePath {
-    let is_shorter = |other: &&Way| other.header.is_empty() && way.path.starts_with(&other.path);
-    let shorter = || spec.ways.iter().filter(is_shorter).max_by_key(|other| other.path.len());
-    let plain = if way.header.is_empty() { way } else { shorter().unwrap_or(way) };
     let to = |target: &Target| Reference { service: Some(target.service.as_str().into()), port: Port::Number(80) };
-    let tests = way.header.iter().map(|(name, value)| {
-        let test = Test::Header(HeaderName::new(name).unwrap(), HeaderValue::new(value).unwrap());
-        Other { when: When::Test(test), backend: to(&way.to[0]) }
-    });
-    let whole = plain.to.iter().map(|target| u64::from(target.weight)).sum();
-    let shares = plain.to[1..]
-        .iter()
-        .map(|target| Other { when: When::Share(Share::of(target.weight.into(), whole)), backend: to(target) });
-    let others = tests.chain(shares).collect();
+    let test = |(name, value): (&String, &String)| {
+        Test::Header(HeaderName::new(name).unwrap(), HeaderValue::new(value).unwrap())
+    };
+    let whole = way.to.iter().map(|target| u64::from(target.weight)).sum();
+    let share = |target: &Target| (Share::of(target.weight.into(), whole), to(target));
+    let (all, others) = (way.header.iter().map(test).collect(), way.to[1..].iter().map(share).collect());
     let kind = if spec.expressions { "ImplementationSpecific" } else { "Prefix" };
-    RulePath { others, ..RulePath::read(Some(&way.path), kind, to(&plain.to[0])) }
+    RulePath { all, others, ..RulePath::read(Some(&way.path), kind, to(&way.to[0])) }
 }
 
 // --- the row of its status
@@ -374,6 +367,26 @@ fn a_kind_that_only_a_test_knows_is_served_and_told_of() {
             let fallen = url("/deep/down").header("x-way", "short").send().await;
             assert!(fallen.status == 503 || is_from(&fallen, "10.244.0.1"));
         }
+
+        // What belongs to a protected path of an Ingress is not opened by a longer one.
+        let guarded = json!({"nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24"});
+        let backend = json!({"service": {"name": "near", "port": {"number": 80}}});
+        let paths = json!([{"path": "/", "pathType": "Prefix", "backend": backend}]);
+        let rule = json!({"host": "guarded.example", "http": {"paths": paths}});
+        objects
+            .apply(json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+                "metadata": {"name": "guarded", "annotations": guarded},
+                "spec": {"ingressClassName": class, "rules": [rule]}}))
+            .await;
+        get("http://guarded.example/").send_until("the protection", |reply| reply.status == 403).await;
+        let beside = json!({"classes": [class], "hosts": ["guarded.example"], "ways": [
+            {"path": "/deep", "header": {"x-way": "long", "x-speed": "slow"}, "to": [to("far", 1)]},
+        ]});
+        put(objects, "beside", beside).await;
+        let guarded = || get("http://guarded.example/deep/down").header("x-way", "long");
+        let slow = guarded().header("x-speed", "slow");
+        slow.send_until("the way", |reply| is_from(reply, "10.244.0.2")).await;
+        assert_eq!(guarded().send().await.status, 403);
 
         // Its status, with the entry of the other controller.
         let holds = |status: &Value, generation: u64| {

@@ -83,7 +83,7 @@ pub use name::{is_label, is_subdomain};
 
 pub use origin::{Field, ObjectId, Origin, shared_namespace};
 pub use passthrough::{Passthrough, Passthroughs};
-pub use route::{Action, PathMatch, Protocol, Route};
+pub use route::{Action, Handler, PathMatch, Protocol, Route};
 pub use server::{HeaderSet, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use snippet::{
     Burden, LONGEST_HOST, OwnVariable, RewriteFlag, Snippet, SnippetCondition, SnippetDirective, SnippetHeader,

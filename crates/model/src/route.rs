@@ -1,11 +1,12 @@
-//! A route: a path and the action for its requests.
+//! A route: a path, and what handles its requests.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::catalogue::{Module, REWRITE_LOG};
 use super::{
-    Argument, Behaviour, Directive, ErrorPages, HostName, Origin, Pattern, RewriteTarget, Split, StandIn, TargetPart,
-    UpstreamId, UrlPath,
+    Argument, Behaviour, Branch, Directive, ErrorPages, HostName, Origin, Pattern, RewriteTarget, Split, StandIn,
+    TargetPart, UpstreamId, UrlPath,
 };
 
 /// Which request paths a route matches.
@@ -30,6 +31,18 @@ pub enum PathMatch {
     /// Paths that match this expression, anchored at the start and case-insensitive; tried in the
     /// order of the routes.
     Regex(Pattern),
+}
+
+impl PathMatch {
+    /// Whether it is a prefix of this path, by element, and does not redirect it.
+    pub fn is_above(&self, other: &str) -> bool {
+        let PathMatch::Prefix { path, redirect_to_slash } = self else { return false };
+        match other.strip_prefix(path.as_str().trim_end_matches('/')) {
+            Some("") => !(*redirect_to_slash && path.as_str().ends_with('/')),
+            Some(rest) => rest.starts_with('/'),
+            None => false,
+        }
+    }
 }
 
 /// The protocol of a backend.
@@ -146,6 +159,19 @@ impl Action {
     }
 }
 
+/// What is done with requests, and the policy for them. Routes share it: requests that belong to it
+/// get the same, whichever path and conditions led them there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handler {
+    /// The object and field that define it.
+    pub origin: Origin,
+    pub action: Action,
+    /// The behaviour; shared by the handlers of one object.
+    pub behaviour: Arc<Behaviour>,
+    /// Error pages of another backend.
+    pub errors: Option<Arc<ErrorPages>>,
+}
+
 /// One path of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
@@ -153,14 +179,58 @@ pub struct Route {
     pub origin: Origin,
     /// The requests that it matches; for a server's fallback, `Prefix` of `/`.
     pub path: PathMatch,
-    pub action: Action,
-    /// The behaviour; shared by the routes of one object.
-    pub behaviour: Arc<Behaviour>,
-    /// Error pages of another backend.
-    pub errors: Option<Arc<ErrorPages>>,
+    /// Conditions in order: the first that a request meets decides who handles it. The list is
+    /// complete: those of the next less specific path follow where this one has no handler for the
+    /// rest.
+    pub branches: Vec<Branch<Arc<Handler>>>,
+    /// Handles what meets none of them.
+    pub otherwise: Arc<Handler>,
+}
+
+/// Most routes have no branch, and are what their handler is.
+impl Deref for Route {
+    type Target = Handler;
+
+    fn deref(&self) -> &Handler {
+        &self.otherwise
+    }
+}
+
+impl DerefMut for Route {
+    fn deref_mut(&mut self) -> &mut Handler {
+        Arc::make_mut(&mut self.otherwise)
+    }
 }
 
 impl Route {
+    /// A path all of whose requests one handler takes.
+    pub fn new(path: PathMatch, handler: Handler) -> Self {
+        let origin = handler.origin.clone();
+        Route { origin, path, branches: Vec::new(), otherwise: Arc::new(handler) }
+    }
+
+    /// A path, and what happens to all of its requests.
+    pub fn plain(origin: Origin, path: PathMatch, action: Action) -> Self {
+        Route::new(path, Handler { origin, action, behaviour: Arc::default(), errors: None })
+    }
+
+    /// All its handlers, perhaps one several times.
+    pub fn handlers(&self) -> impl Iterator<Item = &Handler> + Clone {
+        self.branches.iter().map(|branch| &*branch.then).chain([&*self.otherwise])
+    }
+
+    /// The handlers that its object defines; others are those of less specific paths.
+    pub fn own(&self) -> impl Iterator<Item = &Handler> + Clone {
+        self.handlers().filter(|handler| handler.origin == self.origin)
+    }
+
+    /// All its handlers, to be exchanged.
+    pub fn handlers_mut(&mut self) -> impl Iterator<Item = &mut Arc<Handler>> {
+        self.branches.iter_mut().map(|branch| &mut branch.then).chain([&mut self.otherwise])
+    }
+}
+
+impl Handler {
     /// Whether another backend takes its requests while its upstream has no endpoints.
     pub fn has_stand_in(&self) -> bool {
         let waits = |pages: &ErrorPages| pages.stand_in == StandIn::WithoutEndpoints;
@@ -192,8 +262,8 @@ impl Route {
         is_in_line || directives.iter().any(is_logged)
     }
 
-    /// The route for its requests meanwhile. Sessions are those of its own upstream.
-    pub fn stand_in(&self) -> Option<Route> {
+    /// What handles its requests meanwhile. Sessions are those of its own upstream.
+    pub fn stand_in(&self) -> Option<Handler> {
         let pages = self.errors.as_deref().filter(|_| self.has_stand_in())?;
         let action = Action::Proxy { upstream: pages.upstream.clone(), split: None };
         let errors = Some(Arc::new(ErrorPages { stand_in: StandIn::Always, ..pages.clone() }));
@@ -201,6 +271,6 @@ impl Route {
             Some(_) => Arc::new(Behaviour { session: None, ..(*self.behaviour).clone() }),
             None => Arc::clone(&self.behaviour),
         };
-        Some(Route { action, errors, behaviour, ..self.clone() })
+        Some(Handler { action, errors, behaviour, origin: self.origin.clone() })
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::catalogue::Module;
 use super::{
-    Action, CertificateId, ClientCertificates, Directive, Field, HostExpression, HostName, Kind, ObjectId, Origin,
-    PathMatch, Route, UpstreamId, UrlPath,
+    Action, CertificateId, ClientCertificates, Directive, Field, Handler, HostExpression, HostName, Kind, ObjectId,
+    Origin, PathMatch, Route, UpstreamId, UrlPath,
 };
 
 /// The number of routes of an object.
@@ -110,17 +110,17 @@ pub enum StrictPaths<'a> {
 }
 
 impl StrictPaths<'_> {
-    /// Whether this route has to check its paths itself, because not all routes do.
-    pub fn concern(&self, route: &Route) -> bool {
-        matches!(self, StrictPaths::Of(namespaces) if namespaces_of(route).any(|name| namespaces.contains(name)))
+    /// Whether paths have to be checked where this handles requests, because not all routes do.
+    pub fn concern(&self, handler: &Handler) -> bool {
+        matches!(self, StrictPaths::Of(namespaces) if namespaces_of(handler).any(|name| namespaces.contains(name)))
     }
 }
 
-/// The namespace of a route and that of its backend: they differ when the administrator's default
+/// The namespace of a handler and that of its backend: they differ when the administrator's default
 /// backend is used.
-fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
-    let own: &str = &route.origin.object.namespace;
-    let other = route.action.upstream().map(|upstream| &*upstream.namespace).filter(|other| *other != own);
+fn namespaces_of(handler: &Handler) -> impl Iterator<Item = &str> {
+    let own: &str = &handler.origin.object.namespace;
+    let other = handler.action.upstream().map(|upstream| &*upstream.namespace).filter(|other| *other != own);
     [own].into_iter().chain(other)
 }
 
@@ -130,10 +130,7 @@ impl Server {
     pub fn of_unknown_hosts() -> Option<Self> {
         let object = Arc::new(ObjectId::new(Kind::SETTINGS, "", "unknown-hosts"));
         let origin = Origin { object, field: Field::Object };
-        let answer = |path, status| {
-            let action = Action::Respond { status };
-            Route { origin: origin.clone(), path, action, behaviour: Arc::default(), errors: None }
-        };
+        let answer = |path, status| Route::plain(origin.clone(), path, Action::Respond { status });
         let root = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
         let health = PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false };
         let server = Server::usual(ServerName::CatchAll, answer(root, 404));
@@ -170,20 +167,25 @@ impl Server {
         self.routes.iter().chain([&self.fallback])
     }
 
+    /// What handles requests, perhaps one several times.
+    pub fn handlers(&self) -> impl Iterator<Item = &Handler> + Clone {
+        self.all_routes().flat_map(Route::handlers)
+    }
+
     /// The routes for which an ambiguous path could bypass access control: a route of a namespace
     /// is protected, and another one that leads to its backends is not protected in the same way.
     /// Routes of other namespaces do not matter, because they do not lead to its backends.
     pub fn strict_paths(&self) -> StrictPaths<'_> {
-        if !self.all_routes().any(|route| route.behaviour.strict_paths) {
+        if !self.handlers().any(|handler| handler.behaviour.strict_paths) {
             return StrictPaths::Nowhere;
         }
-        let mut routes: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
-        for route in self.all_routes() {
-            namespaces_of(route).for_each(|namespace| routes.entry(namespace).or_default().push(route));
+        let mut handlers: BTreeMap<&str, Vec<&Handler>> = BTreeMap::new();
+        for handler in self.handlers() {
+            namespaces_of(handler).for_each(|namespace| handlers.entry(namespace).or_default().push(handler));
         }
-        routes.retain(|namespace, routes| are_protected_differently(namespace, routes));
-        let strict = StrictPaths::Of(routes.into_keys().collect());
-        match self.all_routes().filter(|route| strict.concern(route)).count() {
+        handlers.retain(|namespace, handlers| are_protected_differently(namespace, handlers));
+        let strict = StrictPaths::Of(handlers.into_keys().collect());
+        match self.all_routes().filter(|route| route.handlers().any(|one| strict.concern(one))).count() {
             0 => StrictPaths::Nowhere,
             count if count > self.routes.len() => StrictPaths::Global,
             _ => strict,
@@ -193,11 +195,11 @@ impl Server {
     /// The object of each route that answers 503 without a fault that closes it: its Service, its
     /// port or its endpoints are missing, and no other backend stands in.
     pub fn unanswered(&self, is_empty: impl Fn(&UpstreamId) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
-        let unanswered = self.all_routes().filter(move |route| match &route.action {
-            Action::Proxy { upstream, .. } => is_empty(upstream) && !route.has_stand_in(),
+        let unanswered = self.all_routes().flat_map(Route::own).filter(move |handler| match &handler.action {
+            Action::Proxy { upstream, .. } => is_empty(upstream) && !handler.has_stand_in(),
             action => *action == Action::Respond { status: 503 },
         });
-        unanswered.map(|route| &route.origin.object)
+        unanswered.map(|handler| &handler.origin.object)
     }
 
     /// The number of routes that each object owns. A fallback counts when the object defines it.
@@ -221,7 +223,8 @@ impl Server {
         // Routes of one object are mostly adjacent.
         let of_objects = self.routes.chunk_by(|one, other| Arc::ptr_eq(&one.origin.object, &other.origin.object));
         for of_object in of_objects.chain(own.map(std::slice::from_ref)) {
-            let closed = of_object.iter().filter(|route| route.action == Action::Closed).count();
+            let is_closed = |route: &&Route| route.own().any(|handler| handler.action == Action::Closed);
+            let closed = of_object.iter().filter(is_closed).count();
             let count = RouteCount { closed: number(closed), open: number(of_object.len() - closed) };
             report(&of_object[0].origin.object, count);
         }
@@ -232,16 +235,16 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Whether a route of a namespace asks for strict paths, and another one that leads to a backend
+/// Whether a handler of a namespace asks for strict paths, and another one that leads to a backend
 /// of it is not protected in the same way, or a service decides by the path.
-fn are_protected_differently(namespace: &str, routes: &[&Route]) -> bool {
-    let asks = |route: &&&Route| route.behaviour.strict_paths && *route.origin.object.namespace == *namespace;
-    let mut strict = routes.iter().filter(asks);
-    let mut proxied = routes.iter().filter(|route| matches!(route.action, Action::Proxy { .. })).peekable();
-    // It is enough to compare all routes with the first one.
+fn are_protected_differently(namespace: &str, handlers: &[&Handler]) -> bool {
+    let asks = |one: &&&Handler| one.behaviour.strict_paths && *one.origin.object.namespace == *namespace;
+    let mut strict = handlers.iter().filter(asks);
+    let mut proxied = handlers.iter().filter(|one| matches!(one.action, Action::Proxy { .. })).peekable();
+    // It is enough to compare all of them with the first one.
     let Some(first) = strict.next() else { return false };
-    let differs = |route: &&Route| !first.behaviour.protects_like(&route.behaviour);
-    let is_decided = routes.iter().filter(asks).any(|route| route.behaviour.external_authentication.is_some());
+    let differs = |one: &&Handler| !first.behaviour.protects_like(&one.behaviour);
+    let is_decided = handlers.iter().filter(asks).any(|one| one.behaviour.external_authentication.is_some());
     proxied.peek().is_some() && (is_decided || strict.any(differs) || proxied.any(differs))
 }
 
@@ -269,7 +272,7 @@ mod tests {
         };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let behaviour = Arc::new(Behaviour { access, strict_paths, ..Behaviour::default() });
-        Route { origin, path, action, behaviour, errors: None }
+        Route::new(path, Handler { origin, action, behaviour, errors: None })
     }
 
     fn server(routes: Vec<Route>, fallback: Route) -> Server {
@@ -327,10 +330,8 @@ mod tests {
             let service = UpstreamId::usual("a", "auth", "80");
             let asked = ExternalAuthentication { origin: one.origin.clone(), service, policy: Arc::clone(&policy) };
             let external_authentication = Some(Arc::new(asked));
-            Route {
-                behaviour: Arc::new(Behaviour { strict_paths, external_authentication, ..Behaviour::default() }),
-                ..one
-            }
+            let behaviour = Behaviour { strict_paths, external_authentication, ..Behaviour::default() };
+            Route::new(one.path.clone(), Handler { behaviour: Arc::new(behaviour), ..Handler::clone(&one) })
         };
         for (routes, expected) in [
             (vec![asks(true, "a")], StrictPaths::Global),

@@ -1,8 +1,9 @@
 //! Traffic splits: requests of a route that go to other upstreams than the rest, or are answered.
 
 use std::fmt;
+use std::sync::Arc;
 
-use super::{HeaderName, HeaderValue, Origin, Pattern, RedirectUrl, UpstreamId};
+use super::{Handler, HeaderName, HeaderValue, Origin, Pattern, RedirectUrl, UpstreamId};
 
 /// A condition on a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -52,21 +53,29 @@ pub enum Choice {
     Respond(u16),
 }
 
-/// A test, and the action for requests that pass it.
+/// Tests, and what is for requests that pass all of them.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Branch {
-    pub test: Test,
-    /// The action.
-    pub choice: Choice,
+pub struct Branch<T> {
+    pub all: Vec<Test>,
+    pub then: T,
+}
+
+impl fmt::Debug for Branch<Arc<Handler>> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Branch").field("all", &self.all).field("then", &self.then).finish()
+    }
 }
 
 /// Names of files are digests of this text. A branch to an upstream keeps the text that it always
 /// had, so that an upgrade renames nothing.
-impl fmt::Debug for Branch {
+impl fmt::Debug for Branch<Choice> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Branch");
-        shown.field("test", &self.test);
-        match &self.choice {
+        match &self.all[..] {
+            [test] => shown.field("test", test),
+            all => shown.field("all", &all),
+        };
+        match &self.then {
             Choice::Forward(upstream) => shown.field("upstream", upstream),
             answer => shown.field("choice", answer),
         };
@@ -99,13 +108,13 @@ impl Share {
     }
 }
 
-/// A traffic split. All upstreams have the same protocol as the main one.
+/// How a handler divides its requests among upstreams with the protocol of the main one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Split {
     /// The object that defines it.
     pub origin: Origin,
     /// Tests in order: the first that a request passes decides.
-    pub branches: Vec<Branch>,
+    pub branches: Vec<Branch<Choice>>,
     /// The cookie by which requests are distributed, so that a client stays on its side; `None`
     /// distributes each request by itself.
     pub session: Option<HeaderName>,
@@ -151,7 +160,7 @@ impl Split {
     /// What happens to requests besides that they go to the main upstream, perhaps more than once.
     pub fn choices(&self) -> impl Iterator<Item = &Choice> {
         let shares = self.shares.iter().map(|(choice, _)| choice);
-        self.branches.iter().map(|branch| &branch.choice).chain(shares)
+        self.branches.iter().map(|branch| &branch.then).chain(shares)
     }
 }
 

@@ -92,7 +92,7 @@ pub fn parts_of_table(table: &LookupTable) -> impl Iterator<Item = &SnippetPart>
 
 /// What tables and snippets of a model ask for.
 pub fn of_model(model: &Model) -> BTreeSet<GeoVariable> {
-    let routes = model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
+    let routes = model.servers.iter().flat_map(|server| server.handlers());
     let snippets = routes.flat_map(|route| &route.behaviour.snippets);
     let of_snippets = snippets.flat_map(|snippet| of_parts(snippet.parts()).collect::<Vec<_>>());
     of_snippets.chain(of_parts(model.lookup_tables.iter().flat_map(parts_of_table))).collect()

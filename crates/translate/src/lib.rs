@@ -51,7 +51,7 @@ pub use read::reading::{
     AppRoot, Canary, ClientRule, CommonPolicy, ErrorOptions, HostAliases, HostOptions, Policy, Reading,
     RequestedAuthentication, RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
 };
-pub use read::rule::{Other, Rule, RulePath, When};
+pub use read::rule::{Rule, RulePath};
 pub use reader::{Declared, ReadKind, Reader, Readers};
 pub use seen::Seen;
 pub use select::class::of_name as class_of_name;

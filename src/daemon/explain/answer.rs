@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::InForce;
-use ingressd_model::{Action, Choice, Kind, Route, Server, Split, UpstreamId};
+use ingressd_model::{Action, Choice, Handler, Kind, Route, Server, Split, UpstreamId};
 
 /// What nginx answers to a request.
 #[derive(Debug, Default)]
@@ -46,12 +46,22 @@ impl Answer {
 impl InForce {
     /// What a route answers.
     pub(super) fn answer(&self, server: &Server, route: &Route) -> Answer {
-        let instead = self.instead(server, route);
+        let answer = self.handled(server, &route.otherwise);
+        if route.branches.is_empty() {
+            return answer;
+        }
+        // Which of its handlers takes a request depends on more than its path.
+        let others = route.branches.iter().flat_map(|branch| self.handled(server, &branch.then).services);
+        Answer { services: answer.services.into_iter().chain(others).collect(), ..Answer::default() }
+    }
+
+    fn handled(&self, server: &Server, handler: &Handler) -> Answer {
+        let instead = self.instead(server, handler);
         let answer = |status| Answer { status: Some(status), instead: instead.clone(), ..Answer::default() };
-        match &route.action {
+        match &handler.action {
             Action::Proxy { upstream, split } => {
-                let pages = route.errors.as_deref().map(|pages| &pages.upstream);
-                let services = match (self.without_endpoints.contains(upstream), route.has_stand_in()) {
+                let pages = handler.errors.as_deref().map(|pages| &pages.upstream);
+                let services = match (self.without_endpoints.contains(upstream), handler.has_stand_in()) {
                     (true, false) => return answer(503),
                     (true, true) => Vec::from_iter(pages),
                     (false, _) => {
@@ -76,8 +86,8 @@ impl InForce {
     }
 
     /// The statuses by which nginx may answer before it does what the route is for.
-    fn instead(&self, server: &Server, route: &Route) -> Option<Vec<u16>> {
-        let (behaviour, global) = (&route.behaviour, &self.settings.gate.global);
+    fn instead(&self, server: &Server, handler: &Handler) -> Option<Vec<u16>> {
+        let (behaviour, global) = (&handler.behaviour, &self.settings.gate.global);
         if !behaviour.snippets.is_empty() {
             return None;
         }
@@ -92,7 +102,7 @@ impl InForce {
         may(behaviour.external_authentication.is_some(), &[302, 401, 403, 500]);
         may(behaviour.limits.is_some(), &[global.rate_status, global.connections_status]);
         may(server.client_certificates.is_some(), &[302, 400, 403]);
-        for choice in route.action.split().into_iter().flat_map(Split::choices) {
+        for choice in handler.action.split().into_iter().flat_map(Split::choices) {
             match choice {
                 Choice::Forward(_) => {}
                 Choice::Redirect(status, _) | Choice::Respond(status) => statuses.push(*status),

@@ -48,7 +48,7 @@ impl InForce {
             does += &format!(", which stands for {name}");
         }
         let own_tls = has_own_tls(server, self.sites_beside.sockets());
-        if let Some(redirect) = to_https(route, own_tls, &self.settings.gate.global.plain_paths) {
+        if let Some(redirect) = to_https(route, route, own_tls, &self.settings.gate.global.plain_paths) {
             does += &format!("; over plain http it is answered {}, to the same address by https", redirect.status);
         }
         Listed { host: written_host(&server.name), path, object, from: object.to_string(), does }

@@ -28,7 +28,9 @@ pub fn location<'s>(server: &'s Server, path: &str) -> Location<'s> {
     }
     // nginx does this by itself where requests are passed on.
     let lacks_slash = |place: &&Place<'s>| {
-        matches!(place.route.action, Action::Proxy { .. }) && place.path.strip_suffix('/') == Some(path)
+        place.route.branches.is_empty()
+            && matches!(place.route.action, Action::Proxy { .. })
+            && place.path.strip_suffix('/') == Some(path)
     };
     if let Some(below) = of("=").chain(of("^~")).find(lacks_slash) {
         return found(below, true);

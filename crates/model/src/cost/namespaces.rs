@@ -9,7 +9,7 @@ use super::{
 };
 use crate::catalogue::Module;
 use crate::{
-    Action, Behaviour, ClientCertificates, CorsPart, ListMark, Model, PathMatch, RewritePattern, Route, Server,
+    Action, Behaviour, ClientCertificates, CorsPart, Handler, ListMark, Model, PathMatch, RewritePattern, Server,
     ServerName, SessionCookie, Split, Tables, TlsTermination, UpstreamId, Variables,
 };
 
@@ -110,28 +110,34 @@ impl<'m> Costs<'m> {
             self.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
         }
         self.add(namespace, Cost::of_host_directives(&server.directives));
-        let guarded = server.all_routes();
-        let guarded = guarded.filter_map(|route| Some((&route.origin, route.behaviour.firewall.as_deref()?)));
+        let guarded = server.handlers();
+        let guarded = guarded.filter_map(|handler| Some((&handler.origin, handler.behaviour.firewall.as_deref()?)));
         if let Some((origin, firewall)) = guarded.max_by_key(|(_, firewall)| firewall.core_rules) {
             self.add(&origin.object.namespace, Cost::of_firewall(firewall));
         }
         let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
         for route in server.all_routes() {
-            self.add_route(route, has_tls);
-            let namespace = &route.origin.object.namespace;
-            let locations = locations(route);
-            if route.action.module() == Some(Module::FastCgi) {
-                self.add(namespace, Cost::of_fastcgi(route.behaviour.fastcgi.as_deref()));
+            if !route.branches.is_empty() {
+                let conditions = route.branches.iter().map(|branch| branch.all.len()).sum::<usize>();
+                self.add(&route.origin.object.namespace, SPLIT * bytes(conditions));
             }
-            if let Some(asked) = asked {
-                self.add(namespace, Cost::of_guarded_path(asked) * locations);
-            }
-            if strict.concern(route) {
-                self.add(namespace, Cost::of_strict_path() * locations);
-            }
-            if route.writes_decoded_path() {
-                self.add(namespace, CONDITION * locations);
+            for handler in route.handlers() {
+                self.add_handler(&route.path, handler, has_tls);
+                let namespace = &handler.origin.object.namespace;
+                let locations = locations(handler);
+                if handler.action.module() == Some(Module::FastCgi) {
+                    self.add(namespace, Cost::of_fastcgi(handler.behaviour.fastcgi.as_deref()));
+                }
+                if let Some(asked) = asked {
+                    self.add(namespace, Cost::of_guarded_path(asked) * locations);
+                }
+                if strict.concern(handler) {
+                    self.add(namespace, Cost::of_strict_path() * locations);
+                }
+                if handler.writes_decoded_path() {
+                    self.add(namespace, CONDITION * locations);
+                }
             }
         }
         self.add_subrequests(server);
@@ -141,25 +147,25 @@ impl<'m> Costs<'m> {
     /// same ones share the internal locations.
     fn add_subrequests(&mut self, server: &'m Server) {
         let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
-        for route in server.all_routes() {
-            let namespace = &route.origin.object.namespace;
+        for handler in server.handlers() {
+            let namespace = &handler.origin.object.namespace;
             let named = self.named.entry(Arc::clone(namespace)).or_default();
-            named.of_behaviour(&route.behaviour);
-            if let Action::Redirect { location, .. } = &route.action {
+            named.of_behaviour(&handler.behaviour);
+            if let Action::Redirect { location, .. } = &handler.action {
                 named.of_target(location);
             }
-            let external = route.behaviour.external_authentication.as_deref();
-            let mirror = route.behaviour.mirror.as_deref();
+            let external = handler.behaviour.external_authentication.as_deref();
+            let mirror = handler.behaviour.mirror.as_deref();
             mirror.iter().for_each(|mirror| named.of_copy(&mirror.policy));
             if let Some(external) = external {
                 named.of_question(&external.policy);
-                self.add(namespace, Cost::of_asking(&external.policy) * locations(route));
+                self.add(namespace, Cost::of_asking(&external.policy) * locations(handler));
                 if questions.insert((&external.service, &external.policy)) {
                     self.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
                 }
             }
             if let Some(mirror) = mirror {
-                self.add(namespace, Cost::of_copying() * locations(route));
+                self.add(namespace, Cost::of_copying() * locations(handler));
                 let reported = external.map_or(&[][..], |external| &external.policy.response_headers[..]);
                 if copies.insert((&mirror.service, &mirror.policy, reported)) {
                     self.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, reported.len()));
@@ -168,14 +174,14 @@ impl<'m> Costs<'m> {
         }
     }
 
-    fn add_route(&mut self, route: &'m Route, has_tls: bool) {
-        let namespace = &route.origin.object.namespace;
-        let behaviour: &'m Behaviour = &route.behaviour;
-        let (path, mut texts, expression) = match &route.path {
+    fn add_handler(&mut self, path: &'m PathMatch, handler: &'m Handler, has_tls: bool) {
+        let namespace = &handler.origin.object.namespace;
+        let behaviour: &'m Behaviour = &handler.behaviour;
+        let (path, mut texts, expression) = match path {
             PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => (path.as_str().len(), 0, None),
             PathMatch::Regex(pattern) => (pattern.as_str().len(), 0, Some(pattern)),
         };
-        if let Action::Redirect { location, .. } = &route.action {
+        if let Action::Redirect { location, .. } = &handler.action {
             texts += target_length(location.parts());
         }
         if let Some(rewrite) = &behaviour.rewrite {
@@ -186,12 +192,12 @@ impl<'m> Costs<'m> {
             };
         }
         let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
-        cost = Cost { routes: cost.routes, ..cost * locations(route) };
-        cost += Cost::of_stand_in() * u64::from(route.has_stand_in());
+        cost = Cost { routes: cost.routes, ..cost * locations(handler) };
+        cost += Cost::of_stand_in() * u64::from(handler.has_stand_in());
         if let Some(pattern) = expression {
             cost += Cost::of_expression(pattern.as_str());
         }
-        if route.action.upstream().is_some_and(|upstream| upstream.tls.is_some()) {
+        if handler.action.upstream().is_some_and(|upstream| upstream.tls.is_some()) {
             cost += BACKEND_TLS;
         }
         if let Some(list) = behaviour.access.as_deref()
@@ -207,8 +213,8 @@ impl<'m> Costs<'m> {
             }
         }
         if let Some(session) = &behaviour.session {
-            let named = route.action.upstream().filter(|upstream| upstream.naming_cookie().is_some());
-            let others = named.and(route.action.split()).into_iter().flat_map(Split::upstreams).map(Some);
+            let named = handler.action.upstream().filter(|upstream| upstream.naming_cookie().is_some());
+            let others = named.and(handler.action.split()).into_iter().flat_map(Split::upstreams).map(Some);
             for upstream in [named].into_iter().chain(others) {
                 if self.sessions.insert((&session.cookie, upstream)) {
                     cost += SESSION;
@@ -220,7 +226,7 @@ impl<'m> Costs<'m> {
         {
             cost += Cost::of_limits(limits);
         }
-        if let Action::Proxy { upstream, split: Some(split) } = &route.action
+        if let Action::Proxy { upstream, split: Some(split) } = &handler.action
             && self.splits.insert((split, upstream))
         {
             self.add(&split.origin.object.namespace, SPLIT);
@@ -229,7 +235,7 @@ impl<'m> Costs<'m> {
     }
 }
 
-/// How many locations a route has: one more for another backend that stands in.
-fn locations(route: &Route) -> u64 {
-    1 + u64::from(route.has_stand_in())
+/// How many locations a handler has: one more for another backend that stands in.
+fn locations(handler: &Handler) -> u64 {
+    1 + u64::from(handler.has_stand_in())
 }

@@ -9,7 +9,7 @@ use ingressd_model::{HeaderSet, Model, Server};
 
 /// How many hosts each module would serve.
 pub fn wanted(model: &Model, options: &GateOptions) -> BTreeMap<Module, usize> {
-    let has_firewall = |server: &Server| server.all_routes().any(|route| route.behaviour.firewall.is_some());
+    let has_firewall = |server: &Server| server.handlers().any(|handler| handler.behaviour.firewall.is_some());
     let has_brotli = model.server_directives.iter().any(|directive| directive.row.module == Some(Module::Brotli));
     let global = &options.global;
     let headers = global.answer_headers.iter().chain(&global.request_headers).map(|header| &header.value);

@@ -302,7 +302,7 @@ fn answer_memory(capabilities: &Capabilities, options: &GateOptions) -> Option<s
 
 /// A finding for each object whose authentication answers cannot be cached.
 fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
-    let routes = model.servers.iter().flat_map(|server| server.all_routes());
+    let routes = model.servers.iter().flat_map(|server| server.handlers());
     let external = routes.filter_map(|route| route.behaviour.external_authentication.as_deref());
     let wants = external.filter(|external| !can && external.policy.memory.is_some());
     let words = "nginx was built without a cache, or `nginx -V` names no folder for temporary files, so answers of \

@@ -136,7 +136,7 @@ mod tests {
         let origin = Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, namespace, "a")), field: Field::Object };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let action = Action::Respond { status: 404 };
-        Server::usual(name, Route { origin, path, action, behaviour: Arc::default(), errors: None })
+        Server::usual(name, Route::plain(origin, path, action))
     }
 
     /// Names with one hash, because each has `ao` or `c1` at the same places.

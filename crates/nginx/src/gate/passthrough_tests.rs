@@ -20,7 +20,7 @@ fn both() -> Model {
     let server = |host: &str| {
         let path = PathMatch::Prefix { path: UrlPath::new("/").expect("a path"), redirect_to_slash: false };
         let action = Action::Respond { status: 200 };
-        let fallback = Route { origin: origin(host), path, action, behaviour: Arc::default(), errors: None };
+        let fallback = Route::plain(origin(host), path, action);
         Arc::new(Server::usual(name(host), fallback))
     };
     let mut model = model();

@@ -6,8 +6,8 @@ use crate::{RuleFiles, SiteName};
 use ingressd_model::catalogue::{CLIENT_MAX_BODY_SIZE, DirectiveRow, PROXY_READ_TIMEOUT, SSL_CIPHERS, Version};
 use ingressd_model::{
     AccessList, Action, AuthenticationPolicy, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive,
-    ExternalAuthentication, Firewall, HeaderName, HostListeners, HostName, LimitRate, PasswordFileId, PathMatch,
-    Protocol, Route, Server, ServerName, Template, Text, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
+    ExternalAuthentication, Firewall, Handler, HeaderName, HostListeners, HostName, LimitRate, PasswordFileId,
+    PathMatch, Protocol, Route, Server, ServerName, Template, Text, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
 };
 
 /// A directive that protects and that no nginx knows.
@@ -24,7 +24,8 @@ fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
 fn model(action: Action, behaviour: Behaviour) -> Model {
     let origin = host();
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
-    let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour), errors: None };
+    let handler = Handler { origin: origin.clone(), action, behaviour: Arc::new(behaviour), errors: None };
+    let fallback = Route::new(path, handler);
     let server = Server::usual(ServerName::Exact(HostName::new("a.example").unwrap()), fallback);
     let upstreams = [Protocol::Http, Protocol::Grpc].map(|protocol| {
         Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), uid: None, sharers: 1 })
@@ -181,7 +182,7 @@ fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
         let web = || upstream("web", Protocol::Http);
         Some(Arc::new(Split {
             origin: host(),
-            branches: (0..branches).map(|_| Branch { test: test(), choice: Choice::Forward(web()) }).collect(),
+            branches: (0..branches).map(|_| Branch { all: vec![test()], then: Choice::Forward(web()) }).collect(),
             session: None,
             shares: (0..shares).map(|_| (Choice::Forward(web()), Share::of(1, 2))).collect(),
         }))

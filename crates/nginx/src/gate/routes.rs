@@ -1,6 +1,6 @@
 //! Fits each route to the capabilities of nginx. Closed routes answer 503.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -11,8 +11,8 @@ use crate::{Capabilities, geoip};
 use ingressd_model::catalogue::Module;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
-    Action, Balance, Behaviour, CertificateId, Cors, Directive, GeoVariable, HeaderName, LONGEST, LookupTable, Model,
-    ObjectId, Origin, OwnVariable, PasswordFileId, Route, Server, Snippet, SnippetDirective, SnippetPart,
+    Action, Balance, Behaviour, CertificateId, Cors, Directive, GeoVariable, Handler, HeaderName, LONGEST, LookupTable,
+    Model, ObjectId, Origin, OwnVariable, PasswordFileId, Server, Snippet, SnippetDirective, SnippetPart,
     SnippetStatement, Split, TlsTermination, UpstreamId,
 };
 
@@ -68,7 +68,7 @@ impl<'a> Unreported<'a> {
     }
 }
 
-/// The change that a route needs.
+/// The change that a handler needs.
 enum Change {
     /// It answers 503; the reason was reported already.
     Close,
@@ -79,6 +79,23 @@ enum Change {
         /// Whether its traffic split is dropped, so that all requests go to the main backend.
         loses_shares: bool,
     },
+}
+
+impl Change {
+    /// The handler with the change.
+    fn of(self, handler: &Handler) -> Handler {
+        let mut changed = handler.clone();
+        match self {
+            Change::Close => (changed.action, changed.behaviour) = (Action::Closed, Arc::default()),
+            Change::Fit { behaviour, loses_shares } => {
+                changed.behaviour = behaviour.unwrap_or(changed.behaviour);
+                if loses_shares {
+                    leave_out_shares(&mut changed.action);
+                }
+            }
+        }
+        changed
+    }
 }
 
 /// Changes the routes that do not fit. Servers without such routes stay shared with the model.
@@ -119,7 +136,13 @@ fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Fi
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), words));
         return Arc::new(closed(server));
     }
-    let changes: Vec<_> = server.all_routes().map(|route| examine(route, known, findings)).collect();
+    let has_branches = server.all_routes().any(|route| !route.branches.is_empty());
+    // Routes share handlers: what one lacks is reported once.
+    let (mut changed, mut seen) = (HashMap::new(), HashSet::new());
+    for handler in server.handlers().filter(|one| !has_branches || seen.insert(std::ptr::from_ref(*one))) {
+        let fitted = examine(handler, known, findings).map(|change| Arc::new(change.of(handler)));
+        changed.extend(fitted.map(|fitted| (std::ptr::from_ref(handler), fitted)));
+    }
     let lost = matches!(&server.tls, TlsTermination::Own(id) if !known.certificates.contains(id));
     let missing = |directive: &&Directive| !known.capabilities.knows(directive.row);
     for directive in server.directives.iter().filter(missing) {
@@ -134,7 +157,7 @@ fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Fi
         findings.push(left_out(directive, known.capabilities));
     }
     let lacks = server.directives.iter().any(|directive| missing(&directive));
-    if !lost && !lacks && changes.iter().all(Option::is_none) {
+    if !lost && !lacks && changed.is_empty() {
         return Arc::clone(server);
     }
     let mut fitted = (**server).clone();
@@ -142,20 +165,10 @@ fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Fi
     if lost {
         fitted.tls = TlsTermination::DefaultDeclared;
     }
-    for (route, change) in fitted.routes.iter_mut().chain([&mut fitted.fallback]).zip(changes) {
-        match change {
-            None => {}
-            Some(Change::Close) => {
-                route.action = Action::Closed;
-                route.behaviour = Arc::default();
-            }
-            Some(Change::Fit { behaviour, loses_shares }) => {
-                if let Some(behaviour) = behaviour {
-                    route.behaviour = behaviour;
-                }
-                if loses_shares {
-                    leave_out_shares(&mut route.action);
-                }
+    for route in fitted.routes.iter_mut().chain([&mut fitted.fallback]) {
+        for handler in route.handlers_mut() {
+            if let Some(other) = changed.get(&Arc::as_ptr(handler)) {
+                *handler = Arc::clone(other);
             }
         }
     }
@@ -167,8 +180,8 @@ fn fit_server(server: &Arc<Server>, known: &Referable<'_>, findings: &mut Vec<Fi
 pub fn closed(server: &Server) -> Server {
     let mut closed = Server { client_certificates: None, directives: Vec::new(), ..server.clone() };
     for route in closed.routes.iter_mut().chain([&mut closed.fallback]) {
-        route.action = Action::Closed;
-        route.behaviour = Arc::default();
+        route.branches.clear();
+        (route.action, route.behaviour) = (Action::Closed, Arc::default());
     }
     closed
 }
@@ -213,15 +226,15 @@ fn without_unknown(
     Some(snippets.iter().map(without).collect())
 }
 
-fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
-    if let Some((reason, words)) = unservable(route, known).or_else(|| unprotectable(route, known)) {
-        findings.push(Finding::new(reason, route.origin.clone(), words));
+fn examine(handler: &Handler, known: &Referable<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
+    if let Some((reason, words)) = unservable(handler, known).or_else(|| unprotectable(handler, known)) {
+        findings.push(Finding::new(reason, handler.origin.clone(), words));
         return Some(Change::Close);
     }
-    let behaviour = &route.behaviour;
+    let behaviour = &handler.behaviour;
     report_of_repeated_headers(behaviour, known.capabilities, findings);
     let missing = |directive: &&Directive| {
-        let spoken = route.action.module();
+        let spoken = handler.action.module();
         let is_duplicate = directive.row.name_by(spoken).is_some_and(|name| name != directive.row.name);
         let module = if is_duplicate { spoken } else { directive.row.module };
         directive.row.since > known.capabilities.version || module.is_some_and(|module| !known.capabilities.has(module))
@@ -250,14 +263,14 @@ fn examine(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) ->
             "a list of methods or headers is longer than {LONGEST} bytes, so no other origin is \
                              admitted; shorten it"
         );
-        findings.push(Finding::new(Reason::InvalidValue, route.origin.clone(), words));
+        findings.push(Finding::new(Reason::InvalidValue, handler.origin.clone(), words));
         fitted.get_or_insert_with(|| (**behaviour).clone()).cors = None;
     }
     if let Some((origin, words)) = uncopied(behaviour, known) {
         findings.push(Finding::new(Reason::MissingCapability, origin, words));
         fitted.get_or_insert_with(|| (**behaviour).clone()).mirror = None;
     }
-    let loses_shares = report_of_balancing(route, known, findings);
+    let loses_shares = report_of_balancing(handler, known, findings);
     let behaviour = fitted.map(Arc::new);
     (behaviour.is_some() || loses_shares).then_some(Change::Fit { behaviour, loses_shares })
 }
@@ -278,13 +291,13 @@ fn report_of_repeated_headers(behaviour: &Behaviour, capabilities: &Capabilities
 
 /// Reports what this nginx lacks to choose a backend or an endpoint as asked. Returns whether the
 /// traffic split is dropped.
-fn report_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<Finding>) -> bool {
+fn report_of_balancing(handler: &Handler, known: &Referable<'_>, findings: &mut Vec<Finding>) -> bool {
     let mut report = |module: Module, origin: &Origin, follows: &str| {
         let words = format!("nginx has no {}: {follows}", Capabilities::name(module));
         findings.push(Finding::new(Reason::MissingCapability, origin.clone(), words));
     };
     let lacks = |module: Module| !known.capabilities.has(module);
-    let balance = route.action.upstream().and_then(|upstream| upstream.balance.as_deref());
+    let balance = handler.action.upstream().and_then(|upstream| upstream.balance.as_deref());
     let needed: &[Module] = match balance {
         Some(Balance::Session(_) | Balance::Named(_) | Balance::Key(_)) => &[Module::UpstreamHash],
         Some(Balance::SharedKey(..)) => &[Module::UpstreamHash, Module::SplitClients],
@@ -292,9 +305,9 @@ fn report_of_balancing(route: &Route, known: &Referable<'_>, findings: &mut Vec<
         None => &[],
     };
     for module in needed.iter().copied().filter(|module| lacks(*module)) {
-        report(module, &route.origin, "requests go to the endpoints in turn");
+        report(module, &handler.origin, "requests go to the endpoints in turn");
     }
-    let shares = route.action.split().filter(|split| lacks(Module::SplitClients) && !split.shares.is_empty());
+    let shares = handler.action.split().filter(|split| lacks(Module::SplitClients) && !split.shares.is_empty());
     if let Some(split) = shares {
         report(
             Module::SplitClients,
@@ -325,8 +338,8 @@ fn uncopied(behaviour: &Behaviour, known: &Referable<'_>) -> Option<(Origin, Str
 }
 
 /// Why the route's backend cannot be reached.
-fn unservable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> {
-    let upstream = route.action.upstream()?;
+fn unservable(handler: &Handler, known: &Referable<'_>) -> Option<(Reason, String)> {
+    let upstream = handler.action.upstream()?;
     let spoken = upstream.protocol.module();
     if !known.capabilities.has(spoken) {
         let words = format!("nginx has no {}: the route answers 503", Capabilities::name(spoken));
@@ -342,7 +355,7 @@ fn unservable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> 
             ));
         }
     }
-    let mut all = route.action.split().into_iter().flat_map(Split::upstreams).chain([upstream]);
+    let mut all = handler.action.split().into_iter().flat_map(Split::upstreams).chain([upstream]);
     if all.any(|upstream| !known.upstreams.contains(upstream)) {
         return Some((Reason::MissingService, "its backend is not known: the route answers 503".to_owned()));
     }
@@ -350,8 +363,8 @@ fn unservable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> 
 }
 
 /// Why the route cannot be protected as asked.
-fn unprotectable(route: &Route, known: &Referable<'_>) -> Option<(Reason, String)> {
-    let behaviour = &route.behaviour;
+fn unprotectable(handler: &Handler, known: &Referable<'_>) -> Option<(Reason, String)> {
+    let behaviour = &handler.behaviour;
     let limits = behaviour.limits.as_deref();
     let needs = [
         (behaviour.access.is_some(), Module::Access),

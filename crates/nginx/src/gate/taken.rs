@@ -70,7 +70,7 @@ pub(super) fn places(server: &Server) -> impl Iterator<Item = Origin> {
     let mut reported = HashSet::from([&server.origin.object]);
     let of_routes =
         server.all_routes().map(|route| &route.origin).filter(|origin| origin.object.kind.asks_for_routes());
-    let canaries = server.all_routes().filter_map(|route| Some(&route.action.split()?.origin));
+    let canaries = server.handlers().filter_map(|handler| Some(&handler.action.split()?.origin));
     let others = of_routes.chain(canaries).filter(move |origin| reported.insert(&origin.object)).map(|origin| {
         match origin.field {
             Field::Path(rule, ..) => Origin::field(&origin.object, Field::Rule(rule)),
@@ -101,7 +101,7 @@ mod tests {
         let origin = Origin { object: Arc::new(ObjectId::new(Kind::INGRESS, "default", "a")), field: Field::Object };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let action = Action::Respond { status: 404 };
-        Server::usual(name, Route { origin, path, action, behaviour: Arc::default(), errors: None })
+        Server::usual(name, Route::plain(origin, path, action))
     }
 
     fn site_with(name: &str, port: u16) -> SiteName {

@@ -245,6 +245,21 @@ pub fn stand_in(route: &Route) -> String {
     format!("@{}_ingressd_stand_in", hash(&[kind, path, &route.origin.to_string()]))
 }
 
+/// The location of a handler that conditions lead to.
+pub fn handler(number: usize) -> String {
+    format!("@{number}_ingressd_handler")
+}
+
+/// The location for its requests while its upstream has no endpoints.
+pub fn stand_in_of_handler(number: usize) -> String {
+    format!("@{number}_ingressd_handler_stand_in")
+}
+
+/// The variable with the location of the handler of a request, by the conditions that lead there.
+pub fn branches(conditions: &str) -> String {
+    format!("branches_{}", hash(&[conditions]))
+}
+
 /// The variable that says whether a host has an upstream without endpoints in a slot of its shared
 /// server.
 pub fn empty_hosts(variables: &str, slot: usize) -> String {

@@ -28,13 +28,7 @@ fn exact(path: &str, redirect_to_slash: bool) -> PathMatch {
 }
 
 fn route(name: &str, path: PathMatch, status: u16) -> Route {
-    Route {
-        origin: origin(name, Field::Rule(0)),
-        path,
-        action: Action::Respond { status },
-        behaviour: Arc::new(Behaviour::default()),
-        errors: None,
-    }
+    Route::plain(origin(name, Field::Rule(0)), path, Action::Respond { status })
 }
 
 fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
@@ -218,7 +212,8 @@ fn what_a_snippet_says_is_its_own_wherever_it_stands() {
         }],
         ..Behaviour::default()
     };
-    let fallback = Route { behaviour: Arc::new(behaviour), ..server.fallback.clone() };
+    let mut fallback = server.fallback.clone();
+    fallback.behaviour = Arc::new(behaviour);
     let (own, server) = (fallback.origin.clone(), Arc::new(Server { fallback, ..Server::clone(&server) }));
     let path = names::server_file(&server, &SearchOrder::default());
     let model = Model { servers: vec![server], upstreams: vec![upstream], ..Model::default() };
@@ -291,7 +286,8 @@ fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
     let origin = origin(&service, Field::Object);
     let action = Action::Proxy { upstream: id.clone(), split: None };
     let server = Server::clone(&server(&format!("{service}.{namespace}.example"), Vec::new()));
-    let fallback = Route { action, ..server.fallback.clone() };
+    let mut fallback = server.fallback.clone();
+    fallback.action = action;
     (Arc::new(Server { fallback, ..server }), Arc::new(Upstream { id, origin, uid: None, sharers: 1 }))
 }
 
@@ -343,7 +339,8 @@ fn said(protocol: Protocol, header_set: HeaderSet) -> BTreeSet<String> {
 fn a_plain_location_with_a_backend_needs_no_redirect_to_its_slash() {
     let upstream = UpstreamId::from(UpstreamIdentity::usual("default", "web", "80"));
     let action = Action::Proxy { upstream, split: None };
-    let proxied = Route { action, ..route("i", prefix("/a/", true), 201) };
+    let mut proxied = route("i", prefix("/a/", true), 201);
+    proxied.action = action;
     let written = locations(&server("a.example", vec![proxied.clone()]));
     assert!(written.len() == 2 && written.iter().all(|line| !line.contains(" to ")), "{written:?}");
     let expression = route("i", PathMatch::Regex(Pattern::new("/x").unwrap()), 202);
@@ -365,8 +362,8 @@ fn nothing_is_written_for_the_error_pages_of_a_fallback_that_no_request_reaches(
     };
     let pages = Some(Arc::new(pages));
     let upstream = UpstreamId::from(UpstreamIdentity::usual("default", "web", "80"));
-    let fallback = Route { errors: pages, ..route("i", prefix("/", false), 404) };
-    let fallback = Route { action: Action::Proxy { upstream: upstream.clone(), split: None }, ..fallback };
+    let mut fallback = route("i", prefix("/", false), 404);
+    (fallback.errors, fallback.action) = (pages, Action::Proxy { upstream: upstream.clone(), split: None });
     let service = |service: &str| {
         let id = UpstreamId::from(UpstreamIdentity::usual("default", service, "80"));
         Arc::new(Upstream { id, origin: origin("i", Field::Object), uid: None, sharers: 1 })

@@ -14,7 +14,9 @@ use crate::value::host;
 use crate::{HostOptions, Limits, Reading, bounds};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
-use ingressd_model::{Action, ByteSize, CorsPart, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet};
+use ingressd_model::{
+    Action, ByteSize, CorsPart, HostName, ListMark, ObjectId, Origin, Route, Server, ServerName, Snippet,
+};
 use ingressd_objects::{Snapshot, Version};
 
 /// The objects within their budgets.
@@ -377,9 +379,10 @@ impl<'a> Admission<'a> {
             let Some(namespaces) = self.closed.get(&server.name) else { continue };
             let Server { name, routes, fallback, .. } = Arc::make_mut(server);
             let routes = routes.iter_mut().chain([fallback]);
-            for route in routes.filter(|route| namespaces.contains(&route.origin.object.namespace)) {
-                route.action = Action::Closed;
-                reported.insert((Arc::clone(&route.origin.object), host::written(name)));
+            let handlers = routes.flat_map(Route::handlers_mut);
+            for handler in handlers.filter(|handler| namespaces.contains(&handler.origin.object.namespace)) {
+                Arc::make_mut(handler).action = Action::Closed;
+                reported.insert((Arc::clone(&handler.origin.object), host::written(name)));
             }
         }
         let report = |(object, host): (Arc<ObjectId>, String)| {

@@ -72,13 +72,16 @@ impl Demand {
                 // A rewritten path is an expression, and is written once more in the `rewrite`
                 // directive.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
-                own += Cost::of_route(path, texts, behaviour, has_tls);
+                // Where it has conditions, its handler and that of the rest have locations too.
+                let locations = if entry.all.is_empty() { 1 } else { 3 };
+                let cost = Cost::of_route(path, texts, behaviour, has_tls);
+                own += Cost { routes: cost.routes, ..cost * locations };
                 own += of_expressions(entry.text(), reading);
                 if let Some(asked) = asked {
                     own += Cost::of_guarded_path(asked);
                 }
                 own += Cost::of_path_with_error_pages(reading.errors.statuses.len());
-                if reading.canary.is_some() || !entry.others.is_empty() {
+                if reading.canary.is_some() || !entry.others.is_empty() || !entry.all.is_empty() {
                     own += Cost::of_split();
                 }
             }

@@ -8,7 +8,7 @@ use super::{is_near, near};
 use crate::rows::Row;
 use crate::{Limits, bounds};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Endpoint, Server, UpstreamId};
+use ingressd_model::{Endpoint, Route, Server, UpstreamId};
 
 /// The key of how many the upstreams of a namespace may have.
 pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
@@ -66,9 +66,10 @@ fn report_routes(bounded: &HashMap<UpstreamId, Arc<str>>, servers: &[Arc<Server>
     if bounded.is_empty() {
         return;
     }
-    for route in servers.iter().flat_map(|server| server.all_routes()) {
-        let note = route.action.upstream().and_then(|id| bounded.get(id));
-        let reported = |note: &Arc<str>| Finding::new(Reason::TooManyEndpoints, route.origin.clone(), Arc::clone(note));
+    for handler in servers.iter().flat_map(|server| server.all_routes()).flat_map(Route::own) {
+        let note = handler.action.upstream().and_then(|id| bounded.get(id));
+        let reported =
+            |note: &Arc<str>| Finding::new(Reason::TooManyEndpoints, handler.origin.clone(), Arc::clone(note));
         findings.extend(note.map(reported));
     }
 }
@@ -152,7 +153,7 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
-    use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, Route, ServerName, Upstream, UrlPath};
+    use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, ServerName, Upstream, UrlPath};
 
     fn upstream(namespace: &str, service: &str) -> Upstream {
         let id = UpstreamId::usual(namespace, service, "80");
@@ -248,7 +249,7 @@ mod tests {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::INGRESS, "shop", name)));
             let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
             let action = Action::Proxy { upstream: UpstreamId::usual("shop", service, "80"), split: None };
-            Route { origin, path, action, behaviour: Arc::default(), errors: None }
+            Route::plain(origin, path, action)
         };
         let server = Server {
             routes: vec![route("few", "a"), route("one", "b"), route("two", "b"), route("three", "c")],

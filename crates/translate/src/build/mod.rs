@@ -2,6 +2,7 @@
 //! them.
 
 pub mod authentication;
+pub mod branches;
 pub mod built;
 pub mod client_certificates;
 pub mod error_backend;

@@ -9,7 +9,7 @@ use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, Route, UrlPath};
 pub fn health(dialect: &Dialect) -> Option<Route> {
     let path = UrlPath::new(dialect.health?).ok()?;
     let (path, action) = (PathMatch::Exact { path, redirect_to_slash: false }, Action::Respond { status: 200 });
-    Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default(), errors: None })
+    Some(Route::plain(Origin::object(&settings()), path, action))
 }
 
 /// What asks for routes of the settings.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::authentication;
+use super::branches::{self, Conditional};
 use super::built::Built;
 use super::client_certificates;
 use super::mirror;
@@ -22,8 +23,9 @@ use crate::value::excerpt;
 use crate::{CommonPolicy, Dialect, EndpointMode, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
-    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Hsts, HttpsRedirect, ObjectId,
-    Origin, Passthrough, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Handler, Hsts, HttpsRedirect,
+    ObjectId, Origin, Passthrough, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath,
+    catalogue,
 };
 use ingressd_objects::Version;
 
@@ -57,6 +59,9 @@ fn insert_closed(routes: &mut Vec<Route>, closed: Route, is_protected: bool) {
     });
     routes.insert(place.unwrap_or(routes.len()), closed);
 }
+
+/// A route, with its conditions as long as it has all its requests.
+type Conditioned = (Route, Option<Conditional>);
 
 /// Builds servers.
 #[derive(Debug)]
@@ -101,10 +106,14 @@ impl<'a> Servers<'a> {
         let mut taken: Vec<_> = literal.map(|claim| claim.path.as_str()).collect();
         taken.sort_unstable();
         let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
+        let mut conditional = Vec::new();
         for claim in &site.claims {
             match self.route(name, claim, &taken) {
-                Ok(route) if path::is_never_matched(&route.path) => {}
-                Ok(route) => routes.push(route),
+                Ok((route, _)) if path::is_never_matched(&route.path) => {}
+                Ok((route, asked)) => {
+                    routes.push(route);
+                    conditional.extend(asked);
+                }
                 Err(route) => closed.push((route, claim.subject.is_protected)),
             }
         }
@@ -126,7 +135,8 @@ impl<'a> Servers<'a> {
             // Without TLS of its own, the host that is redirected to may have it.
             let https_redirect = https_redirect.map(|redirect| HttpsRedirect { forced: false, ..redirect });
             let behaviour = Arc::new(Behaviour { https_redirect, ..Behaviour::default() });
-            fallback = Route { origin: origin.clone(), action, behaviour, ..fallback };
+            let handler = Handler { origin: origin.clone(), action, behaviour, errors: fallback.errors.clone() };
+            fallback = Route::new(fallback.path, handler);
         }
         self.keep_challenges(site, oldest.rule.dialect, &mut routes);
         // The list stays in memory as long as the host.
@@ -157,6 +167,7 @@ impl<'a> Servers<'a> {
         authentication::exempt(&mut server, self.options);
         authentication::apply(self, &mut server, site);
         snippets::apply(&mut server, site, &self.options.limits, &mut self.findings);
+        branches::complete(&mut server, &conditional, &mut self.findings);
         Some(server)
     }
 
@@ -181,7 +192,7 @@ impl<'a> Servers<'a> {
         let path = PathMatch::Exact { path, redirect_to_slash: false };
         if site.root == Root::Nobody {
             let (origin, action) = (Origin::object(oldest.id()), self.daemon_backend(oldest.rule.dialect));
-            routes.insert(0, Route { origin, path, action, behaviour: Arc::default(), errors: None });
+            routes.insert(0, Route::plain(origin, path, action));
             self.report_of_older_redirect(site, None);
             return;
         }
@@ -197,7 +208,8 @@ impl<'a> Servers<'a> {
         // A relative redirect stays on the same host, whatever is in front of nginx.
         let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };
         let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
-        routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour, errors: None });
+        let handler = Handler { origin: root.origin.clone(), action, behaviour, errors: None };
+        routes.insert(0, Route::new(path, handler));
         self.report_of_older_redirect(site, Some(&root.origin.object.namespace));
     }
 
@@ -227,7 +239,7 @@ impl<'a> Servers<'a> {
         let place = routes.iter().position(|route| route.origin == *before);
         let Some(place) = place.filter(|_| routes.iter().all(|route| route.path != path)) else { return };
         let (origin, action) = (Origin::object(&settings()), self.daemon_backend(dialect));
-        routes.insert(place, Route { origin, path, action, behaviour: Arc::default(), errors: None });
+        routes.insert(place, Route::plain(origin, path, action));
     }
 
     /// Takes the result of this host, without those before it.
@@ -263,7 +275,8 @@ impl<'a> Servers<'a> {
         let origin = Origin::object(&settings());
         let CommonPolicy { dialect, policy: Policy { reading, behaviour } } = self.common.clone();
         let action = if reading.closed { Action::Closed } else { self.daemon_backend(dialect) };
-        let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
+        let handler = Handler { origin: origin.clone(), action, behaviour, errors: None };
+        let mut fallback = Route::new(root()?, handler);
         if let Some(requested) = &reading.authentication {
             authentication::apply_to(self, &mut fallback, requested);
         }
@@ -272,7 +285,7 @@ impl<'a> Servers<'a> {
     }
 
     /// The route of a claim; if that cannot be written, a route that closes its prefix.
-    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Route, Box<Route>> {
+    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Conditioned, Box<Route>> {
         let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
         self.taken.extend(offer.map(|offer| offer.origin.clone()));
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
@@ -290,16 +303,10 @@ impl<'a> Servers<'a> {
                     self.report_of_unmatched_path(&claim.path, instead, &claim.origin);
                 }
                 let to_url = behaviour.rewrite.as_ref().is_some_and(|rewrite| rewrite.target.is_url());
-                let action = match claim.closed {
-                    true => Action::Closed,
-                    // A redirect needs no Service.
-                    false if to_url && !reading.closed && reading.redirect.is_none() => Action::ToRewritten,
-                    false => self.action(claim.subject, Some(claim.backend), &claim.origin),
-                };
-                let (action, errors) = self.with_errors(action, claim.subject, Some(claim.backend));
-                let action = self.with_others(action, claim);
+                let ((action, errors), conditional) = self.answers(claim, to_url);
                 let action = self.with_canary(action, claim.subject, offer);
-                Ok(Route { origin: claim.origin.clone(), path, action, behaviour, errors })
+                let handler = Handler { origin: claim.origin.clone(), action, behaviour, errors };
+                Ok((Route::new(path, handler), conditional))
             }
             (Err(refused), _) | (_, Err(refused)) => {
                 // Without a route its requests would reach another one, which may not be
@@ -312,13 +319,8 @@ impl<'a> Servers<'a> {
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
                 let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
                 let behaviour = Arc::clone(shared);
-                Err(Box::new(Route {
-                    origin: claim.origin.clone(),
-                    path,
-                    action: Action::Closed,
-                    behaviour,
-                    errors: None,
-                }))
+                let (origin, action) = (claim.origin.clone(), Action::Closed);
+                Err(Box::new(Route::new(path, Handler { origin, action, behaviour, errors: None })))
             }
         }
     }
@@ -369,7 +371,8 @@ impl<'a> Servers<'a> {
         };
         let backend = owner.and_then(Subject::default_backend);
         let (action, errors) = self.with_errors(action, subject, backend);
-        Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour), errors })
+        let behaviour = Arc::clone(&subject.behaviour);
+        Some(Route::new(root()?, Handler { origin, action, behaviour, errors }))
     }
 
     /// Notes that a path that is read as text may be meant as an expression.
@@ -428,7 +431,7 @@ impl<'a> Servers<'a> {
         }
         let branch = |(test, takes): &(Test, bool)| {
             let upstream = if *takes { own.clone() } else { main.clone() };
-            Branch { test: test.clone(), choice: Choice::Forward(upstream) }
+            Branch { all: vec![test.clone()], then: Choice::Forward(upstream) }
         };
         let branches: Vec<_> = canary.tests.iter().map(branch).collect();
         let shares: Vec<_> = some.then(|| (Choice::Forward(own.clone()), canary.share)).into_iter().collect();

@@ -1,32 +1,23 @@
-//! The other backends of a path: those for requests that pass a test, and those that take a share
-//! of the rest.
+//! The other backends of a path, which take a share of its requests.
 
 use std::sync::Arc;
 
 use super::server::{Servers, UNAVAILABLE};
 use crate::claim::site::Claim;
-use crate::read::rule::{Backend, When};
-use ingressd_model::{Action, Branch, Choice, Share, Split};
+use crate::read::intent::Reference;
+use crate::read::rule::Backend;
+use ingressd_model::{Action, Choice, Share, Split};
 
 impl<'a> Servers<'a> {
     /// Adds the other backends of a path to its action. A backend that cannot be used answers 503
     /// to its share of the requests, the main one too.
-    pub fn with_others(&mut self, action: Action, claim: &Claim<'_, 'a>) -> Action {
-        let (rule, path) = claim.place;
-        let rule = claim.subject.read.get(usize::from(rule));
-        let others = rule.and_then(|rule| rule.paths.get(usize::from(path))).map_or(&[][..], |path| &path.others);
+    pub fn with_others(&mut self, action: Action, claim: &Claim<'_, 'a>, others: &'a [(Share, Reference)]) -> Action {
         let is_open = matches!(action, Action::Proxy { .. }) || action == UNAVAILABLE;
         if others.is_empty() || !is_open {
             return action;
         }
-        let (mut branches, mut shares) = (Vec::new(), Vec::new());
-        for other in others {
-            let choice = self.choice(claim, (&other.backend).into());
-            match &other.when {
-                When::Test(test) => branches.push(Branch { test: test.clone(), choice }),
-                When::Share(share) => shares.push((choice, *share)),
-            }
-        }
+        let shares = others.iter().map(|(share, backend)| (self.choice(claim, backend.into()), *share));
+        let mut shares: Vec<_> = shares.collect();
         let main = match action {
             Action::Proxy { upstream, .. } => upstream,
             // Another one gets the requests that none of the shares takes, and the main one's
@@ -43,7 +34,7 @@ impl<'a> Servers<'a> {
             }
         };
         shares.retain(|(_, share)| share.ten_thousandths() > 0);
-        let split = Split { origin: claim.origin.clone(), branches, session: None, shares };
+        let split = Split { origin: claim.origin.clone(), branches: Vec::new(), session: None, shares };
         Action::Proxy { upstream: main, split: Some(Arc::new(split)) }
     }
 

@@ -34,6 +34,17 @@ impl Rule {
         Rule { name, host, paths, is_alias: false }
     }
 
+    /// Whether its requests have to be like something.
+    pub fn has_conditions(&self) -> bool {
+        self.paths.iter().any(|path| !path.all.is_empty())
+    }
+
+    /// The entries with the path at this index, in the order in which their conditions count.
+    pub fn entries(&self, index: usize) -> impl Iterator<Item = &RulePath> {
+        let parts = self.paths.get(index).and_then(RulePath::parts);
+        self.paths.iter().filter(move |path| parts.is_some() && path.parts() == parts)
+    }
+
     /// The host with or without `www.` that may be redirected to that of this rule. An alias has
     /// none.
     pub fn counterpart(&self) -> Option<ServerName> {
@@ -51,36 +62,24 @@ pub struct RulePath {
     pub path: Result<UrlPath, Refused>,
     /// Its type; `None` when it is invalid.
     pub kind: Option<PathType>,
+    /// What its requests have to be like. Those that no entry of the object with this path takes
+    /// belong to the next less specific path of the host, whoever has it.
+    pub all: Box<[Test]>,
     pub backend: Reference,
-    /// Other backends, to which some of its requests go.
-    pub others: Box<[Other]>,
-}
-
-/// A backend to which some requests of a path go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Other {
-    pub when: When,
-    pub backend: Reference,
-}
-
-/// Which requests of a path go elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum When {
-    /// Those that pass this test, and none before it.
-    Test(Test),
-    /// A share of those that pass no test.
-    Share(Share),
+    /// Other backends, each with its share of the requests.
+    pub others: Box<[(Share, Reference)]>,
 }
 
 impl RulePath {
     /// The path and its type as written, with a backend.
     pub fn read(path: Option<&str>, kind: &str, backend: Reference) -> Self {
-        RulePath { path: path::read(path), kind: PathType::read(kind), backend, others: Box::default() }
+        let (path, kind) = (path::read(path), PathType::read(kind));
+        RulePath { path, kind, all: Box::default(), backend, others: Box::default() }
     }
 
     /// All backends, the main one first.
     pub fn backends(&self) -> impl Iterator<Item = &Reference> {
-        [&self.backend].into_iter().chain(self.others.iter().map(|other| &other.backend))
+        [&self.backend].into_iter().chain(self.others.iter().map(|(_, backend)| backend))
     }
 
     /// The path and its type, when both are valid.

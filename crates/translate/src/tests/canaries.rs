@@ -19,9 +19,10 @@ fn split(split: &Split) -> String {
         Test::Query(name, value) => format!("parameter {name} is {value}"),
         Test::Method(name) => format!("method {name}"),
     };
-    let branch = |branch: &Branch| match &branch.choice {
-        Choice::Forward(upstream) => format!("{}: {}", test(&branch.test), upstream.service),
-        answer => format!("{}: {answer:?}", test(&branch.test)),
+    let tests = |all: &[Test]| all.iter().map(test).collect::<Vec<_>>().join(" and ");
+    let branch = |Branch { all, then }: &Branch<Choice>| match then {
+        Choice::Forward(upstream) => format!("{}: {}", tests(all), upstream.service),
+        answer => format!("{}: {answer:?}", tests(all)),
     };
     let branches = split.branches.iter().map(branch);
     let service = |choice: &Choice| match choice {

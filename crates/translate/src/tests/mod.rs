@@ -7,6 +7,7 @@ mod certificates;
 mod changes;
 mod client_certificates;
 pub mod cluster;
+mod conditions;
 pub mod dialects;
 mod fallbacks;
 mod host_options;

@@ -30,7 +30,7 @@ fn prefix(path: &str) -> PathMatch {
 }
 
 fn route(object: &str, path: PathMatch, action: Action) -> Route {
-    Route { origin: origin(object), path, action, behaviour: Arc::default(), errors: None }
+    Route::plain(origin(object), path, action)
 }
 
 /// A host with `/` and `/api`, each with a Service of its own.

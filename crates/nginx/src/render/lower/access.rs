@@ -10,14 +10,14 @@ use super::slots::{Header, Slot, Slots, text};
 
 /// Writes the directives about addresses.
 pub fn by_address(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(list) = scene.route.behaviour.access.as_deref() else { return Ok(()) };
-    if let Some(mark) = scene.route.behaviour.referred_list() {
+    let Some(list) = scene.handler.behaviour.access.as_deref() else { return Ok(()) };
+    if let Some(mark) = scene.handler.behaviour.referred_list() {
         slots.say_if(Slot::Denied, Word::variable(&names::list(mark))?, "return", Word::fixed("403"));
         return Ok(());
     }
     list.deny().iter().for_each(|network| slots.say(Slot::Access, "deny", Word::network(network)));
     list.allow().iter().for_each(|network| slots.say(Slot::Access, "allow", Word::network(network)));
-    match (list.allow().is_empty(), scene.route.behaviour.satisfy) {
+    match (list.allow().is_empty(), scene.handler.behaviour.satisfy) {
         (false, _) => slots.say(Slot::Access, "deny", "all"),
         (true, Satisfy::All) => slots.say(Slot::Access, "allow", "all"),
         // With `satisfy any`, every client that the list does not deny would be let in by it.
@@ -28,11 +28,11 @@ pub fn by_address(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 
 /// Writes the directives about passwords; credentials are not passed on to the backend.
 pub fn by_password(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(basic) = scene.route.behaviour.basic_authentication.as_deref() else { return Ok(()) };
+    let Some(basic) = scene.handler.behaviour.basic_authentication.as_deref() else { return Ok(()) };
     let file = scene.facts.decisions.current.join(&*names::password_file(&basic.file));
     slots.say(Slot::Authentication, "auth_basic", text(basic.realm.as_str())?);
     slots.say(Slot::Authentication, "auth_basic_user_file", Path::new(&file)?);
-    if scene.route.action.upstream().is_some() {
+    if scene.handler.action.upstream().is_some() {
         slots.request_header(Header::fixed("Authorization", Word::fixed("\"\"")));
     }
     Ok(())
@@ -40,8 +40,8 @@ pub fn by_password(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> 
 
 /// Writes how the two are combined (`satisfy`).
 pub fn together(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let behaviour = &scene.route.behaviour;
-    let asks = behaviour.basic_authentication.is_some() || external_authentication::asked(scene.route).is_some();
+    let behaviour = &scene.handler.behaviour;
+    let asks = behaviour.basic_authentication.is_some() || external_authentication::asked(scene.handler).is_some();
     if behaviour.access.is_some() || asks {
         let way = match behaviour.satisfy {
             // A list that lets no client in cannot be satisfied, and would leave passwords as the

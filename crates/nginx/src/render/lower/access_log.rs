@@ -229,7 +229,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Variables, "set", Words::join([Words::from(Word::variable(variable)?), value]));
         Ok(())
     };
-    let object = &scene.route.origin.object;
+    let object = &scene.handler.origin.object;
     let is_ingress = object.kind == Kind::INGRESS;
     if is_ingress && reports(IngressNamespace) {
         set("log_ingress_namespace", text(&object.namespace)?)?;
@@ -237,10 +237,11 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if is_ingress && reports(IngressName) {
         set("log_ingress", text(&object.name)?)?;
     }
-    if is_ingress && reports(LogVariable::Path) && !std::ptr::eq(scene.route, &scene.surroundings.server.fallback) {
-        set("log_path", text(&path(scene.route))?)?;
+    let is_rest = !scene.place.is_named() && std::ptr::eq(scene.place.route, &scene.surroundings.server.fallback);
+    if is_ingress && reports(LogVariable::Path) && !is_rest {
+        set("log_path", text(&path(scene.place.route))?)?;
     }
-    let Action::Proxy { upstream, split } = &scene.route.action else { return Ok(()) };
+    let Action::Proxy { upstream, split } = &scene.handler.action else { return Ok(()) };
     let name = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
     if split.is_some() && [Upstream, Alternative].into_iter().any(reports) {
         set("log_main", name(upstream)?.into())?;
@@ -251,7 +252,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         set("log_handed", name(upstream)?.into())?;
     }
     // nginx has no variable for the argument of `grpc_pass` or `fastcgi_pass`.
-    if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.into_iter().any(reports) {
+    if scene.handler.action.module() != Some(Module::Proxy) && OF_BACKENDS.into_iter().any(reports) {
         let handed = match split {
             Some(split) => Word::variable(&names::split(split, upstream))?,
             None => name(upstream)?,

@@ -2,7 +2,9 @@
 
 use crate::render::token::{Literal, Text, Word, Words};
 use ingressd_model::expression::LIMITS;
-use ingressd_model::{Action, HttpsRedirect, PathMatch, RedirectUrl, Refused, Rewrite, RewritePattern, Route, UrlPath};
+use ingressd_model::{
+    Action, Handler, HttpsRedirect, PathMatch, RedirectUrl, Refused, Rewrite, RewritePattern, Route, UrlPath,
+};
 
 use super::groups;
 use super::location::Scene;
@@ -18,8 +20,10 @@ pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let plain_paths = &scene.facts.decisions.global.plain_paths;
-    if let Some(redirect) = to_https(scene.route, scene.surroundings.tls_host, plain_paths) {
+    // Several paths may lead to a handler.
+    let is_of_path = scene.place.number.is_none();
+    let plain_paths = if is_of_path { &scene.facts.decisions.global.plain_paths[..] } else { &[] };
+    if let Some(redirect) = to_https(scene.place.route, scene.handler, scene.surroundings.tls_host, plain_paths) {
         let trusts = scene.facts.forwarded.trusts_proxies();
         let host = if trusts { "$ingressd\u{2}_redirect_host" } else { "$host" };
         let uri = if redirect.strip_trailing_slash { "$ingressd\u{2}_stripped_uri" } else { "$request_uri" };
@@ -31,9 +35,14 @@ pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refuse
 }
 
 /// The redirect of plain requests that counts, where the host has TLS of its own or not.
-pub fn to_https<'r>(route: &'r Route, tls_host: bool, plain_paths: &[UrlPath]) -> Option<&'r HttpsRedirect> {
+pub fn to_https<'r>(
+    route: &Route,
+    handler: &'r Handler,
+    tls_host: bool,
+    plain_paths: &[UrlPath],
+) -> Option<&'r HttpsRedirect> {
     let stays_plain = plain_paths.iter().any(|start| begins_with(route, start));
-    let redirect = route.behaviour.https_redirect.as_ref();
+    let redirect = handler.behaviour.https_redirect.as_ref();
     redirect.filter(|redirect| !stays_plain && (redirect.forced || tls_host))
 }
 
@@ -47,10 +56,10 @@ fn begins_with(route: &Route, start: &UrlPath) -> bool {
 
 /// Writes the response of an action that has no backend.
 pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    match &scene.route.action {
+    match &scene.handler.action {
         Action::Proxy { .. } => Ok(()),
         Action::ToRewritten => {
-            if let Some(rewrite) = &scene.route.behaviour.rewrite {
+            if let Some(rewrite) = &scene.handler.behaviour.rewrite {
                 slots.say(Slot::Answer, "rewrite", Words::join([rewritten(rewrite)?, Words::from("redirect")]));
             }
             // The pattern is that of the location, so nothing gets here.
@@ -95,8 +104,8 @@ pub fn redirected(status: u16, location: &RedirectUrl) -> Result<Words, Refused>
 
 /// Writes the rewriting of the path for the backend.
 pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(rewrite) = &scene.route.behaviour.rewrite else { return Ok(()) };
-    if scene.route.action.upstream().is_none() {
+    let Some(rewrite) = &scene.handler.behaviour.rewrite else { return Ok(()) };
+    if scene.handler.action.upstream().is_none() {
         return Ok(());
     }
     let arguments = rewritten(rewrite)?;

@@ -9,7 +9,7 @@ use super::slots::{Header, Slots};
 /// Writes the headers, which replace those of the backend and those of all hosts. Cookies are
 /// added instead.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    for header in scene.route.behaviour.answer_headers.as_deref().unwrap_or_default() {
+    for header in scene.handler.behaviour.answer_headers.as_deref().unwrap_or_default() {
         let written = Header::new(Word::header_name(header.name())?, Text::new(header.value().as_str())?);
         match header.is_cookie() {
             true => slots.answer_header(written),

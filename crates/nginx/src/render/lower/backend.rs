@@ -3,7 +3,7 @@
 use crate::render::names;
 use crate::render::token::Word;
 use ingressd_model::catalogue::Module;
-use ingressd_model::{Action, Origin, Refused, Route, Server, UpstreamId};
+use ingressd_model::{Action, Handler, Origin, Refused, Server, UpstreamId};
 
 /// How the locations of a server refer to upstreams.
 #[derive(Debug, Clone, Copy)]
@@ -30,20 +30,20 @@ pub struct Slot<'a> {
 /// one upstream have a slot each, so that each of them owns a line.
 pub fn slots(server: &Server) -> Vec<Slot<'_>> {
     let mut slots: Vec<Slot<'_>> = Vec::new();
-    for route in server.all_routes() {
-        if let Action::Proxy { upstream, .. } = &route.action
+    for handler in server.handlers() {
+        if let Action::Proxy { upstream, .. } = &handler.action
             && upstream.protocol.module() == Module::Proxy
-            && position(&slots, upstream, route).is_none()
+            && position(&slots, upstream, handler).is_none()
         {
-            slots.push(Slot { upstream, origin: &route.origin });
+            slots.push(Slot { upstream, origin: &handler.origin });
         }
     }
     slots
 }
 
-fn position(slots: &[Slot<'_>], upstream: &UpstreamId, route: &Route) -> Option<usize> {
+fn position(slots: &[Slot<'_>], upstream: &UpstreamId, handler: &Handler) -> Option<usize> {
     let is_same = |slot: &UpstreamId| std::ptr::eq(slot, upstream) || slot == upstream;
-    slots.iter().position(|slot| slot.origin.object == route.origin.object && is_same(slot.upstream))
+    slots.iter().position(|slot| slot.origin.object == handler.origin.object && is_same(slot.upstream))
 }
 
 /// The name of a slot's variable.
@@ -53,8 +53,8 @@ pub fn variable(prefix: &str, slot: usize) -> Result<Word, Refused> {
 
 impl Backends<'_> {
     /// The argument of a route's `proxy_pass` behind the scheme.
-    pub fn word(&self, upstream: &UpstreamId, route: &Route) -> Result<Word, Refused> {
-        match self.slot(upstream, route) {
+    pub fn word(&self, upstream: &UpstreamId, handler: &Handler) -> Result<Word, Refused> {
+        match self.slot(upstream, handler) {
             Some((prefix, slot)) => variable(prefix, slot),
             None => Word::own(&names::upstream(upstream)),
         }
@@ -62,10 +62,10 @@ impl Backends<'_> {
 
     /// The prefix and the slot of the variable by which a route refers to its upstream; `None`
     /// where it does so by name.
-    pub fn slot(&self, upstream: &UpstreamId, route: &Route) -> Option<(&str, usize)> {
+    pub fn slot(&self, upstream: &UpstreamId, handler: &Handler) -> Option<(&str, usize)> {
         match self {
             Backends::Named => None,
-            Backends::Variables { prefix, slots } => position(slots, upstream, route).map(|slot| (*prefix, slot)),
+            Backends::Variables { prefix, slots } => position(slots, upstream, handler).map(|slot| (*prefix, slot)),
         }
     }
 }

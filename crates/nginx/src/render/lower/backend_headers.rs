@@ -1,6 +1,6 @@
 //! Request headers that a route sets for its backend, in the place of the usual ones.
 
-use ingressd_model::{Refused, RewriteTarget, Route, RouteVariable, TargetPart};
+use ingressd_model::{Handler, Refused, RewriteTarget, RouteVariable, TargetPart};
 
 use super::groups;
 use super::location::Scene;
@@ -8,12 +8,13 @@ use super::slots::{Header, Slots, text};
 
 /// Writes the headers.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let behaviour = &scene.route.behaviour;
-    let (Some(headers), true) = (behaviour.backend_headers.as_deref(), scene.route.action.upstream().is_some()) else {
+    let behaviour = &scene.handler.behaviour;
+    let (Some(headers), true) = (behaviour.backend_headers.as_deref(), scene.handler.action.upstream().is_some())
+    else {
         return Ok(());
     };
     if let Some(host) = &headers.host {
-        slots.request_header(Header::fixed("Host", groups::text(groups::HOST, &resolved(host, scene.route)?)?));
+        slots.request_header(Header::fixed("Host", groups::text(groups::HOST, &resolved(host, scene.handler)?)?));
     }
     if let Some(prefix) = headers.prefix.as_ref().filter(|_| behaviour.rewrite.is_some()) {
         slots.request_header(Header::fixed("X-Forwarded-Prefix", groups::text(groups::PREFIX, prefix)?));
@@ -25,12 +26,12 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 /// The text with the parts replaced that are known from the route.
-pub fn resolved(host: &RewriteTarget, route: &Route) -> Result<RewriteTarget, Refused> {
+pub fn resolved(host: &RewriteTarget, handler: &Handler) -> Result<RewriteTarget, Refused> {
     let known = |variable: RouteVariable| {
-        let upstream = route.action.upstream();
+        let upstream = handler.action.upstream();
         match variable {
-            RouteVariable::Namespace => Some(&route.origin.object.namespace),
-            RouteVariable::IngressName => Some(&route.origin.object.name),
+            RouteVariable::Namespace => Some(&handler.origin.object.namespace),
+            RouteVariable::IngressName => Some(&handler.origin.object.name),
             RouteVariable::ServiceName => upstream.map(|upstream| &upstream.service),
             RouteVariable::ServicePort => upstream.map(|upstream| &upstream.port),
         }

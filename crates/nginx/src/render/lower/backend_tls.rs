@@ -20,7 +20,7 @@ pub fn requires(tls: &BackendTls) -> impl Iterator<Item = FilePath> {
 /// Writes the directives. TLS sessions may be resumed: nginx stores them per endpoint of an
 /// upstream, and routes with different TLS settings use different upstreams.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(upstream) = scene.route.action.upstream() else { return Ok(()) };
+    let Some(upstream) = scene.handler.action.upstream() else { return Ok(()) };
     let grpc = matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs);
     let mut say = |proxy: &'static str, its_twin: &'static str, arguments: Words| {
         slots.say(Slot::Backend, if grpc { its_twin } else { proxy }, arguments);

@@ -71,6 +71,7 @@ fn shareable<'a>(server: &'a Server, slots: &[Slot<'_>]) -> Option<&'a HostName>
         let contradicts = |directive: &Directive| !directive.row.contradicts.is_empty();
         let Behaviour { rewrite, directives, .. } = &*route.behaviour;
         matches!(route.path, PathMatch::Regex(_))
+            || !route.branches.is_empty()
             || route.action.upstream().is_some_and(|upstream| upstream.tls.is_some())
             || rewrite.is_some()
             || !route.behaviour.snippets.is_empty()
@@ -108,8 +109,8 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     // files.
     let upstreams: Vec<_> =
         first_slots.iter().map(|slot| names::upstream_file(slot.upstream, facts.search_order)).collect();
-    let asked = external_authentication::of_routes(first.all_routes()).into_values().map(|external| &external.service);
-    let copied = mirror::of_routes(first.all_routes()).into_values().map(|(mirror, _)| &mirror.service);
+    let asked = external_authentication::of_handlers(first.handlers()).into_values().map(|external| &external.service);
+    let copied = mirror::of_handlers(first.handlers()).into_values().map(|(mirror, _)| &mirror.service);
     let services: Vec<_> =
         asked.chain(copied).map(|service| names::upstream_file(service, facts.search_order)).collect();
     let requires = requires(first, facts).into_iter();

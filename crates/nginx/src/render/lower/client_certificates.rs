@@ -103,7 +103,9 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(certificates) = scene.surroundings.client_certificates else { return Ok(()) };
     let misdirected = Word::fixed("$ingressd\u{2}_misdirected");
     slots.say_if(Slot::ClientCertificates, misdirected, "return", Word::fixed("421"));
-    let is_challenge = match &scene.route.path {
+    let is_challenge = match &scene.place.route.path {
+        // Several paths may lead to it.
+        _ if scene.place.number.is_some() => false,
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().starts_with(CHALLENGES),
         PathMatch::Regex(_) => false,
     };

@@ -19,7 +19,7 @@ const ALLOWED: &str = "Access-Control-Allow-Origin";
 /// removed. The location says whether the origin is allowed, so that what it gets needs a variable
 /// for each text only, whatever origins it is for.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(cors) = scene.route.behaviour.cors.as_deref() else { return Ok(()) };
+    let Some(cors) = scene.handler.behaviour.cors.as_deref() else { return Ok(()) };
     let allowed = Word::variable(names::ORIGIN)?;
     let origin = match cors.allows_any() {
         true => Word::fixed("*"),

@@ -14,12 +14,12 @@ use crate::render::names;
 use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view::{Block, Tables};
 use crate::{Decisions, Plan};
-use ingressd_model::{Refused, Route, Server, ServerName, UpstreamId};
+use ingressd_model::{Handler, Refused, Server, ServerName, UpstreamId};
 
 use super::backend::{Slot as Backend, slots as backends};
 use super::error_pages;
 use super::location::Scene;
-use super::shared::routes;
+use super::shared::handlers;
 use super::slots::{Slot, Slots};
 use super::tables::{self, Files};
 
@@ -31,10 +31,10 @@ pub fn empty(plan: &Plan) -> HashSet<&UpstreamId> {
 /// Writes the answer of a route whose upstream has no endpoints. It has no text, which would keep
 /// error pages away.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(upstream) = scene.route.action.upstream() else { return Ok(()) };
-    let file = match scene.surroundings.backends.slot(upstream, scene.route) {
+    let Some(upstream) = scene.handler.action.upstream() else { return Ok(()) };
+    let file = match scene.surroundings.backends.slot(upstream, scene.handler) {
         Some((prefix, slot)) => names::empty_question_file(prefix, slot),
-        None if scene.route.has_stand_in() => names::stand_in_file(upstream),
+        None if scene.handler.has_stand_in() => names::stand_in_file(upstream),
         None => names::empty_file(upstream),
     };
     slots.say(Slot::Answer, "include", pattern(scene.facts.decisions, &file)?);
@@ -53,9 +53,9 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     if empty.is_empty() {
         return;
     }
-    for route in routes(plan).filter(|route| route.has_stand_in()) {
-        if let Some(id) = route.action.upstream().filter(|id| empty.contains(id)) {
-            files.add(names::stand_in_file(id), Some(&route.origin), [], |tables| {
+    for handler in handlers(plan).filter(|handler| handler.has_stand_in()) {
+        if let Some(id) = handler.action.upstream().filter(|id| empty.contains(id)) {
+            files.add(names::stand_in_file(id), Some(&handler.origin), [], |tables| {
                 error_pages::take_over(tables);
                 Ok(())
             });
@@ -79,8 +79,8 @@ pub fn hosts(
     empty: &HashSet<&UpstreamId>,
     engine: &Engine,
 ) -> Vec<(FilePath, Arc<File>)> {
-    let is_empty = |route: &Route| route.action.upstream().is_some_and(|upstream| empty.contains(upstream));
-    let concerned = servers.iter().filter(|server| server.all_routes().any(is_empty));
+    let is_empty = |handler: &Handler| handler.action.upstream().is_some_and(|upstream| empty.contains(upstream));
+    let concerned = servers.iter().filter(|server| server.handlers().any(is_empty));
     let concerned: Vec<_> = concerned.map(|server| (&server.name, backends(server))).collect();
     let slots = concerned.iter().map(|(_, backends)| backends.len()).max().unwrap_or_default();
     let of_slot = |slot: usize| {

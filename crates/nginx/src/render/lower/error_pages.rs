@@ -8,10 +8,11 @@ use crate::render::family::Family;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{self, Tables};
-use ingressd_model::{ErrorPages, Origin, Protocol, Refused, Route, StandIn, UpstreamId};
+use ingressd_model::{ErrorPages, Handler, Origin, Protocol, Refused, Route, StandIn, UpstreamId};
 
 use super::limits;
 use super::location::{Location, Scene};
+use super::paths::Place;
 use super::slots::{Header, Slot, Slots, text};
 
 /// The headers that tell the other backend about the route, with the variables of their values.
@@ -24,17 +25,17 @@ const REPORTED: [(&str, &str); 4] = [
 
 /// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(pages) = scene.route.errors.as_deref() else { return Ok(()) };
-    let values = values(scene.route, pages)?;
+    let Some(pages) = scene.handler.errors.as_deref() else { return Ok(()) };
+    let values = values(scene.handler, pages)?;
     if pages.stand_in == StandIn::Always {
         let reported = REPORTED.into_iter().zip(values).map(|((name, _), value)| Header::fixed(name, value));
         reported.chain(of_every_page(503)).for_each(|header| slots.request_header(header));
         return Ok(());
     }
-    if let Some(upstream) = scene.route.action.upstream().filter(|_| intercepts(pages)) {
+    if let Some(upstream) = scene.handler.action.upstream().filter(|_| intercepts(pages)) {
         slots.say(Slot::Backend, Family::of(upstream.protocol).intercept_errors(), Word::fixed("on"));
     }
-    if scene.route.has_stand_in() {
+    if scene.handler.has_stand_in() {
         // The request keeps the error pages of the location that it is handed to, such as that
         // where clients sign in.
         slots.say(Slot::Backend, "recursive_error_pages", "on");
@@ -44,8 +45,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Backend, "error_page", Words::join(arguments));
         Ok(())
     };
-    if scene.route.has_stand_in() {
-        hand_over(ErrorPages::WITHOUT_ENDPOINTS, &names::stand_in(scene.route))?;
+    if scene.handler.has_stand_in() {
+        hand_over(ErrorPages::WITHOUT_ENDPOINTS, &scene.place.stand_in())?;
     }
     pages.statuses.iter().try_for_each(|status| hand_over(*status, &place(&pages.upstream, *status)))?;
     if !pages.statuses.is_empty() {
@@ -66,15 +67,15 @@ pub fn take_over(tables: &mut Tables) {
     tables.line(Words::line("return", Word::number(u64::from(ErrorPages::WITHOUT_ENDPOINTS))));
 }
 
-/// The routes for requests to upstreams without endpoints, by the name of their location.
-pub fn stand_ins<'r>(routes: impl IntoIterator<Item = &'r Route>) -> BTreeMap<String, Route> {
-    let with_name = |route: &Route| route.stand_in().map(|stand_in| (names::stand_in(route), stand_in));
-    routes.into_iter().filter_map(with_name).collect()
+/// What handles requests to upstreams without endpoints, by the name of its location.
+pub fn stand_ins<'p>(places: &'p [Place<'_>]) -> BTreeMap<String, (&'p Route, Handler)> {
+    let writing = places.iter().filter(|place| !place.decides());
+    writing.filter_map(|place| Some((place.stand_in(), (place.route, place.handler.stand_in()?)))).collect()
 }
 
-/// The internal locations that request error pages for these routes, by name.
-pub fn places<'r>(routes: &[&'r Route]) -> BTreeMap<String, (&'r UpstreamId, u16, &'r Origin)> {
-    let pages = routes.iter().filter_map(|route| route.errors.as_deref());
+/// The internal locations that request error pages for these handlers, by name.
+pub fn places<'r>(handlers: &[&'r Handler]) -> BTreeMap<String, (&'r UpstreamId, u16, &'r Origin)> {
+    let pages = handlers.iter().filter_map(|handler| handler.errors.as_deref());
     let pages = pages.filter(|pages| pages.stand_in != StandIn::Always);
     let places = pages.flat_map(|pages| {
         let of = |status: &u16| (place(&pages.upstream, *status), (&pages.upstream, *status, &pages.origin));
@@ -122,8 +123,8 @@ fn of_every_page(status: u16) -> [Header; 3] {
     ]
 }
 
-fn values(route: &Route, pages: &ErrorPages) -> Result<[Words; 4], Refused> {
-    let object = &route.origin.object;
+fn values(handler: &Handler, pages: &ErrorPages) -> Result<[Words; 4], Refused> {
+    let object = &handler.origin.object;
     let value = |text: &str| Text::new(text).map(Words::from);
     Ok([value(&object.namespace)?, value(&object.name)?, value(&pages.service)?, value(&pages.port)?])
 }

@@ -13,12 +13,14 @@ use crate::render::names;
 use crate::render::search_order::SearchOrder;
 use crate::render::token::{Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
-use ingressd_model::{ExternalAuthentication, Protocol, Refused, Route, Template, TemplatePart, UpstreamId, Variable};
+use ingressd_model::{
+    ExternalAuthentication, Handler, Protocol, Refused, Template, TemplatePart, UpstreamId, Variable,
+};
 
 use super::access_log;
 use super::location::{Location, Scene};
 use super::server::Facts;
-use super::shared::routes;
+use super::shared::handlers;
 use super::slots::{Header, Inherited, Slot, Slots};
 use super::tables::Files;
 
@@ -29,22 +31,24 @@ const CLEARED: [&str; 6] =
 const EMPTY: Word = Word::fixed("\"\"");
 
 /// The authentication of a route that has a backend.
-pub fn asked(route: &Route) -> Option<&ExternalAuthentication> {
-    route.behaviour.external_authentication.as_deref().filter(|_| route.action.upstream().is_some())
+pub fn asked(handler: &Handler) -> Option<&ExternalAuthentication> {
+    handler.behaviour.external_authentication.as_deref().filter(|_| handler.action.upstream().is_some())
 }
 
 /// The internal location that asks for a route.
-fn name(route: &Route, external: &ExternalAuthentication) -> String {
-    names::authentication(external, &route.origin.object.namespace)
+fn name(handler: &Handler, external: &ExternalAuthentication) -> String {
+    names::authentication(external, &handler.origin.object.namespace)
 }
 
 /// The authentication services of these routes, by the name of the internal location; each
 /// distinct policy has one.
-pub fn of_routes<'r>(routes: impl IntoIterator<Item = &'r Route>) -> BTreeMap<String, &'r ExternalAuthentication> {
+pub fn of_handlers<'r>(
+    handlers: impl IntoIterator<Item = &'r Handler>,
+) -> BTreeMap<String, &'r ExternalAuthentication> {
     let mut all = BTreeMap::new();
-    for route in routes {
-        if let Some(external) = asked(route) {
-            all.entry(name(route, external)).or_insert(external);
+    for handler in handlers {
+        if let Some(external) = asked(handler) {
+            all.entry(name(handler, external)).or_insert(external);
         }
     }
     all
@@ -71,9 +75,9 @@ fn escapes(external: &ExternalAuthentication) -> bool {
 
 /// Writes the directives of a protected location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(external) = asked(scene.route) else { return Ok(()) };
+    let Some(external) = asked(scene.handler) else { return Ok(()) };
     let policy = &external.policy;
-    slots.say(Slot::Authentication, "auth_request", Word::new(&name(scene.route, external))?);
+    slots.say(Slot::Authentication, "auth_request", Word::new(&name(scene.handler, external))?);
     let mut take = |variable: &Word, header: &Word| {
         slots.say(Slot::Authentication, "auth_request_set", Words::join([variable.clone(), header.clone()]));
     };
@@ -240,7 +244,7 @@ const STAGES: usize = 32;
 /// One file with the cookies of services, one with the variable of the encoded request URI, where
 /// it is used, and one with the cache of answers.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
-    let all: Vec<_> = routes(plan).filter_map(asked).collect();
+    let all: Vec<_> = handlers(plan).filter_map(asked).collect();
     if !all.is_empty() {
         files.add(names::authentication_cookies_file(), None, [], split_cookies);
     }

@@ -37,12 +37,12 @@ const SAID: [(&str, &str); 21] = [
 
 /// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    if scene.route.action.module() != Some(Module::FastCgi) {
+    if scene.handler.action.module() != Some(Module::FastCgi) {
         return Ok(());
     }
-    let behaviour = &scene.route.behaviour;
+    let behaviour = &scene.handler.behaviour;
     let own: Vec<_> = behaviour.directives.iter().filter_map(|directive| directive.row.fastcgi).collect();
-    let intercepts = scene.route.errors.as_deref().is_some_and(error_pages::intercepts);
+    let intercepts = scene.handler.errors.as_deref().is_some_and(error_pages::intercepts);
     for (name, arguments) in SAID {
         let is_own = own.contains(&name) || (intercepts && name == "fastcgi_intercept_errors");
         if !is_own {
@@ -58,7 +58,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 /// The parameters that a location sets, in the place of those that every application gets or in
 /// addition.
 pub fn parameters(scene: &Scene<'_>) -> Result<Vec<Header>, Refused> {
-    let Some(fastcgi) = scene.route.behaviour.fastcgi.as_deref() else { return Ok(Vec::new()) };
+    let Some(fastcgi) = scene.handler.behaviour.fastcgi.as_deref() else { return Ok(Vec::new()) };
     let trusts = scene.facts.names_scheme();
     let parameter = |(name, value): &(ParameterName, Template)| {
         let value = Text::template(&[], value, trusts)?;

@@ -9,7 +9,7 @@ use crate::render::token::Text;
 use crate::render::view::Statement;
 use crate::{Decisions, FirewallRules, Plan, RuleFiles};
 use ingressd_model::catalogue::MODSECURITY_RULES;
-use ingressd_model::{Refused, Route, Server};
+use ingressd_model::{Handler, Refused, Server};
 
 use super::head::{Head, HeadSlots, statements};
 use super::location::Scene;
@@ -49,7 +49,7 @@ pub enum CoreRules {
 /// Writes the directives. A location uses the rules of its server, which are loaded once; rules of
 /// its own would be loaded for each location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(firewall) = scene.route.behaviour.firewall.as_deref() else { return Ok(()) };
+    let Some(firewall) = scene.handler.behaviour.firewall.as_deref() else { return Ok(()) };
     slots.say(Slot::Firewall, "modsecurity", "on");
     match (scene.surroundings.core_rules, firewall.core_rules) {
         (CoreRules::Asked, true) => slots.say(Slot::Firewall, MODSECURITY_RULES.name, text(PAST_LEFT_OUT)?),
@@ -65,8 +65,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
-fn guarded(server: &Server) -> impl Iterator<Item = &Route> {
-    server.all_routes().filter(|route| route.behaviour.firewall.is_some())
+fn guarded(server: &Server) -> impl Iterator<Item = &Handler> {
+    server.handlers().filter(|handler| handler.behaviour.firewall.is_some())
 }
 
 /// Whether any route of a server has the firewall.
@@ -76,7 +76,7 @@ pub fn is_asked(server: &Server) -> bool {
 
 /// Which requests of a server meet the OWASP rules.
 pub fn core_rules(server: &Server, decisions: &Decisions) -> CoreRules {
-    let asks = |route: &Route| route.behaviour.firewall.as_deref().is_some_and(|firewall| firewall.core_rules);
+    let asks = |handler: &Handler| handler.behaviour.firewall.as_deref().is_some_and(|firewall| firewall.core_rules);
     match &decisions.firewall {
         _ if !is_asked(server) => CoreRules::Absent,
         rules if rules.core_rules.is_empty() => CoreRules::Among,

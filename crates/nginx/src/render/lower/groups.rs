@@ -4,7 +4,7 @@
 use crate::render::token::{Text, Word, Words};
 use crate::render::view::Comparison;
 use ingressd_model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
-use ingressd_model::{Action, Argument, Refused, RewriteTarget, Route};
+use ingressd_model::{Action, Argument, Handler, Refused, RewriteTarget};
 
 use super::backend_headers::resolved;
 use super::location::Scene;
@@ -72,13 +72,37 @@ const OF_COOKIES: [&DirectiveRow; 2] = [&PROXY_COOKIE_DOMAIN, &PROXY_COOKIE_PATH
 
 /// Writes what keeps the groups of the expression that selected the location, and what refuses
 /// those that would be more than a part of a line. Behind a name of a location is what the
-/// location before has kept. A rewrite comes last, because nginx may read wrongly what follows one
+/// location before has kept; where conditions lead to it, that are only the groups. A rewrite comes last, because nginx may read wrongly what follows one
 /// with a query (CVE-2026-42945); its expression has the same groups.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    if scene.place.is_named() {
+    if scene.place.is_named() && scene.place.number.is_none() {
         return Ok(());
     }
-    for Kept { variable, text, is_of_cookie } in kept(scene.route)? {
+    let here =
+        kept(scene.handler)?.into_iter().filter(|kept| scene.place.number.is_none() || !kept.text.has_captures());
+    write(here, slots)
+}
+
+/// Keeps the groups for the handlers that conditions lead to. They are those of the path, which one
+/// handler with such texts belongs to.
+pub fn of_branches(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let route = scene.place.route;
+    let mut all: Vec<Kept> = Vec::new();
+    for handler in route.handlers() {
+        for one in kept(handler)?.into_iter().filter(|one| one.text.has_captures()) {
+            match all.iter().find(|other| other.variable == one.variable) {
+                _ if handler.origin != route.origin => return Err(Refused::because("it has groups of another path")),
+                Some(other) if other.text != one.text => return Err(Refused::because("its groups are two texts")),
+                Some(_) => {}
+                None => all.push(one),
+            }
+        }
+    }
+    write(all, slots)
+}
+
+fn write(all: impl IntoIterator<Item = Kept>, slots: &mut Slots) -> Result<(), Refused> {
+    for Kept { variable, text, is_of_cookie } in all {
         let value = Words::from(Text::of_parts(&[], &text)?);
         slots.say(Slot::Groups, "set", Words::join([variable.clone().into(), value]));
         if is_of_cookie {
@@ -89,23 +113,23 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 /// The texts that have to be kept.
-fn kept(route: &Route) -> Result<Vec<Kept>, Refused> {
+fn kept(handler: &Handler) -> Result<Vec<Kept>, Refused> {
     let mut texts = Vec::new();
     let mut add = |variable: Word, text: RewriteTarget| {
         texts.extend(text.has_captures().then_some(Kept { variable, text, is_of_cookie: false }));
     };
-    match &route.action {
+    match &handler.action {
         Action::Redirect { location, .. } => add(LOCATION, location.clone()),
         Action::Proxy { .. } => {
-            let headers = route.behaviour.backend_headers.as_deref();
+            let headers = handler.behaviour.backend_headers.as_deref();
             if let Some(host) = headers.and_then(|headers| headers.host.as_ref()) {
-                add(HOST, resolved(host, route)?);
+                add(HOST, resolved(host, handler)?);
             }
             let prefix = headers.and_then(|headers| headers.prefix.as_ref());
-            if let Some(prefix) = prefix.filter(|_| route.behaviour.rewrite.is_some()) {
+            if let Some(prefix) = prefix.filter(|_| handler.behaviour.rewrite.is_some()) {
                 add(PREFIX, prefix.clone());
             }
-            for directive in &route.behaviour.directives {
+            for directive in &handler.behaviour.directives {
                 let is_of_cookie = OF_COOKIES.contains(&directive.row);
                 for (number, argument) in directive.arguments.iter().enumerate() {
                     if let Argument::Target(text) = argument

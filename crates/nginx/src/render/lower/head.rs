@@ -68,7 +68,7 @@ impl Head<'_> {
 
     /// Whether a route uses gRPC.
     fn has_grpc(&self) -> bool {
-        self.server.all_routes().any(|route| route.action.is_grpc())
+        self.server.handlers().any(|handler| handler.action.is_grpc())
     }
 
     /// The slots, filled by all features.

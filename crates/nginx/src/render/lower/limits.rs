@@ -7,7 +7,7 @@ use crate::render::names;
 use crate::render::token::{Text, Word, Words};
 use crate::render::view::{Block, Comparison, Tables};
 use crate::{Decisions, Plan};
-use ingressd_model::{ByteSize, ClientLimits, LimitRate, Refused, Route};
+use ingressd_model::{ByteSize, ClientLimits, Handler, LimitRate, Refused};
 
 use super::location::Scene;
 use super::shared::behaviours;
@@ -18,11 +18,11 @@ use super::tables::Files;
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let decisions = scene.facts.decisions;
     let global = &decisions.global;
-    let counts = is_counted(scene.route, decisions);
+    let counts = is_counted(scene.handler, decisions);
     if counts {
-        count(&scene.route.origin.object.namespace, decisions, slots)?;
+        count(&scene.handler.origin.object.namespace, decisions, slots)?;
     }
-    let Some(limits) = scene.route.behaviour.limits.as_deref() else { return Ok(()) };
+    let Some(limits) = scene.handler.behaviour.limits.as_deref() else { return Ok(()) };
     let name = names::limits(limits);
     for (rate, burst) in &limits.rates {
         let zone = Word::setting("zone", &Word::own(&names::rate_zone(&name, *rate))?);
@@ -74,8 +74,8 @@ pub fn of_error_page(namespace: &str, decisions: &Decisions, slots: &mut Slots) 
 }
 
 /// Whether the requests of a route count for its namespace.
-pub fn is_counted(route: &Route, decisions: &Decisions) -> bool {
-    let is_of_tenant = route.origin.object.kind.asks_for_routes() && route.action.upstream().is_some();
+pub fn is_counted(handler: &Handler, decisions: &Decisions) -> bool {
+    let is_of_tenant = handler.origin.object.kind.asks_for_routes() && handler.action.upstream().is_some();
     decisions.requests_of_namespace > 0 && is_of_tenant
 }
 

@@ -8,11 +8,11 @@ use crate::Plan;
 use crate::render::names;
 use crate::render::token::{Text, Word, Words};
 use crate::render::view::{Block, Comparison, Statement, Tables};
-use ingressd_model::{Refused, Route};
+use ingressd_model::{Handler, Refused};
 
 use super::head::{Head, HeadSlots};
 use super::location::Scene;
-use super::shared::routes;
+use super::shared::handlers;
 use super::slots::{Slot, Slots};
 
 /// The variable with the path, whose copy decides whether a request is refused.
@@ -23,7 +23,7 @@ const PATH: &str = "uri";
 pub fn say(plan: &Plan, tables: &mut Tables) -> Result<(), Refused> {
     let global = &plan.decisions.global;
     let mut copied: BTreeSet<&str> = global.decoded().collect();
-    if global.writes_decoded_path() || routes(plan).any(Route::writes_decoded_path) {
+    if global.writes_decoded_path() || handlers(plan).any(Handler::writes_decoded_path) {
         copied.insert(PATH);
     }
     for name in copied {
@@ -47,7 +47,7 @@ fn refused() -> Result<Comparison, Refused> {
 
 /// Refuses requests for a route. No expression is matched here, because nginx would log the path.
 pub fn of_location(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    if scene.route.writes_decoded_path() && !scene.facts.decisions.global.writes_decoded_path() {
+    if scene.handler.writes_decoded_path() && !scene.facts.decisions.global.writes_decoded_path() {
         slots.say_compared(Slot::Lines, refused()?);
     }
     Ok(())

@@ -7,7 +7,7 @@ use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 use ingressd_model::catalogue::Module;
 use ingressd_model::{
-    Action, Argument, ByteSize, ClientCertificates, Directive, LogLine, Origin, Protocol, Refused, Route, Server,
+    Action, Argument, ByteSize, ClientCertificates, Directive, Handler, LogLine, Origin, Protocol, Refused, Server,
     StrictPaths, UpstreamId,
 };
 
@@ -17,9 +17,9 @@ use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Header, Inherited, Slots};
 use super::{
-    access, access_log, answer, answer_headers, backend_headers, backend_tls, client_certificates, cors, empty,
-    error_pages, external_authentication, fastcgi, firewall, groups, limits, lines, mirror, session, snippet, split,
-    traffic,
+    access, access_log, answer, answer_headers, backend_headers, backend_tls, branches, client_certificates, cors,
+    empty, error_pages, external_authentication, fastcgi, firewall, groups, limits, lines, mirror, session, snippet,
+    split, traffic,
 };
 
 /// What the locations of a server share.
@@ -50,8 +50,8 @@ pub struct Surroundings<'a> {
 pub struct Scene<'a> {
     /// The first line of the location.
     pub place: &'a Place<'a>,
-    /// The route that handles its requests.
-    pub route: &'a Route,
+    /// What handles its requests.
+    pub handler: &'a Handler,
     /// What it shares with the other locations of its server.
     pub surroundings: &'a Surroundings<'a>,
     /// What it shares with all servers.
@@ -64,6 +64,7 @@ type Feature = fn(&Scene<'_>, &mut Slots) -> Result<(), Refused>;
 /// All features of a route. The slots decide the order; within a slot it is the order of this
 /// list.
 const FEATURES: &[Feature] = &[
+    branches::body_limit,
     lines::of_location,
     groups::lower,
     answer::to_slash,
@@ -146,23 +147,26 @@ impl Location {
 
 /// The location of a route.
 pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Facts<'_>) -> Result<Location, Refused> {
-    let route = place.route;
-    let scene = Scene { place, route, surroundings, facts };
+    let handler = place.handler;
+    let scene = Scene { place, handler, surroundings, facts };
+    if place.decides() {
+        return branches::location(&scene);
+    }
     let mut slots = Slots::default();
     FEATURES.iter().try_for_each(|feature| feature(&scene, &mut slots))?;
-    let family = route.action.upstream().map(|upstream| Family::of(upstream.protocol));
+    let family = handler.action.upstream().map(|upstream| Family::of(upstream.protocol));
     let inherited = surroundings.inherited;
-    let directives = directives(route, surroundings.common)
+    let directives = directives(handler, surroundings.common)
         .filter(|(_, directive)| !traffic::takes_over(directive, facts.decisions))
         .map(|(view, _)| view);
     let request_headers = family.and_then(|family| slots.request_headers(inherited, family != Family::Proxy));
     let parameters = if family == Some(Family::FastCgi) { fastcgi::parameters(&scene)? } else { Vec::new() };
     let (statements, owners): (Vec<_>, Vec<_>) = slots.owned_statements(inherited, family).into_iter().unzip();
     let view = view::Location {
-        directives: directives.chain(buffer_limits(route, facts.decisions)).collect(),
-        strict_paths: surroundings.strict.concern(route),
+        directives: directives.chain(buffer_limits(handler, facts.decisions)).collect(),
+        strict_paths: surroundings.strict.concern(handler),
         statements,
-        pass: pass(route, surroundings.backends)?.into_iter().collect(),
+        pass: pass(handler, surroundings.backends)?.into_iter().collect(),
         ..of_place(place)?
     };
     let owners = if owners.iter().any(Option::is_some) { owners } else { Vec::new() };
@@ -170,8 +174,8 @@ pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Fact
 }
 
 /// How requests are passed to a backend.
-fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Refused> {
-    let Action::Proxy { upstream, split } = &route.action else { return Ok(None) };
+fn pass(handler: &Handler, backends: &Backends<'_>) -> Result<Option<view::Pass>, Refused> {
+    let Action::Proxy { upstream, split } = &handler.action else { return Ok(None) };
     let scheme = match upstream.protocol {
         Protocol::Http => "http://",
         Protocol::Https => "https://",
@@ -182,7 +186,7 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
     };
     let family = Family::of(upstream.protocol);
     let named = |upstream: &UpstreamId| match family {
-        Family::Proxy => backends.word(upstream, route),
+        Family::Proxy => backends.word(upstream, handler),
         Family::Grpc | Family::FastCgi => Word::own(&names::upstream(upstream)),
     };
     let upstream = match split {
@@ -231,12 +235,12 @@ pub fn closed(place: &Place<'_>) -> Result<Location, Refused> {
 /// The directives of a route that the protocol of its backend has and that the server does not set
 /// already, with their origins, in order.
 pub fn directives<'a>(
-    route: &'a Route,
+    handler: &'a Handler,
     common: &'a [&Directive],
 ) -> impl Iterator<Item = (view::Directive, &'a Directive)> {
-    let module = route.action.module();
+    let module = handler.action.module();
     let own = |directive: &&Directive| !common.iter().any(|common| common.row == directive.row);
-    let own = route.behaviour.directives.iter().filter(own);
+    let own = handler.behaviour.directives.iter().filter(own);
     own.filter_map(move |directive| Some((written(directive.row.name_by(module)?, directive), directive)))
 }
 
@@ -264,20 +268,20 @@ const OF_GATEWAYS: [&Argument; 2] = [&Argument::Word("http_502"), &Argument::Wor
 /// The directives that all routes of a server set alike, so that the server can set them once:
 /// fewer directives make reloads faster.
 pub fn common(server: &Server) -> Vec<&Directive> {
-    let says = |route: &Route, wanted: &Directive| {
+    let says = |handler: &Handler, wanted: &Directive| {
         let same = |own: &Directive| own.row == wanted.row && own.arguments == wanted.arguments;
-        route.behaviour.directives.iter().any(same)
-            && wanted.row.name_by(route.action.module()) == Some(wanted.row.name)
+        handler.behaviour.directives.iter().any(same)
+            && wanted.row.name_by(handler.action.module()) == Some(wanted.row.name)
     };
-    let all = |wanted: &&Directive| server.all_routes().all(|route| says(route, wanted));
+    let all = |wanted: &&Directive| server.handlers().all(|handler| says(handler, wanted));
     let candidates = server.fallback.behaviour.directives.iter();
     candidates.filter(|directive| directive.row.is_shared).filter(all).collect()
 }
 
 /// nginx derives these two limits from the buffer sizes unless an outer level sets them, as our
 /// server does. They must not be smaller than the larger buffers of a route.
-fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
-    let own = &route.behaviour.directives;
+fn buffer_limits(handler: &Handler, decisions: &Decisions) -> Vec<view::Directive> {
+    let own = &handler.behaviour.directives;
     let size = |directive: &Directive| match directive.row.name {
         "proxy_buffer_size" | "proxy_buffers" => directive.arguments.iter().find_map(|argument| match argument {
             Argument::Size(size) => Some(size.0),
@@ -289,7 +293,7 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
         .iter()
         .filter_map(size)
         .max()
-        .filter(|_| route.action.module().is_none_or(|module| module == Module::Proxy))
+        .filter(|_| handler.action.module().is_none_or(|module| module == Module::Proxy))
     else {
         return Vec::new();
     };
@@ -305,7 +309,7 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
         .collect()
 }
 
-fn of_place(place: &Place<'_>) -> Result<view::Location, Refused> {
+pub fn of_place(place: &Place<'_>) -> Result<view::Location, Refused> {
     Ok(view::Location::new(place.modifier.clone(), place.words()?))
 }
 

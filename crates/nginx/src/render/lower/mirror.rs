@@ -11,7 +11,7 @@ use crate::render::file_set::FilePath;
 use crate::render::names;
 use crate::render::search_order::SearchOrder;
 use crate::render::token::{Text, Word, Words};
-use ingressd_model::{HeaderName, Mirror, Protocol, Refused, Route, Template};
+use ingressd_model::{Handler, HeaderName, Mirror, Protocol, Refused, Template};
 
 use super::external_authentication::{asked, tls};
 use super::location::{Location, Scene};
@@ -22,9 +22,9 @@ use super::slots::{Header, Inherited, Slot, Slots};
 pub type Copied<'a> = (&'a Mirror, &'a [HeaderName]);
 
 /// The mirror of a route that has a backend.
-fn copied(route: &Route) -> Option<Copied<'_>> {
-    let mirror = route.behaviour.mirror.as_deref().filter(|_| route.action.upstream().is_some())?;
-    let reported = asked(route).map_or(&[][..], |external| &external.policy.response_headers[..]);
+fn copied(handler: &Handler) -> Option<Copied<'_>> {
+    let mirror = handler.behaviour.mirror.as_deref().filter(|_| handler.action.upstream().is_some())?;
+    let reported = asked(handler).map_or(&[][..], |external| &external.policy.response_headers[..]);
     Some((mirror, reported))
 }
 
@@ -34,18 +34,18 @@ fn name((mirror, reported): Copied<'_>) -> String {
 
 /// The mirrors of these routes, by the name of the internal location; each distinct policy has
 /// one.
-pub fn of_routes<'r>(routes: impl IntoIterator<Item = &'r Route>) -> BTreeMap<String, Copied<'r>> {
-    routes.into_iter().filter_map(copied).map(|copied| (name(copied), copied)).collect()
+pub fn of_handlers<'r>(handlers: impl IntoIterator<Item = &'r Handler>) -> BTreeMap<String, Copied<'r>> {
+    handlers.into_iter().filter_map(copied).map(|copied| (name(copied), copied)).collect()
 }
 
 /// The file that a route requires for its mirror.
-pub fn requires(route: &Route, search_order: &SearchOrder) -> Option<FilePath> {
-    copied(route).map(|(mirror, _)| names::upstream_file(&mirror.service, search_order))
+pub fn requires(handler: &Handler, search_order: &SearchOrder) -> Option<FilePath> {
+    copied(handler).map(|(mirror, _)| names::upstream_file(&mirror.service, search_order))
 }
 
 /// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Some(copied) = copied(scene.route) else { return Ok(()) };
+    let Some(copied) = copied(scene.handler) else { return Ok(()) };
     slots.say(Slot::Backend, "mirror", Word::new(&name(copied))?);
     if !copied.0.policy.has_body {
         slots.say(Slot::Backend, "mirror_request_body", "off");

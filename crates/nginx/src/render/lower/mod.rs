@@ -8,6 +8,7 @@ mod backend;
 mod backend_headers;
 mod backend_tls;
 mod block;
+mod branches;
 mod client_certificates;
 mod cors;
 mod empty;

@@ -8,9 +8,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
 use ingressd_model::expression::{LIMITS, literal};
-use ingressd_model::{PathMatch, Pattern, Refused, Route, Server, UrlPath};
+use ingressd_model::{Handler, PathMatch, Pattern, Refused, Route, Server, UrlPath};
 
 /// The longest path of a plain location: some versions of nginx keep the length in one byte.
 const LONGEST_PLAIN: usize = 250;
@@ -25,8 +26,12 @@ pub struct Place<'a> {
     pub modifier: Word,
     /// The path or expression, before quoting; empty behind a name.
     pub path: String,
-    /// The route that handles the requests.
+    /// The route that handles the requests, or that leads to what does.
     pub route: &'a Route,
+    /// The handler that is written here.
+    pub handler: &'a Handler,
+    /// The number of the handler among those that are led to by name.
+    pub number: Option<usize>,
     /// The target of the redirect for requests without the slash at the end of the route's path; a
     /// plain location of nginx with a backend redirects by itself.
     pub to_slash: Option<Text>,
@@ -98,17 +103,7 @@ fn in_order_of_nginx(path: &str) -> impl Iterator<Item = u8> {
 
 /// The route whose prefix matches a path that no route matches exactly.
 fn taker<'a>(server: &'a Server, wanted: &str) -> &'a Route {
-    let takes = |route: &&Route| match &route.path {
-        PathMatch::Prefix { path, redirect_to_slash } => {
-            let bare = path.as_str().trim_end_matches('/');
-            match wanted.strip_prefix(bare) {
-                Some("") => !(*redirect_to_slash && path.as_str().ends_with('/')),
-                Some(rest) => rest.starts_with('/'),
-                None => false,
-            }
-        }
-        _ => false,
-    };
+    let takes = |route: &&Route| route.path.is_above(wanted);
     server.routes.iter().find(takes).unwrap_or(&server.fallback)
 }
 
@@ -161,7 +156,7 @@ struct Locations<'a> {
 impl<'a> Locations<'a> {
     /// Adds a location unless it exists: nginx refuses a server with the same location twice.
     fn add(&mut self, modifier: Word, path: &str, route: &'a Route) {
-        self.put(Place { modifier, path: path.to_owned(), route, to_slash: None });
+        self.put(Place { modifier, path: path.to_owned(), route, handler: route, number: None, to_slash: None });
     }
 
     /// Does what nginx does for a request that equals a plain location without its trailing slash.
@@ -172,7 +167,8 @@ impl<'a> Locations<'a> {
 
     /// The same for a plain location, where nginx does it only if the location has a backend.
     fn redirect_plain(&mut self, path: &UrlPath, redirect_to_slash: bool, route: &'a Route) {
-        let is_missing = redirect_to_slash && route.action.upstream().is_none();
+        let passes = route.branches.is_empty() && route.action.upstream().is_some();
+        let is_missing = redirect_to_slash && !passes;
         self.redirect_at(path, is_missing, route, |bare| (EXACT, bare.to_owned()));
     }
 
@@ -181,7 +177,7 @@ impl<'a> Locations<'a> {
         // The encoded target may be too long: then the request is handled as without the redirect.
         if let (Some(bare), Ok(target)) = (bare, Text::redirection(path)) {
             let (modifier, path) = written(bare);
-            self.put(Place { modifier, path, route, to_slash: Some(target) });
+            self.put(Place { modifier, path, route, handler: route, number: None, to_slash: Some(target) });
         }
     }
 
@@ -194,8 +190,18 @@ impl<'a> Locations<'a> {
 
 impl<'a> Place<'a> {
     /// An internal location, by a name of ours.
-    pub fn named(name: &str, route: &'a Route) -> Result<Self, Refused> {
-        Ok(Place { modifier: Word::own(name)?, path: String::new(), route, to_slash: None })
+    pub fn named(name: &str, route: &'a Route, handler: &'a Handler) -> Result<Self, Refused> {
+        Ok(Place { modifier: Word::own(name)?, path: String::new(), route, handler, number: None, to_slash: None })
+    }
+
+    /// Whether it leads to other locations, and does nothing else.
+    pub fn decides(&self) -> bool {
+        !self.is_named() && !self.route.branches.is_empty()
+    }
+
+    /// The name of the location for its requests while its upstream has no endpoints.
+    pub fn stand_in(&self) -> String {
+        self.number.map_or_else(|| names::stand_in(self.route), names::stand_in_of_handler)
     }
 
     /// Whether it is an internal location.

@@ -16,7 +16,7 @@ use crate::{ConnectedBy, Decisions, Http2, Listen};
 use ingressd_model::catalogue;
 use ingressd_model::expression::LIMITS;
 use ingressd_model::{
-    Action, CertificateId, ClientCertificates, Directive, Forwarded, HostName, Origin, Refused, Route, Server,
+    Action, CertificateId, ClientCertificates, Directive, Forwarded, Handler, HostName, Origin, Refused, Server,
     ServerName, StrictPaths, TlsTermination, expression,
 };
 
@@ -29,8 +29,8 @@ use super::slots::{Header, Inherited};
 use super::upstream::variables_of;
 use super::writer::Writer;
 use super::{
-    access_log, backend_tls, client_certificates, cors, error_pages, external_authentication, firewall, global, limits,
-    mirror, session, tls,
+    access_log, backend_tls, branches, client_certificates, cors, error_pages, external_authentication, firewall,
+    global, limits, mirror, session, tls,
 };
 
 /// The header of HTTP Strict Transport Security (RFC 6797).
@@ -117,8 +117,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(facts.catch_all.iter().cloned());
     }
     requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
-    for route in server.all_routes() {
-        if let Action::Proxy { upstream, split } = &route.action {
+    for handler in server.handlers() {
+        if let Action::Proxy { upstream, split } = &handler.action {
             requires.insert(names::upstream_file(upstream, facts.search_order));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
@@ -129,25 +129,26 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
                 requires.extend(split.upstreams().map(|upstream| names::upstream_file(upstream, facts.search_order)));
             }
         }
-        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.search_order)));
-        let behaviour = &route.behaviour;
+        requires.extend(handler.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.search_order)));
+        let behaviour = &handler.behaviour;
         requires.extend(behaviour.cors.iter().flat_map(|cors| cors::requires(cors)));
-        requires.extend(session::requires(route));
+        requires.extend(session::requires(handler));
         let recounts = facts.decisions.recounts;
         let limits = behaviour.limits.as_deref().map(names::limits);
         requires.extend(limits.map(|limits| names::limits_file(&limits, recounts)));
-        requires.extend(limits::is_counted(route, facts.decisions).then(|| names::requests_file(recounts)));
+        requires.extend(limits::is_counted(handler, facts.decisions).then(|| names::requests_file(recounts)));
         requires.extend(behaviour.referred_list().map(names::list_file));
         requires.extend(
-            external_authentication::asked(route)
+            external_authentication::asked(handler)
                 .into_iter()
                 .flat_map(|external| external_authentication::requires(external, facts.search_order)),
         );
-        requires.extend(mirror::requires(route, facts.search_order));
+        requires.extend(mirror::requires(handler, facts.search_order));
         let reads_tables = behaviour.snippets.iter().any(|snippet| snippet.reads_tables());
         requires.extend(reads_tables.then(names::lookup_file));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
+    requires.extend(branches::requires(server));
     requires
 }
 
@@ -258,46 +259,47 @@ fn write_one(
         backends,
     };
     let places = places(server);
-    let stand_ins = error_pages::stand_ins(places.iter().map(|place| place.route));
-    let stand_ins = stand_ins.iter().map(|(name, route)| Place::named(name, route));
+    let places = [places, branches::places(server)?].concat();
+    let stand_ins = error_pages::stand_ins(&places);
+    let stand_ins = stand_ins.iter().map(|(name, (route, handler))| Place::named(name, route, handler));
     let stand_ins = stand_ins.collect::<Result<Vec<_>, Refused>>()?;
     let mut full = HashSet::new();
-    for place in places.into_iter().chain(stand_ins) {
-        let written = location(&place, &surroundings, facts)
-            .and_then(|location| Ok((filled(&location, list, engine)?, location)));
+    for place in places.iter().chain(&stand_ins) {
+        let written =
+            location(place, &surroundings, facts).and_then(|location| Ok((filled(&location, list, engine)?, location)));
         match written {
             Ok((texts, location)) => {
-                full.insert(std::ptr::from_ref(place.route));
-                writer.add_location(texts, &location, &place, &common);
+                full.extend((!place.decides()).then(|| std::ptr::from_ref(place.handler)));
+                writer.add_location(texts, &location, place, &common);
             }
             // A closed route must not fall through to another one.
             Err(_) => {
                 writer.leave_out(&place.route.origin);
-                let closed = closed(&place).and_then(|location| Ok((filled(&location, list, engine)?, location)));
+                let closed = closed(place).and_then(|location| Ok((filled(&location, list, engine)?, location)));
                 if let Ok((texts, location)) = closed {
-                    writer.add_location(texts, &location, &place, &common);
+                    writer.add_location(texts, &location, place, &common);
                 }
             }
         }
     }
     // Variables of an internal location are set by the locations that lead to it: nginx knows none
     // whose locations are left out, such as a fallback that no request reaches.
-    let routes: Vec<_> = server.all_routes().filter(|route| full.contains(&std::ptr::from_ref(*route))).collect();
-    write_internal(&routes, list, &inherited, facts, engine, writer)?;
+    let handlers: Vec<_> = server.handlers().filter(|one| full.contains(&std::ptr::from_ref(*one))).collect();
+    write_internal(&handlers, list, &inherited, facts, engine, writer)?;
     writer.end(&server.origin);
     Ok(())
 }
 
-/// Writes the internal locations for these routes: for subrequests, and for error pages.
+/// Writes the internal locations for these handlers: for subrequests, and for error pages.
 fn write_internal(
-    routes: &[&Route],
+    handlers: &[&Handler],
     list: HeaderList,
     inherited: &Inherited,
     facts: &Facts<'_>,
     engine: &Engine,
     writer: &mut Writer,
 ) -> Result<(), Refused> {
-    for (name, external) in external_authentication::of_routes(routes.iter().copied()) {
+    for (name, external) in external_authentication::of_handlers(handlers.iter().copied()) {
         let location = external_authentication::location(&name, external, inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &external.origin),
@@ -305,7 +307,7 @@ fn write_internal(
             Err(_) => writer.leave_out(&external.origin),
         }
     }
-    for (name, copied) in mirror::of_routes(routes.iter().copied()) {
+    for (name, copied) in mirror::of_handlers(handlers.iter().copied()) {
         let location = mirror::location(&name, copied, inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
             Ok(texts) => writer.add_block(texts, &copied.0.origin),
@@ -313,7 +315,7 @@ fn write_internal(
             Err(_) => writer.leave_out(&copied.0.origin),
         }
     }
-    for (name, page) in error_pages::places(routes) {
+    for (name, page) in error_pages::places(handlers) {
         let location = error_pages::location(&name, page, facts.decisions)?;
         writer.add_block(filled(&location, list, engine)?, page.2);
     }

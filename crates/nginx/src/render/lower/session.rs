@@ -11,11 +11,11 @@ use crate::render::search_order::SearchOrder;
 use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view::{Block, Tables};
 use ingressd_model::expression::literal;
-use ingressd_model::{HeaderName, Refused, Route, SameSite, Session, SessionCookie, Split, UpstreamId};
+use ingressd_model::{Handler, HeaderName, Refused, SameSite, Session, SessionCookie, Split, UpstreamId};
 
 use super::location::Scene;
 use super::named_endpoint;
-use super::shared::{routes, scheme};
+use super::shared::{handlers, scheme};
 use super::slots::{Header, Slot, Slots, text};
 use super::split::{moves, others, without_tests};
 use super::tables::Files;
@@ -23,40 +23,40 @@ use super::upstream::variables_of;
 
 /// The session that a route gives to clients. A route without a backend has none, and must not use
 /// its variables: nginx knows them only where a location sets them.
-pub fn given(route: &Route) -> Option<&Session> {
-    route.behaviour.session.as_ref().filter(|_| route.action.upstream().is_some())
+pub fn given(handler: &Handler) -> Option<&Session> {
+    handler.behaviour.session.as_ref().filter(|_| handler.action.upstream().is_some())
 }
 
 /// Writes the directives: a location with a backend gives clients without a session a new one.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    if let Some(session) = given(scene.route) {
+    if let Some(session) = given(scene.handler) {
         let path = [Words::from(Word::variable(names::COOKIE_PATH)?), text(session.path.as_str())?];
         slots.say(Slot::Variables, "set", Words::join(path));
-        let cookie = Word::variable(&variable(&session.cookie, scene.route))?;
+        let cookie = Word::variable(&variable(&session.cookie, scene.handler))?;
         slots.answer_header(Header::fixed("Set-Cookie", cookie));
     }
     Ok(())
 }
 
 /// The upstreams of a route whose endpoints its cookie names, the main one first.
-fn named(route: &Route) -> Vec<&UpstreamId> {
-    let Some(main) = route.action.upstream().filter(|main| main.naming_cookie().is_some()) else { return Vec::new() };
-    [main].into_iter().chain(route.action.split().into_iter().flat_map(|split| others(split, main))).collect()
+fn named(handler: &Handler) -> Vec<&UpstreamId> {
+    let Some(main) = handler.action.upstream().filter(|main| main.naming_cookie().is_some()) else { return Vec::new() };
+    [main].into_iter().chain(handler.action.split().into_iter().flat_map(|split| others(split, main))).collect()
 }
 
 /// The split whose tests bring clients to other upstreams than the main one, where they stay, by
 /// what their cookie says behind the session.
-fn moved(route: &Route) -> Option<(&UpstreamId, &Split)> {
-    let (main, split) = (route.action.upstream()?, route.action.split()?);
+fn moved(handler: &Handler) -> Option<(&UpstreamId, &Split)> {
+    let (main, split) = (handler.action.upstream()?, handler.action.split()?);
     (main.naming_cookie().is_none() && moves(split, main)).then_some((main, split))
 }
 
 /// The variable with the cookie for clients of a route.
-fn variable(cookie: &SessionCookie, route: &Route) -> String {
-    match (named(route).first(), route.action.split()) {
+fn variable(cookie: &SessionCookie, handler: &Handler) -> String {
+    match (named(handler).first(), handler.action.split()) {
         (Some(main), Some(split)) => names::split_cookie(cookie, split, main),
         (Some(main), None) => names::naming_cookie(cookie, main),
-        (None, _) => match moved(route) {
+        (None, _) => match moved(handler) {
             Some((main, split)) => names::split_cookie(cookie, split, main),
             None => names::session_cookie(cookie),
         },
@@ -64,11 +64,11 @@ fn variable(cookie: &SessionCookie, route: &Route) -> String {
 }
 
 /// The files that a route with the cookie requires.
-pub fn requires(route: &Route) -> BTreeSet<FilePath> {
-    let Some(Session { cookie, .. }) = given(route) else { return BTreeSet::new() };
-    let parts = named(route).into_iter().map(|upstream| names::naming_cookie(cookie, upstream));
-    let own = parts.chain([variable(cookie, route)]).map(|name| names::session_file(&name));
-    own.chain(moved(route).map(|_| usual_file(cookie))).chain(required(cookie)).collect()
+pub fn requires(handler: &Handler) -> BTreeSet<FilePath> {
+    let Some(Session { cookie, .. }) = given(handler) else { return BTreeSet::new() };
+    let parts = named(handler).into_iter().map(|upstream| names::naming_cookie(cookie, upstream));
+    let own = parts.chain([variable(cookie, handler)]).map(|name| names::session_file(&name));
+    own.chain(moved(handler).map(|_| usual_file(cookie))).chain(required(cookie)).collect()
 }
 
 /// The file of the cookie that is the session.
@@ -86,9 +86,9 @@ fn required(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<> {
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let upstreams = plan.model.upstreams.iter();
     let upstreams = upstreams.filter_map(|one| Some((one.id.balance.as_deref()?.cookie()?, &one.origin)));
-    let cookies = routes(plan).filter_map(|route| Some((&*given(route)?.cookie, route)));
+    let cookies = handlers(plan).filter_map(|handler| Some((&*given(handler)?.cookie, handler)));
     // A cookie has a session even where no upstream uses it.
-    for (cookie, origin) in upstreams.chain(cookies.clone().map(|(cookie, route)| (&cookie.name, &route.origin))) {
+    for (cookie, origin) in upstreams.chain(cookies.clone().map(|(cookie, handler)| (&cookie.name, &handler.origin))) {
         let name = names::session(cookie);
         files.add(names::session_file(&name), Some(origin), [], |tables| session(cookie, &name, tables));
     }
@@ -105,25 +105,25 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     }
     let scheme = scheme(!plan.trusted().is_empty());
     let search_order = LazyCell::new(|| SearchOrder::of(&plan.model.upstreams, &[]));
-    for (cookie, route) in cookies {
-        match &named(route)[..] {
+    for (cookie, handler) in cookies {
+        match &named(handler)[..] {
             [] => {
                 let name = names::session_cookie(cookie);
-                files.add(names::session_file(&name), Some(&route.origin), required(cookie), |tables| {
+                files.add(names::session_file(&name), Some(&handler.origin), required(cookie), |tables| {
                     Source::of_session(cookie, &scheme)?.say(cookie, &name, &scheme, tables)
                 });
-                if let Some((main, split)) = moved(route) {
+                if let Some((main, split)) = moved(handler) {
                     let name = names::split_cookie(cookie, split, main);
                     let parts = [names::split_file(&names::split(split, main)), usual_file(cookie)];
                     let upstreams = others(split, main).into_iter().chain([main]);
                     let upstreams = upstreams.map(|upstream| names::upstream_file(upstream, &search_order));
                     let requires = parts.into_iter().chain(upstreams).chain(required(cookie));
-                    files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
+                    files.add(names::session_file(&name), Some(&handler.origin), requires, |tables| {
                         of_moved(cookie, &name, (main, split), &scheme, tables)
                     });
                 }
             }
-            named => naming_tables(cookie, route, named, (&scheme, &search_order), files),
+            named => naming_tables(cookie, handler, named, (&scheme, &search_order), files),
         }
         if is_conditional(cookie) {
             files.add(names::same_site_file(), None, [], same_site);
@@ -135,7 +135,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
 /// these where requests are split.
 fn naming_tables(
     cookie: &SessionCookie,
-    route: &Route,
+    handler: &Handler,
     named: &[&UpstreamId],
     (scheme, search_order): (&Word, &SearchOrder),
     files: &mut Files<'_>,
@@ -144,16 +144,16 @@ fn naming_tables(
     for upstream in named {
         let name = names::naming_cookie(cookie, upstream);
         let requires = of_upstream(upstream).chain(required(cookie));
-        files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
+        files.add(names::session_file(&name), Some(&handler.origin), requires, |tables| {
             Source::of_endpoint(upstream, scheme)?.say(cookie, &name, scheme, tables)
         });
     }
-    if let (Some(main), Some(split)) = (named.first(), route.action.split()) {
+    if let (Some(main), Some(split)) = (named.first(), handler.action.split()) {
         let name = names::split_cookie(cookie, split, main);
         let parts = named.iter().map(|id| names::session_file(&names::naming_cookie(cookie, id)));
         let requires = [names::split_file(&names::split(split, main))].into_iter().chain(parts);
         let requires = requires.chain(named.iter().flat_map(|id| of_upstream(id))).chain(required(cookie));
-        files.add(names::session_file(&name), Some(&route.origin), requires, |tables| {
+        files.add(names::session_file(&name), Some(&handler.origin), requires, |tables| {
             of_split(cookie, &name, split, named, tables)
         });
     }

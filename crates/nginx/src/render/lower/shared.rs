@@ -10,7 +10,7 @@ use crate::render::token::{Text, Word, Words};
 use crate::render::view::{self, Block, Tables};
 use crate::{Decisions, Plan};
 use ingressd_model::catalogue::Module;
-use ingressd_model::{Behaviour, Cidr, HeaderSet, Hsts, Refused, Route};
+use ingressd_model::{Behaviour, Cidr, Handler, HeaderSet, Hsts, Refused};
 
 use super::head::{is_of_client_certificates, resets};
 use super::tables::{Files, text};
@@ -311,12 +311,12 @@ fn plain_port(decisions: &Decisions) -> Word {
     }
 }
 
-/// The behaviour of all routes, each with the origin of its route.
+/// The behaviour of all handlers, each with the origin of its handler.
 pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &ingressd_model::Origin)> + Clone {
-    routes(plan).map(|route| (&*route.behaviour, &route.origin))
+    handlers(plan).map(|handler| (&*handler.behaviour, &handler.origin))
 }
 
-/// All routes.
-pub(super) fn routes(plan: &Plan) -> impl Iterator<Item = &Route> + Clone {
-    plan.model.servers.iter().flat_map(|server| server.all_routes())
+/// What handles requests, perhaps one several times.
+pub(super) fn handlers(plan: &Plan) -> impl Iterator<Item = &Handler> + Clone {
+    plan.model.servers.iter().flat_map(|server| server.handlers())
 }

@@ -11,7 +11,7 @@ use crate::render::view;
 use ingressd_model::catalogue;
 use ingressd_model::expression::{LIMITS, anywhere};
 use ingressd_model::{
-    Action, LONGEST_HOST, Origin, Pattern, Refused, RewriteFlag, Route, RouteVariable, Snippet, SnippetCondition,
+    Action, Handler, LONGEST_HOST, Origin, Pattern, Refused, RewriteFlag, RouteVariable, Snippet, SnippetCondition,
     SnippetDirective, SnippetPart, SnippetStatement, SnippetText, Variable,
 };
 
@@ -30,17 +30,17 @@ enum When<'a> {
 
 /// Writes the directives.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let snippets = &scene.route.behaviour.snippets;
-    if snippets.is_empty() || scene.route.action == Action::Closed {
+    let snippets = &scene.handler.behaviour.snippets;
+    if snippets.is_empty() || scene.handler.action == Action::Closed {
         return Ok(());
     }
-    let known = |variable| known(scene.route, variable);
+    let known = |variable| known(scene.handler, variable);
     let surroundings = SnippetSurroundings {
         known: &known,
         trusts: scene.facts.names_scheme(),
         has_request_ids: scene.facts.has_request_ids,
     };
-    let slot = if scene.route.action.upstream().is_some() { Slot::Snippets } else { Slot::Conditions };
+    let slot = if scene.handler.action.upstream().is_some() { Slot::Snippets } else { Slot::Conditions };
     let mut lowering = Lowering { surroundings, slots, slot, notes: 0 };
     if Snippet::replace_all(snippets) {
         lowering.refuse_long_hosts()?;
@@ -71,11 +71,11 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 /// The value of a variable that is known from the route, without a request.
-fn known(route: &Route, variable: RouteVariable) -> Option<Arc<str>> {
-    let upstream = route.action.upstream();
+fn known(handler: &Handler, variable: RouteVariable) -> Option<Arc<str>> {
+    let upstream = handler.action.upstream();
     match variable {
-        RouteVariable::Namespace => Some(Arc::clone(&route.origin.object.namespace)),
-        RouteVariable::IngressName => Some(Arc::clone(&route.origin.object.name)),
+        RouteVariable::Namespace => Some(Arc::clone(&handler.origin.object.namespace)),
+        RouteVariable::IngressName => Some(Arc::clone(&handler.origin.object.name)),
         RouteVariable::ServiceName => upstream.map(|upstream| Arc::clone(&upstream.service)),
         RouteVariable::ServicePort => upstream.map(|upstream| Arc::clone(&upstream.port)),
     }

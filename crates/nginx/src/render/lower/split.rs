@@ -16,7 +16,7 @@ use super::answer::{redirected, with_name};
 use super::empty;
 use super::location::Scene;
 use super::session::sent;
-use super::shared::routes;
+use super::shared::handlers;
 use super::slots::{Slot, Slots};
 use super::tables::Files;
 use super::upstream::variables_of;
@@ -28,8 +28,8 @@ pub const EACH_REQUEST: &str = "$connection:$connection_requests:$msec";
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let search_order = LazyCell::new(|| SearchOrder::of(&plan.model.upstreams, &[]));
     let empty = LazyCell::new(|| empty::empty(plan));
-    for route in routes(plan) {
-        let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
+    for handler in handlers(plan) {
+        let Action::Proxy { upstream, split: Some(split) } = &handler.action else { continue };
         let name = names::split(split, upstream);
         let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
         let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &search_order));
@@ -67,12 +67,9 @@ fn blocks(
 ) -> Result<Vec<Block>, Refused> {
     let written =
         |other: &UpstreamId| Word::own(&names::upstream(if empty.contains(other) { upstream } else { other }));
-    let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).collect();
+    let stages = runs(&split.branches).count();
     let mut rest = written(upstream)?;
-    let variable = |stage: usize| match stage {
-        0 => Word::variable(name),
-        _ => Word::variable(&format!("{name}_{stage}")),
-    };
+    let variable = |stage: usize| variable(name, stage);
     let mut blocks = Vec::new();
     let is_named = upstream.naming_cookie().is_some();
     let others = others(split, upstream);
@@ -84,7 +81,7 @@ fn blocks(
             answer => Ok((mark(split, answer)?, *share)),
         };
         let parts = split.shares.iter().map(part).collect::<Result<Vec<_>, Refused>>()?;
-        let own = variable(runs.len() + usize::from(staying.is_some()))?;
+        let own = variable(stages + usize::from(staying.is_some()))?;
         let key = match &split.session {
             Some(cookie) if !is_named => Word::variable(&names::session(cookie))?,
             _ => Word::fixed(EACH_REQUEST),
@@ -93,7 +90,7 @@ fn blocks(
         blocks.push(shares(key, own, parts, main));
     }
     if let Some(cookie) = staying {
-        let own = variable(runs.len())?;
+        let own = variable(stages)?;
         let new = std::mem::replace(&mut rest, own.clone());
         blocks.push(match is_named {
             true => sides(&[upstream].into_iter().chain(others).collect::<Vec<_>>(), own, new)?,
@@ -103,29 +100,77 @@ fn blocks(
             })?,
         });
     }
-    for (stage, run) in runs.iter().enumerate().rev() {
-        let subject = match run.first().map(|branch| branch.test.tested()) {
-            Some(Tested::Header(name)) => Word::request_header(name)?,
-            Some(Tested::Query) => Word::fixed("$args"),
-            Some(Tested::Method) => Word::fixed("$request_method"),
-            // One header contains all cookies.
-            Some(Tested::Cookies) | None => Word::fixed("$http_cookie"),
-        };
-        let own = variable(stage)?;
-        let map = run.iter().try_fold(Block::map(subject, own.clone()), |map, branch| {
-            let value = match &branch.choice {
-                Choice::Forward(upstream) => written(upstream)?,
-                answer @ (Choice::Redirect(..) | Choice::Respond(_)) => mark(split, answer)?,
-            };
-            Ok::<_, Refused>(map.row(Literal::new(&pattern(&branch.test))?, value))
-        })?;
-        blocks.push(map.row("default", std::mem::replace(&mut rest, own)));
-    }
+    let value = |choice: &Choice| match choice {
+        Choice::Forward(upstream) => written(upstream),
+        answer @ (Choice::Redirect(..) | Choice::Respond(_)) => mark(split, answer),
+    };
+    rest = decided(&split.branches, value, name, rest, &mut blocks)?;
     if blocks.is_empty() {
         // The route uses the variable even when it has no test.
         blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
     }
     Ok(blocks)
+}
+
+/// The variable of a stage; the first has the name alone.
+fn variable(name: &str, stage: usize) -> Result<Word, Refused> {
+    Word::variable(&if stage == 0 { name.to_owned() } else { format!("{name}_{stage}") })
+}
+
+/// Branches that follow each other and look at the same part of a request share a variable.
+fn runs<T>(branches: &[Branch<T>]) -> impl DoubleEndedIterator<Item = &[Branch<T>]> {
+    branches.chunk_by(|one, other| match (&one.all[..], &other.all[..]) {
+        ([one], [other]) => one.tested() == other.tested(),
+        _ => false,
+    })
+}
+
+/// Adds the variables of branches in order, and returns the one that has the value of the first
+/// that a request takes, or what is for the rest. Further tests of a branch have variables of
+/// their own, of which nginx asks each when those before have passed.
+pub fn decided<T>(
+    branches: &[Branch<T>],
+    value: impl Fn(&T) -> Result<Word, Refused>,
+    name: &str,
+    mut rest: Word,
+    blocks: &mut Vec<Block>,
+) -> Result<Word, Refused> {
+    let runs: Vec<_> = runs(branches).collect();
+    for (stage, run) in runs.into_iter().enumerate().rev() {
+        let own = variable(name, stage)?;
+        let mut subject = Word::fixed("$http_cookie");
+        let mut rows = Vec::new();
+        for branch in run {
+            let mut value = value(&branch.then)?;
+            for (number, test) in branch.all.iter().enumerate().rev() {
+                let (of_test, key) = (tested(test)?, Literal::new(&pattern(test))?);
+                if number == 0 {
+                    subject = of_test;
+                    rows.push((key, value.clone()));
+                } else {
+                    let further = Word::variable(&format!("{name}_{stage}_{number}"))?;
+                    let map = Block::map(of_test, further.clone()).row(key, value);
+                    blocks.push(map.row("default", rest.clone()));
+                    value = further;
+                }
+            }
+        }
+        let map = Block::map(subject, own.clone());
+        let map = rows.into_iter().fold(map, |map, (key, value)| map.row(key, value));
+        blocks.push(map.row("default", std::mem::replace(&mut rest, own)));
+    }
+    Ok(rest)
+}
+
+/// The variable with the part of a request that a test looks at.
+fn tested(test: &Test) -> Result<Word, Refused> {
+    match test.tested() {
+        Tested::Header(name) => Word::request_header(name),
+        Tested::Query => Ok(Word::fixed("$args")),
+        Tested::Method => Ok(Word::fixed("$request_method")),
+        // One header contains all cookies.
+        Tested::Cookies => Ok(Word::fixed("$http_cookie")),
+    }
 }
 
 /// The upstreams besides the main one that may get requests.
@@ -135,16 +180,14 @@ pub fn others<'s>(split: &'s Split, upstream: &UpstreamId) -> BTreeSet<&'s Upstr
 
 /// Whether tests bring clients that stay where they are to other upstreams than the main one.
 pub fn moves(split: &Split, upstream: &UpstreamId) -> bool {
-    let moves = |branch: &Branch| matches!(&branch.choice, Choice::Forward(other) if other != upstream);
+    let moves = |branch: &Branch<Choice>| matches!(&branch.then, Choice::Forward(other) if other != upstream);
     split.session.is_some() && split.branches.iter().any(moves)
 }
 
 /// The variable with the upstream that would get a request if it passed no test, where clients
 /// stay on a side.
 pub fn without_tests(split: &Split, upstream: &UpstreamId) -> Result<Word, Refused> {
-    let runs = split.branches.chunk_by(|one, other| one.test.tested() == other.test.tested()).count();
-    let name = names::split(split, upstream);
-    Word::variable(&if runs == 0 { name } else { format!("{name}_{runs}") })
+    variable(&names::split(split, upstream), runs(&split.branches).count())
 }
 
 /// A variable with the upstream of which the client's cookie names an endpoint; with another
@@ -170,7 +213,7 @@ fn mark(split: &Split, answer: &Choice) -> Result<Word, Refused> {
 
 /// Writes the responses of a location for requests that are answered before a backend is asked.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let Action::Proxy { upstream, split: Some(split) } = &scene.route.action else { return Ok(()) };
+    let Action::Proxy { upstream, split: Some(split) } = &scene.handler.action else { return Ok(()) };
     let mut known = BTreeSet::new();
     for choice in split.choices() {
         let arguments = match choice {

@@ -14,8 +14,8 @@ use crate::render::view::Tables;
 use ingressd_model::{Origin, Refused};
 
 use super::{
-    access_log, client_certificates, cors, empty, external_authentication, firewall, geo, global, limits, lookup,
-    passthrough, session, shared, split, stream, tls, upstream,
+    access_log, branches, client_certificates, cors, empty, external_authentication, firewall, geo, global, limits,
+    lookup, passthrough, session, shared, split, stream, tls, upstream,
 };
 
 /// Writes into files what one feature of a plan needs.
@@ -27,6 +27,7 @@ const OF_TABLES: &[Feature] = &[empty::tables, split::tables];
 /// The features that need more than directives in servers, locations, upstreams and services.
 const FEATURES: &[Feature] = &[
     shared::tables,
+    branches::tables,
     access_log::tables,
     client_certificates::tables,
     cors::tables,

@@ -85,11 +85,13 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(included) = included(decisions)? else { return Ok(()) };
     let mut routes = scene.surroundings.server.all_routes();
     // What stands in for a route keeps the number of the route that led to it.
-    if let Some(number) = routes.position(|route| std::ptr::eq(route, scene.route)) {
+    if let Some(number) = routes.position(|route| !scene.place.is_named() && std::ptr::eq(route, scene.place.route)) {
         let words = [Word::variable(ROUTE)?, Word::number(number as u64)];
         slots.say(Slot::Counted, "set", Words::join(words));
     }
-    if scene.route.behaviour.directives.iter().any(|directive| takes_over(directive, decisions)) {
+    if !scene.place.decides()
+        && scene.handler.behaviour.directives.iter().any(|directive| takes_over(directive, decisions))
+    {
         slots.say(Slot::Variables, "access_log", NO_OTHER_LOG);
         slots.say(Slot::Variables, "include", included);
     }

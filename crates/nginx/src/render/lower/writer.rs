@@ -73,7 +73,8 @@ impl Writer {
     /// line, one line each.
     pub fn add_location(&mut self, texts: Vec<Filled>, location: &Location, place: &Place<'_>, common: &[&Directive]) {
         let first = self.lines + 1;
-        self.own(first, &place.route.origin);
+        let origin = if place.decides() { &place.route.origin } else { &place.handler.origin };
+        self.own(first, origin);
         let before = |texts: &[Filled]| texts.iter().map(Filled::lines).sum();
         let (of_location, before_headers) = (before(&texts[..1]), before(&texts[..2.min(texts.len())]));
         for text in texts {
@@ -84,15 +85,18 @@ impl Writer {
         if self.without_owners {
             return;
         }
+        if place.decides() {
+            return;
+        }
         let mut next = first + 1;
-        for (_, directive) in directives(place.route, common) {
+        for (_, directive) in directives(place.handler, common) {
             self.own(next, &directive.origin);
             next += 1;
         }
-        self.own(next, &place.route.origin);
+        self.own(next, origin);
         for (line, count, owner) in location.owned_lines(of_location, before_headers) {
             self.own(first + line, &owner);
-            self.own(first + line + count, &place.route.origin);
+            self.own(first + line + count, origin);
         }
     }
 

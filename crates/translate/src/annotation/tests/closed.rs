@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::tests::{cluster::of, manifests, shared, world};
 use crate::{Translation, Translator};
-use ingressd_model::{Action, Route, Server};
+use ingressd_model::{Action, Handler, Route, Server};
 
 /// The annotations of an object, without their prefix.
 type Annotations<'a> = &'a [(&'a str, &'a str)];
@@ -43,8 +43,12 @@ fn routes(translation: &Translation) -> BTreeMap<String, Route> {
 /// The hosts without their routes.
 fn hosts(translation: &Translation) -> Vec<Server> {
     let servers = translation.model.servers.iter().map(|server| Server::clone(server));
-    let nothing = |route: Route| Route { action: Action::Closed, behaviour: Arc::default(), errors: None, ..route };
-    servers.map(|server| Server { routes: Vec::new(), fallback: nothing(server.fallback.clone()), ..server }).collect()
+    let bare = |mut server: Server| {
+        let Handler { action, behaviour, errors, .. } = &mut *server.fallback;
+        (*action, *behaviour, *errors) = (Action::Closed, Arc::default(), None);
+        Server { routes: Vec::new(), ..server }
+    };
+    servers.map(bare).collect()
 }
 
 /// The routes that are closed now; all others have to be what they are without the broken value.

@@ -21,7 +21,7 @@ use crate::SMALLEST_PART;
 use crate::attach::displaced;
 use crate::attach::subject::Subject;
 use crate::read::path::{Matching, PathType, Text, is_challenge};
-use crate::read::rule::Backend;
+use crate::read::rule::{Backend, Rule};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, HostName, Origin, ServerName, UrlPath};
@@ -113,9 +113,15 @@ impl<'s, 'a> Site<'s, 'a> {
 
     fn add_paths(&mut self, subject: &'s Subject<'a>, rule: usize) {
         self.claims.reserve_exact(subject.read.get(rule).map_or(0, |rule| rule.paths.len()));
+        let has_conditions = subject.read.get(rule).is_some_and(Rule::has_conditions);
         for (number, read, backend) in subject.paths(rule) {
             // An invalid path has a finding already.
             let Some((path, kind)) = read.parts() else { continue };
+            let first = subject.read.get(rule).filter(|_| has_conditions).and_then(|rule| rule.entries(number).next());
+            // The path is claimed once, whatever its requests have to be like.
+            if first.is_some_and(|first| !first.all.is_empty() && !std::ptr::eq(first, read)) {
+                continue;
+            }
             let matching = match kind {
                 _ if subject.is_regex(kind) => Matching::Regex,
                 PathType::Exact => Matching::Exact,

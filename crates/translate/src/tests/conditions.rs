@@ -1,0 +1,131 @@
+//! Paths whose requests have to meet conditions, which no dialect has yet: a reader of the tests
+//! gives them to the paths of Service `api`.
+
+use std::sync::Arc;
+
+use super::manifests::snapshot;
+use super::{findings, ingress, options, path};
+use crate::seen::Seen;
+use crate::tables::Ingresses;
+use crate::{ClassRule, Declared, Names, Options, ReadKind, Reader, Readers, Rule, RulePath, Translation, Translator};
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{Action, Handler, HeaderName, HeaderValue, Kind, Route, Test};
+use ingressd_objects::{Ingress, Snapshot};
+
+struct Conditioned;
+
+impl ReadKind for Conditioned {
+    type Kept = Ingress;
+    const KIND: Kind = Kind::INGRESS;
+
+    fn select<'o>(
+        seen: Seen<'_, Ingress>,
+        snapshot: &Snapshot,
+        options: &'o Options,
+    ) -> Result<&'o ClassRule, Box<Finding>> {
+        Ingresses::select(seen, snapshot, options)
+    }
+
+    fn read(seen: Seen<'_, Ingress>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Declared {
+        let mut declared = Ingresses::read(seen, class, snapshot, options);
+        let of_path = |path: &RulePath| match path.backend.service.as_deref() {
+            Some("api") => RulePath { all: tests().into(), ..path.clone() },
+            _ => path.clone(),
+        };
+        let of_rule = |rule: &Rule| Rule { paths: rule.paths.iter().map(of_path).collect(), ..rule.clone() };
+        declared.intent.rules = declared.intent.rules.iter().map(of_rule).collect();
+        declared
+    }
+}
+
+fn tests() -> Vec<Test> {
+    let header = Test::Header(HeaderName::new("X-Way").unwrap(), HeaderValue::new("long").unwrap());
+    vec![header, Test::Method(HeaderName::new("GET").unwrap())]
+}
+
+const GUARDED: &str = "whitelist-source-range: 10.0.0.0/8";
+
+fn translated(documents: &[String]) -> Translation {
+    let mut translator = Translator::new(options());
+    translator.set_readers(Readers(&const { [Reader::of::<Conditioned>()] }));
+    translator.translate(&snapshot(&documents.join("---\n")), &Names::default(), &Default::default())
+}
+
+fn object(name: &str, annotations: &str, paths: &[(&str, &str)]) -> String {
+    let paths: Vec<_> = paths.iter().map(|(written, service)| path(written, "Prefix", service)).collect();
+    ingress(name, "nginx", "a.example", annotations, &paths)
+}
+
+/// A handler: its object, its Service or what else it does, and whether addresses are checked.
+fn shown(handler: &Handler) -> String {
+    let does = match &handler.action {
+        Action::Proxy { upstream, .. } => upstream.service.to_string(),
+        other => format!("{other:?}"),
+    };
+    let guard = if handler.behaviour.access.is_some() { " guarded" } else { "" };
+    format!("{} {does}{guard}", handler.origin.object.name)
+}
+
+/// The handlers of each route, in the order of its branches.
+fn handlers(translation: &Translation) -> Vec<String> {
+    let all = |route: &Route| route.handlers().map(shown).collect::<Vec<_>>().join(", ");
+    translation.model.servers.iter().flat_map(|server| &server.routes).map(all).collect()
+}
+
+#[test]
+fn what_meets_no_condition_has_the_policy_of_the_shorter_path() {
+    let rows: [(&[(&str, &str, &[(&str, &str)])], &[&str]); 6] = [
+        // A protected path is not opened by a longer one, nor is an open one closed.
+        (
+            &[("one", GUARDED, &[("/", "web")]), ("two", "", &[("/deep", "api")])],
+            &["two api, one web guarded", "one web guarded"],
+        ),
+        (
+            &[("one", "", &[("/", "web")]), ("two", GUARDED, &[("/deep", "api")])],
+            &["two api guarded, one web", "one web"],
+        ),
+        // Each path in between is asked, the longest first.
+        (
+            &[("one", GUARDED, &[("/", "web")]), ("two", "", &[("/deep", "api"), ("/deep/er", "api")])],
+            &["two api, two api, one web guarded", "two api, one web guarded", "one web guarded"],
+        ),
+        // The same path may have a backend for the rest.
+        (
+            &[("one", GUARDED, &[("/", "web")]), ("two", "", &[("/deep", "api"), ("/deep", "web")])],
+            &["two api, two web", "one web guarded"],
+        ),
+        // A backend that is missing harms its own requests alone.
+        (
+            &[("one", "", &[("/", "missing")]), ("two", "", &[("/deep", "api"), ("/deep", "missing")])],
+            &["two api, two Respond { status: 503 }", "one Respond { status: 503 }"],
+        ),
+        (&[("two", GUARDED, &[("/", "api")])], &["two api guarded, two Respond { status: 404 } guarded"]),
+    ];
+    for (objects, expected) in rows {
+        let documents: Vec<_> =
+            objects.iter().map(|(name, annotations, paths)| object(name, annotations, paths)).collect();
+        let translation = translated(&documents);
+        assert_eq!(handlers(&translation), expected, "{:?}", findings(&translation));
+        for route in translation.model.servers.iter().flat_map(|server| &server.routes) {
+            assert!(route.branches.iter().all(|branch| branch.all == tests()));
+        }
+    }
+}
+
+#[test]
+fn the_handlers_of_a_shorter_path_are_shared() {
+    let translation = translated(&[object("one", GUARDED, &[("/", "web")]), object("two", "", &[("/deep", "api")])]);
+    let [deep, root] = &translation.model.servers[0].routes[..] else { panic!("two routes") };
+    assert!(Arc::ptr_eq(&deep.otherwise, &root.otherwise));
+}
+
+#[test]
+fn what_meets_no_condition_is_closed_where_an_expression_may_take_it() {
+    let expression = object("one", "use-regex: 'true'", &[("/", "web")]).replace("Prefix", "ImplementationSpecific");
+    let deep = object("two", "", &[("/deep", "api")]).replace("ingressClassName: nginx", "ingressClassName: ingressd");
+    let translation = translated(&[expression, deep]);
+    assert_eq!(handlers(&translation)[0], "two api, two Closed");
+    let told = translation.findings.iter().filter(|finding| finding.reason == Reason::ClosedRoute);
+    let told: Vec<_> = told.map(|finding| &*finding.origin.object.name).collect();
+    assert_eq!(told, ["two"]);
+}
