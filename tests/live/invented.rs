@@ -369,24 +369,20 @@ fn a_kind_that_only_a_test_knows_is_served_and_told_of() {
         }
 
         // What belongs to a protected path of an Ingress is not opened by a longer one.
-        let guarded = json!({"nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24"});
         let backend = json!({"service": {"name": "near", "port": {"number": 80}}});
         let paths = json!([{"path": "/", "pathType": "Prefix", "backend": backend}]);
-        let rule = json!({"host": "guarded.example", "http": {"paths": paths}});
+        let annotations = json!({"nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24"});
+        let rules = json!([{"host": "guarded.example", "http": {"paths": paths}}]);
         objects
-            .apply(json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-                "metadata": {"name": "guarded", "annotations": guarded},
-                "spec": {"ingressClassName": class, "rules": [rule]}}))
+            .apply(json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "guarded",
+                "annotations": annotations}, "spec": {"ingressClassName": class, "rules": rules}}))
             .await;
-        get("http://guarded.example/").send_until("the protection", |reply| reply.status == 403).await;
-        let beside = json!({"classes": [class], "hosts": ["guarded.example"], "ways": [
-            {"path": "/deep", "header": {"x-way": "long", "x-speed": "slow"}, "to": [to("far", 1)]},
-        ]});
-        put(objects, "beside", beside).await;
-        let guarded = || get("http://guarded.example/deep/down").header("x-way", "long");
-        let slow = guarded().header("x-speed", "slow");
-        slow.send_until("the way", |reply| is_from(reply, "10.244.0.2")).await;
-        assert_eq!(guarded().send().await.status, 403);
+        let ask = |path: &str| get(&format!("http://guarded.example{path}")).header("x-way", "long");
+        ask("/").send_until("the protection", |reply| reply.status == 403).await;
+        let way = json!({"path": "/deep", "header": {"x-way": "long", "x-speed": "slow"}, "to": [to("far", 1)]});
+        put(objects, "beside", json!({"classes": [class], "hosts": ["guarded.example"], "ways": [way]})).await;
+        ask("/deep").header("x-speed", "slow").send_until("the way", |reply| is_from(reply, "10.244.0.2")).await;
+        assert_eq!(ask("/deep").send().await.status, 403);
 
         // Its status, with the entry of the other controller.
         let holds = |status: &Value, generation: u64| {

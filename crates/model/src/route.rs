@@ -159,8 +159,8 @@ impl Action {
     }
 }
 
-/// What is done with requests, and the policy for them. Routes share it: requests that belong to it
-/// get the same, whichever path and conditions led them there.
+/// What is done with requests, and the policy for them. Routes share it: requests that belong to
+/// it get the same, whichever path and conditions led them there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handler {
     /// The object and field that define it.

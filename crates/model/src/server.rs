@@ -116,8 +116,8 @@ impl StrictPaths<'_> {
     }
 }
 
-/// The namespace of a handler and that of its backend: they differ when the administrator's default
-/// backend is used.
+/// The namespace of a handler and that of its backend: they differ when the administrator's
+/// default backend is used.
 fn namespaces_of(handler: &Handler) -> impl Iterator<Item = &str> {
     let own: &str = &handler.origin.object.namespace;
     let other = handler.action.upstream().map(|upstream| &*upstream.namespace).filter(|other| *other != own);

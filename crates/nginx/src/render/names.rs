@@ -11,7 +11,7 @@ use super::search_order::SearchOrder;
 use ingressd_model::{
     CertificateId, ClientCertificates, ClientLimits, CorsPart, Endpoint, ExternalAuthentication, HeaderName, Hsts,
     LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, PathMatch, Pattern, Port, Protocol, Route, Server,
-    ServerName, SessionCookie, Split, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
+    ServerName, SessionCookie, Split, Test, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
 /// The file that all servers share. It sorts before every other file.
@@ -256,8 +256,8 @@ pub fn stand_in_of_handler(number: usize) -> String {
 }
 
 /// The variable with the location of the handler of a request, by the conditions that lead there.
-pub fn branches(conditions: &str) -> String {
-    format!("branches_{}", hash(&[conditions]))
+pub fn branches(branches: &[(&[Test], String)], rest: &str) -> String {
+    format!("branches_{}", hash(&[&format!("{branches:?}"), rest]))
 }
 
 /// The variable that says whether a host has an upstream without endpoints in a slot of its shared

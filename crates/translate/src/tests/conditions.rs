@@ -125,7 +125,7 @@ fn what_meets_no_condition_is_closed_where_an_expression_may_take_it() {
     let deep = object("two", "", &[("/deep", "api")]).replace("ingressClassName: nginx", "ingressClassName: ingressd");
     let translation = translated(&[expression, deep]);
     assert_eq!(handlers(&translation)[0], "two api, two Closed");
-    let told = translation.findings.iter().filter(|finding| finding.reason == Reason::ClosedRoute);
-    let told: Vec<_> = told.map(|finding| &*finding.origin.object.name).collect();
-    assert_eq!(told, ["two"]);
+    let reported = translation.findings.iter().filter(|finding| finding.reason == Reason::ClosedRoute);
+    let reported: Vec<_> = reported.map(|finding| &*finding.origin.object.name).collect();
+    assert_eq!(reported, ["two"]);
 }

@@ -2,15 +2,15 @@
 //! location of the handler, and applies no policy itself. nginx has a location for each path and
 //! each handler, however many conditions lead to it.
 
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 
 use crate::Plan;
 use crate::render::file_set::FilePath;
 use crate::render::names;
-use crate::render::token::{Text, Word, Words};
+use crate::render::token::{Literal, Word, Words};
 use crate::render::view::{self, Block, Comparison};
 use ingressd_model::catalogue::CLIENT_MAX_BODY_SIZE;
-use ingressd_model::{Argument, Branch, Directive, ErrorPages, Handler, Refused, Route, Server, Test};
+use ingressd_model::{Argument, Branch, Directive, ErrorPages, Handler, Refused, Route, Server};
 
 use super::location::{Location, Scene, of_place};
 use super::paths::Place;
@@ -19,21 +19,25 @@ use super::split::decided;
 use super::tables::Files;
 use super::{answer, groups, traffic};
 
-/// The handlers that conditions lead to, each once, with the first route that they belong to.
-fn handlers(server: &Server) -> Vec<(&Route, &Handler)> {
-    let mut all: Vec<(&Route, &Handler)> = Vec::new();
-    for route in deciding(server) {
-        for handler in route.handlers() {
-            if !all.iter().any(|(_, known)| std::ptr::eq(*known, handler)) {
-                all.push((route, handler));
-            }
-        }
-    }
-    all
-}
+/// The number of each handler that conditions lead to, by its address in memory.
+pub type Numbers = HashMap<*const Handler, usize>;
 
+/// The routes with conditions.
 fn deciding(server: &Server) -> impl Iterator<Item = &Route> {
     server.all_routes().filter(|route| !route.branches.is_empty())
+}
+
+/// The handlers that conditions lead to, each once, with the first route that they belong to.
+fn handlers(server: &Server) -> Vec<(&Route, &Handler)> {
+    let mut known = HashSet::new();
+    let all = deciding(server).flat_map(|route| route.handlers().map(move |handler| (route, handler)));
+    all.filter(|(_, handler)| known.insert(std::ptr::from_ref(*handler))).collect()
+}
+
+/// Numbers them, in order.
+pub fn numbers(server: &Server) -> Numbers {
+    let all = handlers(server).into_iter().enumerate();
+    all.map(|(number, (_, handler))| (std::ptr::from_ref(handler), number)).collect()
 }
 
 /// The internal locations of a server's handlers.
@@ -44,51 +48,43 @@ pub fn places(server: &Server) -> Result<Vec<Place<'_>>, Refused> {
     handlers(server).into_iter().enumerate().map(place).collect()
 }
 
-/// The conditions of a route, each with the name of a location, and that for the rest.
-struct Conditions {
-    branches: Vec<Branch<String>>,
-    rest: String,
+/// The name of the variable with the location of the handler of a request, and what makes it.
+fn variables(route: &Route, numbers: &Numbers) -> Result<(String, Vec<Block>), Refused> {
+    let place = |handler: &Handler| match numbers.get(&std::ptr::from_ref(handler)) {
+        Some(number) => Ok(names::handler(*number)),
+        None => Err(Refused::because("a handler has no number")),
+    };
+    let branches = route.branches.iter().map(|one| Ok((&one.all[..], place(&one.then)?)));
+    let branches = branches.collect::<Result<Vec<_>, Refused>>()?;
+    let rest = place(&route.otherwise)?;
+    let name = names::branches(&branches, &rest);
+    let mut blocks = Vec::new();
+    let branches: Vec<_> = branches.into_iter().map(|(all, then)| Branch { all: all.to_vec(), then }).collect();
+    decided(&branches, |name| Word::own(name), &name, Word::own(&rest)?, &mut blocks)?;
+    Ok((name, blocks))
 }
 
-impl Conditions {
-    fn of(server: &Server, route: &Route) -> Self {
-        let all = handlers(server);
-        let place = |handler: &Handler| {
-            let number = all.iter().position(|(_, known)| std::ptr::eq(*known, handler));
-            names::handler(number.unwrap_or_default())
-        };
-        let branch = |one: &Branch<Arc<Handler>>| Branch { all: one.all.clone(), then: place(&one.then) };
-        Conditions { branches: route.branches.iter().map(branch).collect(), rest: place(&route.otherwise) }
-    }
-
-    /// The name of the variable.
-    fn name(&self) -> String {
-        let shown: Vec<(&[Test], &str)> = self.branches.iter().map(|one| (&one.all[..], &*one.then)).collect();
-        names::branches(&format!("{shown:?} {}", self.rest))
-    }
-
-    fn blocks(&self) -> Result<Vec<Block>, Refused> {
-        let mut blocks = Vec::new();
-        decided(&self.branches, |name| Word::own(name), &self.name(), Word::own(&self.rest)?, &mut blocks)?;
-        Ok(blocks)
-    }
+/// The variables of a server that can be written; locations that need others are closed.
+fn written(server: &Server) -> impl Iterator<Item = (&Route, String, Vec<Block>)> {
+    let numbers = numbers(server);
+    deciding(server).filter_map(move |route| {
+        let (name, blocks) = variables(route, &numbers).ok()?;
+        Some((route, name, blocks))
+    })
 }
 
 /// The files that a server requires for them.
 pub fn requires(server: &Server) -> impl Iterator<Item = FilePath> {
-    deciding(server).map(|route| names::split_file(&Conditions::of(server, route).name()))
+    written(server).map(|(_, name, _)| names::split_file(&name))
 }
 
 /// One file for each distinct list of conditions.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
-    for server in &plan.model.servers {
-        for route in deciding(server) {
-            let conditions = Conditions::of(server, route);
-            files.add(names::split_file(&conditions.name()), Some(&route.origin), [], |tables| {
-                conditions.blocks()?.into_iter().for_each(|block| tables.block(block));
-                Ok(())
-            });
-        }
+    for (route, name, blocks) in plan.model.servers.iter().flat_map(|server| written(server)) {
+        files.add(names::split_file(&name), Some(&route.origin), [], |tables| {
+            blocks.into_iter().for_each(|block| tables.block(block));
+            Ok(())
+        });
     }
 }
 
@@ -100,7 +96,8 @@ pub fn location(scene: &Scene<'_>) -> Result<Location, Refused> {
     groups::of_branches(scene, &mut slots)?;
     answer::to_slash(scene, &mut slots)?;
     traffic::lower(scene, &mut slots)?;
-    let place = Word::variable(&Conditions::of(surroundings.server, route).name())?;
+    let (name, _) = variables(route, surroundings.numbers)?;
+    let place = Word::variable(&name)?;
     let status = Word::number(u64::from(ErrorPages::WITHOUT_ENDPOINTS));
     slots.say(Slot::Answer, "return", status.clone());
     // The request gets the error pages of the location that it is handed to.
@@ -130,7 +127,7 @@ pub fn body_limit(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     });
     if scene.place.number.is_some() && limit > 0 {
         let (variable, operator) = (Word::fixed("$content_length"), Word::fixed("~"));
-        let value = Text::new(&longer_than(limit))?.into();
+        let value = Literal::new(&longer_than(limit))?.into();
         let name = Word::fixed("return");
         slots.say_compared(Slot::Counted, Comparison { variable, operator, value, name, arguments: "413".into() });
     }

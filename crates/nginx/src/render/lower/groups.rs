@@ -72,8 +72,9 @@ const OF_COOKIES: [&DirectiveRow; 2] = [&PROXY_COOKIE_DOMAIN, &PROXY_COOKIE_PATH
 
 /// Writes what keeps the groups of the expression that selected the location, and what refuses
 /// those that would be more than a part of a line. Behind a name of a location is what the
-/// location before has kept; where conditions lead to it, that are only the groups. A rewrite comes last, because nginx may read wrongly what follows one
-/// with a query (CVE-2026-42945); its expression has the same groups.
+/// location before has kept; where conditions lead to it, that are only the groups. A rewrite comes
+/// last, because nginx may read wrongly what follows one with a query (CVE-2026-42945); its
+/// expression has the same groups.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if scene.place.is_named() && scene.place.number.is_none() {
         return Ok(());
@@ -83,8 +84,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     write(here, slots)
 }
 
-/// Keeps the groups for the handlers that conditions lead to. They are those of the path, which one
-/// handler with such texts belongs to.
+/// Keeps the groups for the handlers that conditions lead to: those of the path, and of no other
+/// one.
 pub fn of_branches(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let route = scene.place.route;
     let mut all: Vec<Kept> = Vec::new();

@@ -12,6 +12,7 @@ use ingressd_model::{
 };
 
 use super::backend::Backends;
+use super::branches::Numbers;
 use super::firewall::CoreRules;
 use super::paths::Place;
 use super::server::Facts;
@@ -39,6 +40,8 @@ pub struct Surroundings<'a> {
     pub core_rules: CoreRules,
     /// The log line, when it has variables about routes.
     pub log_line: Option<&'a LogLine>,
+    /// The numbers of handlers that conditions lead to.
+    pub numbers: &'a Numbers,
     /// The server itself.
     pub server: &'a Server,
     /// How upstreams are referred to.

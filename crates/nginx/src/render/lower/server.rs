@@ -255,6 +255,7 @@ fn write_one(
         strict: &strict,
         core_rules: firewall::core_rules(server, decisions),
         log_line: decisions.access_log.line(head.is_detailed()),
+        numbers: &branches::numbers(server),
         server,
         backends,
     };
