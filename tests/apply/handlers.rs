@@ -48,7 +48,7 @@ fn model(port: u16) -> Model {
     let (root, open, rewritten) =
         (handler("web", guarded()), handler("web", Behaviour::default()), handler("other", rewritten()));
     let branch = |all: &[&Test], then: &Arc<Handler>| Branch {
-        all: all.iter().map(|test| Test::clone(test)).collect(),
+        all: all.iter().copied().cloned().collect(),
         then: Arc::clone(then),
     };
     let route = |written: &str, branches, otherwise: &Arc<Handler>| Route {

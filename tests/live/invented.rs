@@ -165,8 +165,9 @@ fn path(way: &Way, spec: &Spec) -> RulePath {
     };
     let whole = way.to.iter().map(|target| u64::from(target.weight)).sum();
     let share = |target: &Target| (Share::of(target.weight.into(), whole), to(target));
-    let (all, others) = (way.header.iter().map(test).collect(), way.to[1..].iter().map(share).collect());
     let kind = if spec.expressions { "ImplementationSpecific" } else { "Prefix" };
+    let others = way.to[1..].iter().map(share).collect();
+    let all = way.header.iter().map(test).collect();
     RulePath { all, others, ..RulePath::read(Some(&way.path), kind, to(&way.to[0])) }
 }
 
@@ -369,14 +370,13 @@ fn a_kind_that_only_a_test_knows_is_served_and_told_of() {
         }
 
         // What belongs to a protected path of an Ingress is not opened by a longer one.
-        let backend = json!({"service": {"name": "near", "port": {"number": 80}}});
-        let paths = json!([{"path": "/", "pathType": "Prefix", "backend": backend}]);
-        let annotations = json!({"nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24"});
+        let service = json!({"name": "near", "port": {"number": 80}});
+        let paths = json!([{"path": "/", "pathType": "Prefix", "backend": {"service": service}}]);
         let rules = json!([{"host": "guarded.example", "http": {"paths": paths}}]);
-        objects
-            .apply(json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "guarded",
-                "annotations": annotations}, "spec": {"ingressClassName": class, "rules": rules}}))
-            .await;
+        let annotations = json!({"nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24"});
+        let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "guarded",
+            "annotations": annotations}, "spec": {"ingressClassName": class, "rules": rules}});
+        objects.apply(ingress).await;
         let ask = |path: &str| get(&format!("http://guarded.example{path}")).header("x-way", "long");
         ask("/").send_until("the protection", |reply| reply.status == 403).await;
         let way = json!({"path": "/deep", "header": {"x-way": "long", "x-speed": "slow"}, "to": [to("far", 1)]});

@@ -72,9 +72,12 @@ fn handlers(translation: &Translation) -> Vec<String> {
     translation.model.servers.iter().flat_map(|server| &server.routes).map(all).collect()
 }
 
+/// Objects with annotations and paths, and the handlers of each route.
+type Row<'r> = (&'r [(&'r str, &'r str, &'r [(&'r str, &'r str)])], &'r [&'r str]);
+
 #[test]
 fn what_meets_no_condition_has_the_policy_of_the_shorter_path() {
-    let rows: [(&[(&str, &str, &[(&str, &str)])], &[&str]); 6] = [
+    let rows: [Row<'_>; 6] = [
         // A protected path is not opened by a longer one, nor is an open one closed.
         (
             &[("one", GUARDED, &[("/", "web")]), ("two", "", &[("/deep", "api")])],

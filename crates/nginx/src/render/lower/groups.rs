@@ -72,8 +72,8 @@ const OF_COOKIES: [&DirectiveRow; 2] = [&PROXY_COOKIE_DOMAIN, &PROXY_COOKIE_PATH
 
 /// Writes what keeps the groups of the expression that selected the location, and what refuses
 /// those that would be more than a part of a line. Behind a name of a location is what the
-/// location before has kept; where conditions lead to it, that are only the groups. A rewrite comes
-/// last, because nginx may read wrongly what follows one with a query (CVE-2026-42945); its
+/// location before has kept; where conditions lead to it, that are only the groups. A rewrite
+/// comes last, because nginx may read wrongly what follows one with a query (CVE-2026-42945); its
 /// expression has the same groups.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if scene.place.is_named() && scene.place.number.is_none() {
