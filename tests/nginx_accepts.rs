@@ -229,7 +229,8 @@ fn split(service: &str) -> Action {
 /// Every test, and all of them together, with a handler for each protocol.
 fn branches() -> Route {
     let action = split("web");
-    let all: Vec<Test> = action.split().unwrap().branches.iter().flat_map(|branch| branch.all.clone()).collect();
+    let all: Vec<Test> =
+        action.split().expect("a split").branches.iter().flat_map(|branch| branch.all.clone()).collect();
     let handlers = [("web", Protocol::Https), ("web", Protocol::FastCgi), ("grpc", Protocol::Grpc)];
     let handlers: Vec<_> =
         handlers.map(|(name, protocol)| Arc::new(handler(proxy(name, protocol), everything()))).into();

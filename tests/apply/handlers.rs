@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use ingressd_model::catalogue::{CLIENT_MAX_BODY_SIZE, Version};
 use ingressd_model::{
-    AccessList, Action, Argument, Behaviour, Branch, ByteSize, Directive, Endpoint, Handler, HeaderName, HeaderValue,
-    HostListeners, HostName, Model, PathMatch, Pattern, Rewrite, RewritePattern, RewriteTarget, Route, Server,
-    ServerName, Tables, TargetPart, Test, Upstream, UrlPath,
+    AccessList, Action, Argument, Behaviour, Branch, ByteSize, Directive, Endpoint, ErrorPages, Handler, HeaderName,
+    HeaderValue, HostListeners, HostName, Model, PathMatch, Pattern, Rewrite, RewritePattern, RewriteTarget, Route,
+    Server, ServerName, StandIn, Tables, TargetPart, Test, Upstream, UrlPath,
 };
 use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
@@ -20,6 +20,20 @@ use ingressd_config::Usual as _;
 fn handler(service: &str, behaviour: Behaviour) -> Arc<Handler> {
     let action = Action::Proxy { upstream: upstream(service), split: None };
     Arc::new(Handler { origin: origin(), action, behaviour: Arc::new(behaviour), errors: None })
+}
+
+/// Another backend takes its requests, because its own has no endpoints.
+fn spare() -> Arc<Handler> {
+    let pages = ErrorPages {
+        upstream: upstream("web"),
+        statuses: Vec::new(),
+        intercepts: false,
+        stand_in: StandIn::WithoutEndpoints,
+        service: "gone".into(),
+        port: "80".into(),
+        origin: origin(),
+    };
+    Arc::new(Handler { errors: Some(Arc::new(pages)), ..Handler::clone(&handler("gone", Behaviour::default())) })
 }
 
 fn guarded() -> Behaviour {
@@ -43,7 +57,8 @@ fn long() -> Test {
 /// Below `/deep`, what has a header belongs to one handler, what also has a method to another one,
 /// and the rest to that of the whole host; `/closed` does the same the other way round.
 fn model(port: u16) -> Model {
-    let put = Test::Method(HeaderName::new("PUT").unwrap());
+    let method = |name: &str| Test::Method(HeaderName::new(name).unwrap());
+    let (put, delete) = (method("PUT"), method("DELETE"));
     let path = |path: &str| PathMatch::Prefix { path: UrlPath::new(path).unwrap(), redirect_to_slash: false };
     let (root, open, rewritten) =
         (handler("web", guarded()), handler("web", Behaviour::default()), handler("other", rewritten()));
@@ -60,15 +75,19 @@ fn model(port: u16) -> Model {
     let (long, fallback) = (&long(), route("/", Vec::new(), &root));
     let routes = vec![
         route("/closed", vec![branch(&[long], &root)], &open),
-        route("/deep", vec![branch(&[long, &put], &open), branch(&[long], &rewritten)], &root),
+        route(
+            "/deep",
+            vec![branch(&[&delete], &spare()), branch(&[long, &put], &open), branch(&[long], &rewritten)],
+            &root,
+        ),
     ];
     let name = ServerName::Exact(HostName::new("a.example").unwrap());
-    let group = |service| Arc::new(Upstream { id: upstream(service), origin: origin(), uid: None, sharers: 1 });
+    let group = |service: &str| Arc::new(Upstream { id: upstream(service), origin: origin(), uid: None, sharers: 1 });
     let addresses = vec![IpAddr::from([127, 0, 0, 1])];
     Model {
         listeners: HostListeners { addresses, http_port: port, https_port: 0, proxy_protocol: false }.all(),
         servers: vec![Arc::new(Server { routes, ..Server::usual(name, fallback) })],
-        upstreams: vec![group("other"), group("web")],
+        upstreams: vec![group("gone"), group("other"), group("web")],
         ..Model::default()
     }
 }
@@ -100,6 +119,8 @@ fn each_request_has_the_policy_of_its_own_handler() {
         // The path and the query reach the backend as the handler says, encoded as they came.
         ("GET /deep/a%2Fb?c=%20d + X-Way: long", "200 other /kept/a/b?c=%20d"),
         ("PUT /deep/a%2Fb?c=%20d + X-Way: long", "200 web /deep/a%2Fb?c=%20d"),
+        // A handler without endpoints has what stands in for it.
+        ("DELETE /deep/a", "200 web /deep/a"),
         // The limit of a body is the handler's, also where that of another one is smaller.
         ("POST /deep/a + X-Way: long + Content-Length: 12", "200 other /kept/a"),
         ("POST /deep/a + X-Way: long + Content-Length: 13", "413 "),
@@ -110,11 +131,11 @@ fn each_request_has_the_policy_of_its_own_handler() {
         let is_right = if expected.ends_with(' ') { answer.starts_with(expected) } else { answer == expected };
         assert!(is_right, "{request}: {answer}");
     }
-    // As many locations as paths and handlers, however many conditions lead to these.
+    // As many locations as paths (two for a prefix) and handlers, and one that stands in.
     let server = files.files.iter().find(|(path, _)| path.contains("a.example")).map(|(_, file)| file.content.bytes());
     let text = String::from_utf8(server.unwrap()).unwrap();
     assert_eq!(
         text.lines().filter(|line| line.starts_with("    location ") || line.starts_with("location ")).count(),
-        8
+        10
     );
 }

@@ -118,6 +118,9 @@ const USUAL_LIMIT: u64 = 1 << 20;
 /// Refuses bodies that are longer than the handler allows, which nginx itself does before it knows
 /// the handler.
 pub fn body_limit(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    if scene.place.number.is_none() {
+        return Ok(());
+    }
     let is_limit = |directive: &&Directive| *directive.row == CLIENT_MAX_BODY_SIZE;
     let own = scene.handler.behaviour.directives.iter().find(is_limit);
     let said = own.or(scene.surroundings.common.iter().copied().find(is_limit));
@@ -125,7 +128,7 @@ pub fn body_limit(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         [Argument::Size(size)] => size.0,
         _ => USUAL_LIMIT,
     });
-    if scene.place.number.is_some() && limit > 0 {
+    if limit > 0 {
         let (variable, operator) = (Word::fixed("$content_length"), Word::fixed("~"));
         let value = Literal::new(&longer_than(limit))?.into();
         let name = Word::fixed("return");
