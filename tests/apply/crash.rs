@@ -1,5 +1,6 @@
 //! The files on disk after a process was stopped between any two steps.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -34,9 +35,14 @@ fn on_disk(folder: &Path) -> Result<Option<usize>, String> {
     let current = folder.join("ingressd/current");
     let Ok(target) = fs::read_link(&current) else { return Ok(None) };
     let number = target.file_name().unwrap().to_str().unwrap().to_owned();
+    in_generation(&current, &number).map(Some)
+}
+
+/// The set of files in the folder of a generation.
+fn in_generation(folder: &Path, number: &str) -> Result<usize, String> {
     let mut found = Vec::new();
     for part in ["http", "stream", "certs", "auth", "empty"] {
-        for entry in fs::read_dir(current.join(part)).map_err(|error| format!("{part}: {error}"))? {
+        for entry in fs::read_dir(folder.join(part)).map_err(|error| format!("{part}: {error}"))? {
             let path = entry.unwrap().path();
             let bytes = fs::read(&path).unwrap();
             found.push((format!("{part}/{}", path.file_name().unwrap().to_str().unwrap()), bytes));
@@ -52,21 +58,48 @@ fn on_disk(folder: &Path) -> Result<Option<usize>, String> {
         all.sort();
         all
     };
-    sets().iter().position(|set| expected(set) == found).map(Some).ok_or_else(|| format!("a mix: {found:?}"))
+    sets().iter().position(|set| expected(set) == found).ok_or_else(|| format!("a mix: {found:?}"))
 }
 
-/// Applies a set and stops at the step of this number, as if the process were killed there.
-fn apply_until(folder: &Path, nginx: &Simulated, set: &FileSet, stop_at: usize) -> Option<Outcome> {
+/// Stops at the step of this number, as if the process were killed there.
+fn until(stop_at: usize) -> Steps {
     let mut count = 0;
-    let steps = Steps::observed_by(move |_| {
+    Steps::observed_by(move |_| {
         count += 1;
         if count > stop_at {
             resume_unwind(Box::new("stopped"));
         }
-    });
-    let mut applier = Applier::open(options(folder), nginx.clone()).unwrap().with_steps(steps);
+    })
+}
+
+/// Applies a set and stops at the step of this number.
+fn apply_until(folder: &Path, nginx: &Simulated, set: &FileSet, stop_at: usize) -> Option<Outcome> {
+    let mut applier = Applier::open(options(folder), nginx.clone()).unwrap().with_steps(until(stop_at));
     catch_unwind(AssertUnwindSafe(|| applier.apply(set))).ok()
 }
+
+/// What somebody may do to the folder to spare.
+const SPOILED: [fn(&Path); 6] = [
+    |_| (),
+    |spare| fs::write(spare.join("http/foreign.conf"), "x;").unwrap(),
+    |spare| {
+        // Not through the link that other generations have as well.
+        fs::remove_file(spare.join("http/same.conf")).unwrap();
+        fs::write(spare.join("http/same.conf"), "server { return 200 changed; }").unwrap();
+    },
+    |spare| {
+        // The same in every respect, but another file.
+        let (file, other) = (spare.join("http/same.conf"), spare.join("http/other.conf"));
+        let text = fs::read_to_string(&file).unwrap().replace("204", "205");
+        let written = fs::metadata(&file).unwrap().modified().unwrap();
+        fs::write(&other, text).unwrap();
+        fs::set_permissions(&other, fs::metadata(&file).unwrap().permissions()).unwrap();
+        fs::File::options().write(true).open(&other).unwrap().set_modified(written).unwrap();
+        fs::rename(other, file).unwrap();
+    },
+    |spare| fs::remove_dir_all(spare.join("certs")).unwrap(),
+    |spare| fs::remove_dir_all(spare.join("record")).unwrap(),
+];
 
 fn leftovers(folder: &Path) -> Vec<String> {
     let names = |folder: &Path| {
@@ -119,6 +152,69 @@ proptest! {
             prop_assert_eq!(nginx.hang_ups(), hang_ups);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_made_of_a_folder_to_spare_is_whole_wherever_it_is_stopped(
+        attempts in prop::collection::vec((0..3_usize, 0..SPOILED.len()), 4..9),
+        stop_at in 0..90_usize,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let nginx = Simulated::new(&folder.path().join("ingressd"));
+        let mut applier = Applier::open(options(folder.path()), nginx.clone()).unwrap().with_steps(until(stop_at));
+        let generations = folder.path().join("ingressd/generations");
+        let (mut before, mut made) = (None, BTreeMap::new());
+        for (wanted, spoiled) in attempts {
+            let outcome = catch_unwind(AssertUnwindSafe(|| applier.apply(&sets()[wanted])));
+            let found = on_disk(folder.path());
+            if outcome.is_err() {
+                prop_assert!(found == Ok(before) || found == Ok(Some(wanted)), "{found:?}, before {before:?}, wanted {wanted}");
+                break;
+            }
+            prop_assert_eq!(&found, &Ok(Some(wanted)));
+            before = Some(wanted);
+            made.insert(applier.status().on_disk.unwrap().to_string(), wanted);
+            applier.sweep().unwrap();
+            for (number, set) in &made {
+                let place = generations.join(number);
+                prop_assert!(!place.exists() || in_generation(&place, number) == Ok(*set), "generation {number}");
+            }
+            let spare = generations.join("spare.partial");
+            if spare.exists() {
+                SPOILED[spoiled](&spare);
+            }
+        }
+        let found = on_disk(folder.path());
+        let applier = Applier::open(options(folder.path()), nginx);
+        prop_assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+        prop_assert_eq!(&on_disk(folder.path()), &found, "opening changed what is in use");
+        prop_assert!(matches!(applier.unwrap().apply(&sets()[0]), Outcome::Confirmed { .. } | Outcome::Unchanged { .. }));
+        prop_assert_eq!(&on_disk(folder.path()), &Ok(Some(0)));
+    }
+}
+
+#[test]
+fn the_folder_of_a_generation_that_is_not_kept_becomes_the_next() {
+    use std::os::unix::fs::MetadataExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let nginx = Simulated::new(&folder.path().join("ingressd"));
+    let mut applier = Applier::open(options(folder.path()), nginx).unwrap();
+    let place = |number: u64| folder.path().join("ingressd/generations").join(number.to_string());
+    let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+    let mut folders = Vec::new();
+    for (number, set) in (1..).zip([0, 1, 2, 0, 1]) {
+        applier.apply(&sets()[set]);
+        applier.sweep().unwrap();
+        folders.push(inode(&place(number)));
+        assert_eq!(
+            inode(&place(number).join("http/same.conf")),
+            inode(&folder.path().join("ingressd/current/http/same.conf"))
+        );
+    }
+    assert_eq!(folders[3..], folders[..2], "of the first and the second");
 }
 
 #[test]

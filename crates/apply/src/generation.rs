@@ -26,6 +26,9 @@ use ingressd_nginx::render::FileSet;
 /// The name of a generation's folder until it is complete.
 const UNFINISHED: &str = ".partial";
 
+/// The name of the folder of a generation that is not kept any more: the next one is made of it.
+const SPARE: &str = "spare.partial";
+
 /// The one in use and one to go back to.
 const LEAST_KEPT: usize = 2;
 
@@ -170,6 +173,7 @@ impl Generations {
         let segment = record.segment(before, &cause);
         let staging = Staging {
             folder: unfinished.clone(),
+            spare: self.spare(),
             generation,
             base,
             workers_group: self.workers_group,
@@ -241,7 +245,7 @@ impl Generations {
 
     fn remove_unused(&self, generation: u64) {
         let folder = self.folder(generation);
-        if let Err(error) = fs::remove_dir_all(&folder) {
+        if let Err(error) = self.set_aside(&folder) {
             tracing::warn!(path = %folder.display(), "an unused generation stays until the next start: {}: {error}", folder.display());
         }
     }
@@ -336,15 +340,33 @@ impl Generations {
         self.journal.confirm(generation)
     }
 
-    /// Deletes generations that are neither in use, pinned, the last confirmed one nor among the
+    fn spare(&self) -> PathBuf {
+        self.root.join("generations").join(SPARE)
+    }
+
+    /// Makes the folder of a generation the one to spare.
+    fn set_aside(&self, folder: &Path) -> std::io::Result<()> {
+        match fs::remove_dir_all(self.spare()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => fs::rename(folder, self.spare()),
+        }
+    }
+
+    /// Gives up generations that are neither in use, pinned, the last confirmed one nor among the
     /// latest. Returns how many.
     pub fn sweep(&self) -> Result<usize, ApplyError> {
         self.sweep_to(self.keep)
     }
 
-    /// The same with the fewest that are ever kept, because there is no room for another one.
+    /// The same with the fewest that are ever kept, because there is no room for another one. A
+    /// folder to spare goes too.
     pub fn make_room(&self) -> Result<usize, ApplyError> {
-        self.sweep_to(LEAST_KEPT)
+        let count = self.sweep_to(LEAST_KEPT)?;
+        match fs::remove_dir_all(self.spare()) {
+            Ok(()) => Ok(count.max(1)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(count),
+            Err(error) => Err(ApplyError::files("remove", self.spare())(error)),
+        }
     }
 
     fn sweep_to(&self, keep: usize) -> Result<usize, ApplyError> {
@@ -355,7 +377,7 @@ impl Generations {
         let old = numbers.into_iter().skip(keep).filter(|number| !protected.contains(&Some(*number)));
         let mut count = 0;
         for folder in old.map(|number| self.folder(number)) {
-            fs::remove_dir_all(&folder).map_err(ApplyError::files("remove", &folder))?;
+            self.set_aside(&folder).map_err(ApplyError::files("remove", &folder))?;
             count += 1;
         }
         Ok(count)

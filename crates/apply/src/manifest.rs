@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+
+use nix::sys::stat::{FileStat, SFlag, lstat};
 
 use super::error::ApplyError;
 use ingressd_nginx::render::{Digest, FilePath};
@@ -26,13 +27,18 @@ pub struct Traits {
 
 impl Traits {
     /// Takes them from a file's metadata.
-    pub fn of(metadata: &Metadata) -> Self {
+    pub fn of(metadata: &FileStat) -> Self {
         Traits {
-            mode: metadata.mode(),
-            group: metadata.gid(),
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            mode: metadata.st_mode,
+            group: metadata.st_gid,
+            size: u64::try_from(metadata.st_size).unwrap_or_default(),
+            modified: (metadata.st_mtime, metadata.st_mtime_nsec),
         }
+    }
+
+    /// Whether they are those of a plain file, and not of a link or folder.
+    fn are_of_a_file(self) -> bool {
+        SFlag::from_bits_truncate(self.mode) & SFlag::S_IFMT == SFlag::S_IFREG
     }
 }
 
@@ -43,6 +49,15 @@ pub struct Entry {
     pub digest: Digest,
     /// Its metadata when it was written; hard links keep all of it.
     pub traits: Traits,
+    /// Its number in the file system, which the list on disk does not have.
+    pub inode: u64,
+}
+
+impl Entry {
+    /// The entry of a file with this metadata.
+    pub fn of(digest: Digest, metadata: &FileStat) -> Self {
+        Entry { digest, traits: Traits::of(metadata), inode: metadata.st_ino }
+    }
 }
 
 /// The order of paths. Those of files that stay are mostly the same in memory.
@@ -77,12 +92,16 @@ impl Manifest {
         let mut unseen = None;
         manifest.entries.retain(|path, entry| {
             let path = folder.join(&**path);
-            let found = ApplyError::found("look at", &path, fs::symlink_metadata(&path));
+            let found = ApplyError::found("look at", &path, lstat(&path).map_err(Into::into));
             let found = found.unwrap_or_else(|error| {
                 unseen = Some(error);
                 None
             });
-            found.is_some_and(|found| found.is_file() && Traits::of(&found) == entry.traits)
+            let found = found
+                .map(|found| Entry::of(entry.digest, &found))
+                .filter(|found| found.traits.are_of_a_file() && found.traits == entry.traits);
+            entry.inode = found.map_or(0, |found| found.inode);
+            found.is_some()
         });
         if let Some(error) = unseen {
             return Err(error);
@@ -100,7 +119,7 @@ impl Manifest {
         let digest = self.digest.map(|digest| digest.to_string()).unwrap_or_default();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "ingressd-manifest 1 {digest}");
-        for (path, Entry { digest, traits: Traits { mode, group, size, modified } }) in &self.entries {
+        for (path, Entry { digest, traits: Traits { mode, group, size, modified }, inode: _ }) in &self.entries {
             let _ = writeln!(text, "{digest} {mode:o} {group} {size} {} {} {path}", modified.0, modified.1);
         }
         let _ = writeln!(text, "end {}", self.entries.len());
@@ -123,7 +142,7 @@ impl Manifest {
                 size: fields[3].parse().ok()?,
                 modified: (fields[4].parse().ok()?, fields[5].parse().ok()?),
             };
-            entries.insert(fields[6].into(), Entry { digest: parse_digest(fields[0])?, traits });
+            entries.insert(fields[6].into(), Entry { digest: parse_digest(fields[0])?, traits, inode: 0 });
         }
         None
     }
@@ -149,7 +168,7 @@ mod tests {
     fn a_manifest_is_read_as_written_and_only_when_complete() {
         let traits = Traits { mode: 0o100_600, group: 33, size: 5, modified: (1_700_000_000, 999) };
         let entries = ["certs/a b.pem", "http/x.conf"]
-            .map(|path| (path.into(), Entry { digest: Digest::of(path.as_bytes()), traits }));
+            .map(|path| (path.into(), Entry { digest: Digest::of(path.as_bytes()), traits, inode: 0 }));
         let manifest = Manifest { generation: 3, digest: Some(Digest::of(b"all")), entries: entries.into() };
         let text = manifest.text();
         assert_eq!(Manifest::parse(3, &text), Some(manifest));

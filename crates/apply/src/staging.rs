@@ -1,19 +1,23 @@
-//! Writes the folder of one generation: hard-links files that stay, writes those that change.
+//! Writes the folder of one generation: hard-links files that stay, writes those that change. Where
+//! the folder of an earlier generation is to spare, it becomes the new one, and what stays in it
+//! need not even be linked.
 
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nix::fcntl::{AtFlags, OFlag, openat};
-use nix::sys::stat::Mode;
-use nix::unistd::{Gid, fchown, linkat, syncfs};
+use nix::sys::stat::{Mode, fstat, fstatat};
+use nix::unistd::{Gid, UnlinkatFlags, fchown, linkat, syncfs, unlinkat};
 
 use super::error::ApplyError;
 use super::manifest::{Entry, MANIFEST, Manifest, Traits, by_path};
-use super::record::Segment;
+use super::record::{self, Segment};
 use super::steps::{Step, Steps};
 use ingressd_model::Instance;
 use ingressd_nginx::render::{Content, Digest, FilePath, FileSet, Part};
@@ -34,6 +38,8 @@ const FLUSH_TOGETHER: usize = 64;
 pub struct Staging<'a> {
     /// The folder to make; it must not exist.
     pub folder: PathBuf,
+    /// The folder of an earlier generation that nobody needs, if there is one.
+    pub spare: PathBuf,
     /// The number to write.
     pub generation: u64,
     /// The folder and manifest of the generation that unchanged files are linked from.
@@ -44,6 +50,14 @@ pub struct Staging<'a> {
     pub instance: &'a Instance,
     /// The segment that is added to the record.
     pub segment: Segment,
+}
+
+/// A folder within the new generation.
+#[derive(Debug)]
+struct Target {
+    handle: OwnedFd,
+    /// What an earlier generation has left in it, and has not been looked at yet.
+    left: HashSet<OsString>,
 }
 
 /// The content of the file with the number, to which the workers add their version: another one
@@ -66,7 +80,7 @@ impl Staging<'_> {
     /// Writes and flushes everything. Returns the manifest and how many files were written rather
     /// than linked.
     pub fn write(&self, files: &FileSet, steps: &mut Steps) -> Result<(Manifest, usize), ApplyError> {
-        let targets = self.make_folders()?;
+        let mut targets = self.make_folders()?;
         let recorded = self.segment.write(&self.folder, self.generation)?;
         steps.reached(Step::FolderMade);
         let sources: Option<Vec<_>> =
@@ -77,14 +91,18 @@ impl Staging<'_> {
             let (folder, name) = split(path)?;
             while known.next_if(|(known, _)| by_path(known, path).is_lt()).is_some() {}
             let known = known.next_if(|(known, _)| by_path(known, path).is_eq()).map(|(_, entry)| *entry);
-            let linked = sources.as_ref().and_then(|from| {
-                let entry = known.filter(|entry| self.is_reusable(path, file.digest, entry))?;
-                self.link(from[folder].as_ref()?, &targets[folder], name, path, entry)
-            });
-            let entry = match linked {
+            let known = known.filter(|entry| self.is_reusable(path, file.digest, entry));
+            let target = &mut targets[folder];
+            let is_there = target.left.remove(OsStr::new(name));
+            let stays = known.filter(|entry| is_there && is_of(&target.handle, name, entry));
+            if is_there && stays.is_none() {
+                self.remove(target, folder, OsStr::new(name))?;
+            }
+            let link = || self.link(sources.as_ref()?[folder].as_ref()?, &target.handle, name, path, known?);
+            let entry = match stays.or_else(link) {
                 Some(entry) => entry,
                 None => {
-                    let (entry, handle) = self.write_file(path, &targets[folder], name, file.digest, &file.content)?;
+                    let (entry, handle) = self.write_file(path, &target.handle, name, file.digest, &file.content)?;
                     // Handles are kept only as long as each file is flushed by itself.
                     written.push((written.len() < FLUSH_TOGETHER).then_some((Arc::clone(path), handle)));
                     steps.reached(Step::FileWritten);
@@ -93,10 +111,14 @@ impl Staging<'_> {
             };
             entries.push((Arc::clone(path), entry));
         }
+        for (folder, target) in targets.iter_mut().enumerate() {
+            let left = std::mem::take(&mut target.left);
+            left.iter().try_for_each(|name| self.remove(target, folder, name))?;
+        }
         let content = Content::plain([Part::Bytes(number_file(self.generation, self.instance).into())]);
         let number: FilePath = NUMBER_FILE.into();
         let (entry, handle) =
-            self.write_file(&number, &targets[0], "generation.conf", Digest::of(&content.bytes()), &content)?;
+            self.write_file(&number, &targets[0].handle, "generation.conf", Digest::of(&content.bytes()), &content)?;
         entries.push((number, entry));
         let entries = entries.into_iter().collect();
         steps.reached(Step::FilesComplete);
@@ -111,7 +133,7 @@ impl Staging<'_> {
             handle.sync_data()?;
             list.sync_data()?;
             recorded.iter().try_for_each(File::sync_all)?;
-            targets.into_iter().try_for_each(|folder| File::from(folder).sync_all())?;
+            targets.into_iter().try_for_each(|folder| File::from(folder.handle).sync_all())?;
             File::open(&self.folder)?.sync_all()
         };
         flush().map_err(ApplyError::files("flush", &self.folder))?;
@@ -129,36 +151,67 @@ impl Staging<'_> {
     fn link(&self, from: &OwnedFd, to: &OwnedFd, name: &str, path: &FilePath, entry: Entry) -> Option<Entry> {
         linkat(from, name, to, name, AtFlags::empty()).ok()?;
         // The link is looked at, and not what it was made of: nobody can exchange it meanwhile.
-        let place = self.folder.join(&**path);
-        match fs::symlink_metadata(&place).is_ok_and(|linked| Traits::of(&linked) == entry.traits) {
+        match fstatat(to, name, AtFlags::AT_SYMLINK_NOFOLLOW).is_ok_and(|linked| Traits::of(&linked) == entry.traits) {
             true => Some(entry),
             false => {
                 tracing::warn!(path = %path, "{path} of the generation in place was changed by somebody; it is written anew");
                 // Writing fails when it stays.
-                let _ = fs::remove_file(&place);
+                let _ = unlinkat(to, name, UnlinkatFlags::NoRemoveDir);
                 None
             }
         }
     }
 
-    fn make_folders(&self) -> Result<Vec<OwnedFd>, ApplyError> {
+    /// Removes what an earlier generation has left.
+    fn remove(&self, target: &Target, folder: usize, name: &OsStr) -> Result<(), ApplyError> {
+        let removed = unlinkat(&target.handle, name, UnlinkatFlags::NoRemoveDir).map_err(Into::into);
+        removed.map_err(ApplyError::files("remove", self.folder.join(FOLDERS[folder]).join(name)))
+    }
+
+    fn make_folders(&self) -> Result<Vec<Target>, ApplyError> {
+        let is_spare = self.take_spare()?;
         let make = |path: &Path, mode| {
-            DirBuilder::new().mode(mode).create(path).map_err(ApplyError::files("create folder", path))
+            let made = DirBuilder::new().mode(mode).create(path);
+            let made =
+                made.or_else(
+                    |error| if is_spare && error.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(error) },
+                );
+            made.map_err(ApplyError::files("create folder", path))?;
+            // Whatever the umask is, workers must be able to reach the password files.
+            fs::set_permissions(path, Permissions::from_mode(mode)).map_err(ApplyError::files("change mode of", path))
         };
         make(&self.folder, 0o755)?;
-        // Whatever the umask is, workers must be able to reach the password files.
-        fs::set_permissions(&self.folder, Permissions::from_mode(0o755))
-            .map_err(ApplyError::files("change mode of", &self.folder))?;
-        for name in FOLDERS {
-            make(&self.folder.join(name), 0o700)?;
-        }
+        FOLDERS.iter().try_for_each(|name| make(&self.folder.join(name), 0o700))?;
         if let Some(group) = self.workers_group {
             let path = self.folder.join("auth");
             std::os::unix::fs::chown(&path, None, Some(group)).map_err(ApplyError::files("change group of", &path))?;
             fs::set_permissions(&path, Permissions::from_mode(0o750))
                 .map_err(ApplyError::files("change mode of", &path))?;
         }
-        FOLDERS.iter().map(|name| open_folder(&self.folder, name)).collect()
+        let target = |name: &&str| {
+            let handle = open_folder(&self.folder, name)?;
+            let left = if is_spare { names(&self.folder.join(name))? } else { HashSet::new() };
+            Ok(Target { handle, left })
+        };
+        FOLDERS.iter().map(target).collect()
+    }
+
+    /// Takes over the folder to spare, without its lists. Returns whether there was one.
+    fn take_spare(&self) -> Result<bool, ApplyError> {
+        match fs::rename(&self.spare, &self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            renamed => renamed.map_err(ApplyError::files("rename", &self.spare))?,
+        }
+        let (list, record) = (self.folder.join(MANIFEST), self.folder.join(record::FOLDER));
+        for (path, removed) in [(&list, fs::remove_file(&list)), (&record, fs::remove_dir_all(&record))] {
+            match removed {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(ApplyError::files("remove", path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(true)
     }
 
     fn write_file(
@@ -179,7 +232,7 @@ impl Staging<'_> {
                 fchown(&file, None, Some(Gid::from_raw(group)))?;
                 file.set_permissions(Permissions::from_mode(0o640))?;
             }
-            Ok((Entry { digest, traits: Traits::of(&file.metadata()?) }, file))
+            Ok((Entry::of(digest, &fstat(&file)?), file))
         };
         write().map_err(ApplyError::files("write", self.folder.join(&**path)))
     }
@@ -192,6 +245,18 @@ impl Staging<'_> {
         };
         write().map_err(ApplyError::files("write", &path))
     }
+}
+
+/// Whether the file of this name is the very one of the entry, and as it was written.
+fn is_of(folder: &OwnedFd, name: &str, entry: &Entry) -> bool {
+    let found = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW);
+    found.is_ok_and(|found| Entry::of(entry.digest, &found) == *entry)
+}
+
+/// The names of what is in a folder.
+fn names(path: &Path) -> Result<HashSet<OsString>, ApplyError> {
+    let read = || -> std::io::Result<_> { fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect() };
+    read().map_err(ApplyError::files("list", path))
 }
 
 /// A handle of a folder of a generation. One that an older version wrote may lack some.
