@@ -1,6 +1,7 @@
 //! What changes often, beside the model: where upstreams have endpoints, and the
 //! bytes of certificates. It must not know how that was found.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,9 +30,19 @@ impl Tables {
     ) -> impl Iterator<Item = (&'m Arc<Upstream>, Arc<[Endpoint]>)> {
         let mut rows = self.endpoints.iter().peekable();
         upstreams.iter().map(move |upstream| {
-            while rows.next_if(|(id, _)| **id < upstream.id).is_some() {}
-            let row = rows.next_if(|(id, _)| **id == upstream.id);
-            (upstream, row.map(|(_, endpoints)| Arc::clone(endpoints)).unwrap_or_default())
+            let mut row = None;
+            while let Some((id, endpoints)) = rows.peek() {
+                match (*id).cmp(&upstream.id) {
+                    Ordering::Less => {}
+                    Ordering::Equal => row = Some(Arc::clone(endpoints)),
+                    Ordering::Greater => break,
+                }
+                rows.next();
+                if row.is_some() {
+                    break;
+                }
+            }
+            (upstream, row.unwrap_or_default())
         })
     }
 

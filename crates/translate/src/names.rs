@@ -70,6 +70,7 @@ impl Wanted {
                 external.entry(Arc::clone(&stored.id.namespace)).or_default().insert(&stored.id.name, (name, false));
             }
         }
+        let has_external = !external.is_empty();
         let mut refer = |namespace: &str, service: &str| {
             if let Some((_, is_referred)) = external.get_mut(namespace).and_then(|services| services.get_mut(service)) {
                 *is_referred = true;
@@ -87,7 +88,7 @@ impl Wanted {
         for claim in tables::claims_on_ports(snapshot, &options.streams, &mut Vec::new()) {
             refer(claim.namespace, claim.service);
         }
-        for stored in snapshot.ingresses.iter() {
+        for stored in snapshot.ingresses.iter().filter(|_| has_external) {
             if let Some(class) = select::of_ingress(stored, snapshot, options) {
                 services(&stored.object, class).for_each(|service| refer(&stored.id.namespace, service));
             }

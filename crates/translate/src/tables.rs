@@ -13,7 +13,7 @@ use crate::value::ServiceAddress;
 use crate::{ClassRule, Dialect, INGRESS_NGINX, Options, Reading};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Effective, Kind, ObjectId, WrittenAt};
-use ingressd_objects::{Ingress, Snapshot};
+use ingressd_objects::{Ingress, Snapshot, Stored};
 
 pub use crate::annotation::{Layer, OptionEntry, Scope, Table, Trust};
 pub use crate::ingress_nginx::password as passwords;
@@ -131,7 +131,11 @@ pub fn services_by_url<'a>(
     let common = options.defaults.iter().filter(|option| option.row.key == external_authentication::KEY);
     let common = common
         .filter_map(|option| Some((external_authentication::address(&option.value)?, &option.at.object.namespace)));
-    let of_objects = snapshot.ingresses.iter().flat_map(move |stored| {
+    let names_one = |stored: &&Stored<Ingress>| {
+        let mut written = stored.object.annotations.iter().map(|(key, _)| key);
+        written.any(|written| SERVICES.iter().any(|(key, _)| written.ends_with(key)))
+    };
+    let of_objects = snapshot.ingresses.iter().filter(names_one).flat_map(move |stored| {
         let class = select::of_ingress(stored, snapshot, options);
         // The annotation is a key of the table in both dialects.
         let written = move |key: &str| stored.object.annotations.get(&format!("{}{key}", class?.annotations.prefix));

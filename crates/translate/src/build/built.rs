@@ -56,6 +56,18 @@ pub struct Built {
     pub resolutions: Box<[Arc<Resolution>]>,
 }
 
+impl Built {
+    /// The same in as little memory as it needs: it stays there as long as the host.
+    fn shrunk(mut self) -> Self {
+        self.upstreams.shrink_to_fit();
+        self.uses.shrink_to_fit();
+        self.certificates.shrink_to_fit();
+        self.dependencies.shrink_to_fit();
+        self.findings.shrink_to_fit();
+        self
+    }
+}
+
 /// The results of all hosts together.
 #[derive(Debug, Default)]
 pub struct Gathered {
@@ -257,7 +269,7 @@ impl BuiltHosts {
         let missing: Vec<_> =
             sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
         self.anew = missing.len();
-        let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
+        let anew = build(&missing).into_par_iter().map(|built| Arc::new(built.shrunk())).zip(missing);
         let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, materials, built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
         let mut all = Vec::with_capacity(sites.len());

@@ -239,7 +239,8 @@ impl<'a> Backends<'a> {
             }
         };
         let names = std::mem::replace(&mut self.names, names);
-        let dependencies = std::mem::replace(&mut self.dependencies, dependencies);
+        let dependencies = std::mem::replace(&mut self.dependencies, dependencies).into();
+        let reference = reference.map(|reference| reference.sharing(target.as_deref()));
         let resolution = Arc::new(Resolution { reference, target, has_endpoints, notes, names, dependencies });
         self.note(&resolution);
         resolution

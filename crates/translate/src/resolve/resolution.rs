@@ -35,7 +35,7 @@ pub struct Resolution {
     /// The DNS names whose addresses are needed.
     pub names: Vec<NamedBy>,
     /// The objects that were looked up.
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: Box<[Dependency]>,
 }
 
 /// A [`BackendReference`] that outlives the objects that it was read from.
@@ -82,6 +82,18 @@ impl KeptReference {
             tls: reference.tls.clone(),
             reuse: reference.reuse.clone(),
         }
+    }
+
+    /// The same, with the names that are in memory for its upstream.
+    pub fn sharing(mut self, target: Option<&Upstream>) -> Self {
+        if let Some(Upstream { id, .. }) = target {
+            for (own, same) in [(&mut self.namespace, &id.namespace), (&mut self.service, &id.service)] {
+                if own == same {
+                    *own = Arc::clone(same);
+                }
+            }
+        }
+        self
     }
 
     /// The reference, to be resolved again.
