@@ -260,8 +260,8 @@ impl<'a> Confirm<'a> {
         }
     }
 
-    /// Reading the process table costs as much as nginx needs to read a few hosts: after a tenth of
-    /// a second it happens less often.
+    /// Reading the process table costs as much as nginx needs to read a few hosts: after a tenth
+    /// of a second it happens less often.
     fn pause(&self, begun: Instant) {
         std::thread::sleep(self.options.poll.max(begun.elapsed() / 32));
     }

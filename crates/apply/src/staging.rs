@@ -1,6 +1,6 @@
-//! Writes the folder of one generation: hard-links files that stay, writes those that change. Where
-//! the folder of an earlier generation is to spare, it becomes the new one, and what stays in it
-//! need not even be linked.
+//! Writes the folder of one generation: hard-links files that stay, writes those that change.
+//! Where the folder of an earlier generation is to spare, it becomes the new one, and what stays
+//! in it need not even be linked.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
