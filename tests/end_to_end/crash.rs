@@ -61,6 +61,8 @@ async fn run_until(rig: &mut Rig, step: Step) {
 fn leftovers(rig: &Rig) -> Vec<String> {
     let names = |folder: &str| std::fs::read_dir(rig.daemon.root().join(folder)).unwrap();
     let all = names("").chain(names("generations")).map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    // A daemon that runs has the folder of which it makes the next generation.
+    let all = all.filter(|name| name != "spare.partial");
     all.filter(|name| name.ends_with(".partial") || name.ends_with(".next")).collect()
 }
 
