@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use super::manifests::snapshot;
-use super::{findings, ingress, options, path};
+use super::{findings, ingress, options, path, world};
 use crate::seen::Seen;
 use crate::tables::Ingresses;
-use crate::{ClassRule, Declared, Names, Options, ReadKind, Reader, Readers, Rule, RulePath, Translation, Translator};
+use crate::{ClassRule, Declared, Options, ReadKind, Reader, Readers, Rule, RulePath, Translation, Translator};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, Handler, HeaderName, HeaderValue, Kind, Route, Test};
 use ingressd_objects::{Ingress, Snapshot};
@@ -48,7 +48,7 @@ const GUARDED: &str = "whitelist-source-range: 10.0.0.0/8";
 fn translated(documents: &[String]) -> Translation {
     let mut translator = Translator::new(options());
     translator.set_readers(Readers(&const { [Reader::of::<Conditioned>()] }));
-    translator.translate(&snapshot(&documents.join("---\n")), &Names::default(), &Default::default())
+    translator.translate(&snapshot(&documents.join("---\n")), &world(), &Default::default())
 }
 
 fn object(name: &str, annotations: &str, paths: &[(&str, &str)]) -> String {
