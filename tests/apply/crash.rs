@@ -1,7 +1,8 @@
 //! The files on disk after a process was stopped between any two steps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::time::Duration;
@@ -79,7 +80,7 @@ fn apply_until(folder: &Path, nginx: &Simulated, set: &FileSet, stop_at: usize) 
 }
 
 /// What somebody may do to the folder to spare.
-const SPOILED: [fn(&Path); 6] = [
+const SPOILED: [fn(&Path); 9] = [
     |_| (),
     |spare| fs::write(spare.join("http/foreign.conf"), "x;").unwrap(),
     |spare| {
@@ -99,6 +100,15 @@ const SPOILED: [fn(&Path); 6] = [
     },
     |spare| fs::remove_dir_all(spare.join("certs")).unwrap(),
     |spare| fs::remove_dir_all(spare.join("record")).unwrap(),
+    |spare| fs::create_dir_all(spare.join("http/backup/old")).unwrap(),
+    |spare| {
+        fs::remove_file(spare.join("http/same.conf")).unwrap();
+        fs::create_dir_all(spare.join("http/same.conf/old")).unwrap();
+    },
+    |spare| {
+        fs::remove_dir_all(spare.join("http")).unwrap();
+        fs::write(spare.join("http"), "x;").unwrap();
+    },
 ];
 
 fn leftovers(folder: &Path) -> Vec<String> {
@@ -215,6 +225,37 @@ fn the_folder_of_a_generation_that_is_not_kept_becomes_the_next() {
         );
     }
     assert_eq!(folders[3..], folders[..2], "of the first and the second");
+}
+
+#[test]
+fn what_somebody_linked_into_a_folder_that_becomes_the_next_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let theirs = folder.path().join("theirs");
+    fs::create_dir_all(theirs.join("http")).unwrap();
+    fs::write(theirs.join("site.conf"), "theirs").unwrap();
+    let names = || fs::read_dir(&theirs).unwrap().map(|entry| entry.unwrap().file_name()).collect::<BTreeSet<_>>();
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o755)).unwrap();
+    let before = names();
+    for name in ["http", "certs", "record", "notes", ""] {
+        let nginx = Simulated::new(&folder.path().join("ingressd"));
+        let _ = fs::remove_dir_all(folder.path().join("ingressd"));
+        let _ = fs::remove_dir_all(folder.path().join("state"));
+        let mut applier = Applier::open(options(folder.path()), nginx).unwrap();
+        let generations = folder.path().join("ingressd/generations");
+        for set in 0..3 {
+            applier.apply(&sets()[set]);
+            applier.sweep().unwrap();
+        }
+        let linked = generations.join("spare.partial").join(name);
+        let _ = fs::remove_dir_all(&linked);
+        symlink(&theirs, generations.join("spare.partial").join(name).components().as_path()).unwrap();
+        let outcome = applier.apply(&sets()[0]);
+        assert!(matches!(outcome, Outcome::Confirmed { generation: 4, .. }), "{name}: {outcome:?}");
+        assert_eq!(in_generation(&generations.join("4"), "4"), Ok(0), "{name}");
+        assert!(!generations.join("4/notes").exists());
+        let mode = fs::metadata(&theirs).unwrap().permissions().mode() & 0o777;
+        assert_eq!((names(), mode), (before.clone(), 0o755), "{name}");
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ use ingressd_model::{Field, Kind, ObjectId, ObjectState, Origin, Version, Workin
 use ingressd_nginx::render::{FilePath, FileSet, Owners};
 
 /// The name of the record's folder within a generation; nginx includes nothing of it.
-pub const FOLDER: &str = "record";
+const FOLDER: &str = "record";
 
 /// The file beside the segments that says why the generation was made; other generations do not
 /// link it.

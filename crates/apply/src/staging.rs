@@ -17,7 +17,7 @@ use nix::unistd::{Gid, UnlinkatFlags, fchown, linkat, syncfs, unlinkat};
 
 use super::error::ApplyError;
 use super::manifest::{Entry, MANIFEST, Manifest, Traits, by_path};
-use super::record::{self, Segment};
+use super::record::Segment;
 use super::steps::{Step, Steps};
 use ingressd_model::Instance;
 use ingressd_nginx::render::{Content, Digest, FilePath, FileSet, Part};
@@ -96,7 +96,7 @@ impl Staging<'_> {
             let is_there = target.left.remove(OsStr::new(name));
             let stays = known.filter(|entry| is_there && is_of(&target.handle, name, entry));
             if is_there && stays.is_none() {
-                self.remove(target, folder, OsStr::new(name))?;
+                remove(&self.folder.join(&**path))?;
             }
             let link = || self.link(sources.as_ref()?[folder].as_ref()?, &target.handle, name, path, known?);
             let entry = match stays.or_else(link) {
@@ -111,9 +111,8 @@ impl Staging<'_> {
             };
             entries.push((Arc::clone(path), entry));
         }
-        for (folder, target) in targets.iter_mut().enumerate() {
-            let left = std::mem::take(&mut target.left);
-            left.iter().try_for_each(|name| self.remove(target, folder, name))?;
+        for (folder, target) in FOLDERS.iter().zip(&targets) {
+            target.left.iter().try_for_each(|name| remove(&self.folder.join(folder).join(name)))?;
         }
         let content = Content::plain([Part::Bytes(number_file(self.generation, self.instance).into())]);
         let number: FilePath = NUMBER_FILE.into();
@@ -162,12 +161,6 @@ impl Staging<'_> {
         }
     }
 
-    /// Removes what an earlier generation has left.
-    fn remove(&self, target: &Target, folder: usize, name: &OsStr) -> Result<(), ApplyError> {
-        let removed = unlinkat(&target.handle, name, UnlinkatFlags::NoRemoveDir).map_err(Into::into);
-        removed.map_err(ApplyError::files("remove", self.folder.join(FOLDERS[folder]).join(name)))
-    }
-
     fn make_folders(&self) -> Result<Vec<Target>, ApplyError> {
         let is_spare = self.take_spare()?;
         let make = |path: &Path, mode| {
@@ -196,19 +189,19 @@ impl Staging<'_> {
         FOLDERS.iter().map(target).collect()
     }
 
-    /// Takes over the folder to spare, without its lists. Returns whether there was one.
+    /// Takes over the folder to spare, and of what is in it only the folders that we make. Returns
+    /// whether there was one.
     fn take_spare(&self) -> Result<bool, ApplyError> {
-        match fs::rename(&self.spare, &self.folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-            renamed => renamed.map_err(ApplyError::files("rename", &self.spare))?,
+        // What is behind a link is not ours.
+        if !fs::symlink_metadata(&self.spare).is_ok_and(|found| found.is_dir()) {
+            return Ok(false);
         }
-        let (list, record) = (self.folder.join(MANIFEST), self.folder.join(record::FOLDER));
-        for (path, removed) in [(&list, fs::remove_file(&list)), (&record, fs::remove_dir_all(&record))] {
-            match removed {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(ApplyError::files("remove", path)(error));
-                }
-                _ => {}
+        fs::rename(&self.spare, &self.folder).map_err(ApplyError::files("rename", &self.spare))?;
+        let read = || -> std::io::Result<Vec<_>> { fs::read_dir(&self.folder)?.collect() };
+        for entry in read().map_err(ApplyError::files("list", &self.folder))? {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if !is_folder || FOLDERS.iter().all(|name| entry.file_name() != *name) {
+                remove(&entry.path())?;
             }
         }
         Ok(true)
@@ -251,6 +244,15 @@ impl Staging<'_> {
 fn is_of(folder: &OwnedFd, name: &str, entry: &Entry) -> bool {
     let found = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW);
     found.is_ok_and(|found| Entry::of(entry.digest, &found) == *entry)
+}
+
+/// Removes what is at this place, whatever it is.
+fn remove(path: &Path) -> Result<(), ApplyError> {
+    let removed = match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::IsADirectory => fs::remove_dir_all(path),
+        removed => removed,
+    };
+    removed.map_err(ApplyError::files("remove", path))
 }
 
 /// The names of what is in a folder.
