@@ -86,22 +86,43 @@ fn old_generations_make_way_for_a_new_one() {
 }
 
 #[test]
+fn what_only_fits_without_the_folder_of_a_generation_that_is_not_kept_is_applied() {
+    with_own_mounts(|folder| {
+        let status = "127.0.0.1:1".parse().unwrap();
+        let nginx = Simulated::new(&folder.join("ingressd"));
+        let mut applier = Applier::open(Options { keep: 2, ..options(folder) }, nginx).unwrap();
+        for (name, lines) in [("a", 30_000), ("b", 1), ("c", 1), ("d", 45_000)] {
+            let text = "# \n".repeat(lines);
+            let outcome =
+                applier.apply(&Files::with_status(status).file(&format!("http/{name}.conf"), &text, &[]).set());
+            assert!(matches!(outcome, Outcome::Confirmed { .. }), "{name}: {outcome:?}");
+            applier.sweep().unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_read_only_folder_changes_nothing_and_is_told_with_its_remedy() {
     with_own_mounts(|folder| {
         let status = "127.0.0.1:1".parse().unwrap();
         let nginx = Simulated::new(&folder.join("ingressd"));
-        let mut applier = Applier::open(options(folder), nginx.clone()).unwrap();
-        let one = Files::with_status(status).set();
-        assert!(matches!(applier.apply(&one), Outcome::Confirmed { generation: 1, .. }));
+        let mut applier = Applier::open(Options { keep: 2, ..options(folder) }, nginx.clone()).unwrap();
+        let files = |text| Files::with_status(status).server("a", status, text).set();
+        for text in ["return 200;", "return 201;", "return 202;"] {
+            assert!(matches!(applier.apply(&files(text)), Outcome::Confirmed { .. }));
+        }
+        // One is to spare.
+        assert_eq!(applier.sweep().unwrap(), 1);
+        let one = files("return 202;");
         let remount = |flags| mount(NOTHING, folder, NOTHING, MsFlags::MS_REMOUNT | flags, NOTHING).unwrap();
         remount(MsFlags::MS_RDONLY);
         let two = Files::with_status(status).server("b", status, "return 204;").set();
         let Outcome::Failed { why } = applier.apply(&two) else { panic!("it could be written") };
         assert!(why.contains("ingressd/generations") && why.contains("ReadWritePaths"), "{why}");
-        assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 1 });
+        assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 3 });
         // A daemon that starts now can still tell that all is well.
         let mut applier = Applier::open(options(folder), nginx).unwrap();
-        assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 1 });
+        assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 3 });
         remount(MsFlags::empty());
         assert!(matches!(applier.apply(&two), Outcome::Confirmed { .. }));
     });

@@ -286,9 +286,11 @@ impl<H: Host> Applier<H> {
 
     /// Writes the next generation. Where there is no room for it, old ones make way.
     fn stage(&mut self, files: &FileSet) -> Result<Staged, ApplyError> {
+        let has_spare = self.generations.has_spare();
         let staged = self.generations.stage(files, &self.accompanying, &mut self.steps);
         match staged {
-            Err(error) if error.is_full() && self.generations.make_room()? > 0 => {
+            // A folder to spare is gone by now.
+            Err(error) if error.is_full() && (self.generations.make_room()? > 0 || has_spare) => {
                 tracing::warn!("fewer generations are kept than apply.kept-generations says: {error}");
                 self.generations.stage(files, &self.accompanying, &mut self.steps)
             }

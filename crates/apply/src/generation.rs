@@ -340,6 +340,11 @@ impl Generations {
         self.journal.confirm(generation)
     }
 
+    /// Whether the next generation is made of the folder of an earlier one.
+    pub fn has_spare(&self) -> bool {
+        self.spare().exists()
+    }
+
     fn spare(&self) -> PathBuf {
         self.root.join("generations").join(SPARE)
     }
@@ -437,7 +442,11 @@ impl Generations {
                 .is_ok_and(|number: u64| number > current && !self.is_confirmed(number) && pinned != Some(number));
             if unused || name.ends_with(UNFINISHED) {
                 let folder = self.root.join("generations").join(name);
-                fs::remove_dir_all(&folder).map_err(ApplyError::files("remove", &folder))?;
+                match fs::remove_dir_all(&folder) {
+                    // Nothing can be made of it there either.
+                    Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {}
+                    removed => removed.map_err(ApplyError::files("remove", &folder))?,
+                }
             }
         }
         Ok(())
