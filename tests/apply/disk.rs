@@ -102,6 +102,29 @@ fn what_only_fits_without_the_folder_of_a_generation_that_is_not_kept_is_applied
 }
 
 #[test]
+fn what_cannot_be_removed_of_an_old_generation_keeps_no_change_and_no_start_out() {
+    with_own_mounts(|folder| {
+        let status = "127.0.0.1:1".parse().unwrap();
+        let nginx = Simulated::new(&folder.join("ingressd"));
+        let open = || Applier::open(Options { keep: 2, ..options(folder) }, nginx.clone()).unwrap();
+        let mut applier = open();
+        let set = |name: &str| Files::with_status(status).server(name, status, "return 204;").set();
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            let outcome = applier.apply(&set(name));
+            assert!(matches!(outcome, Outcome::Confirmed { .. }), "{name}: {outcome:?}");
+            // That one stays is told.
+            let _ = applier.sweep();
+            if name == "a" {
+                // It is held as a file is that `chattr` made immutable.
+                let held = folder.join("ingressd/generations/1/http/a.conf");
+                mount(Some("/dev/null"), &held, NOTHING, MsFlags::MS_BIND, NOTHING).unwrap();
+            }
+        }
+        assert!(matches!(open().apply(&set("g")), Outcome::Confirmed { .. }));
+    });
+}
+
+#[test]
 fn a_read_only_folder_changes_nothing_and_is_told_with_its_remedy() {
     with_own_mounts(|folder| {
         let status = "127.0.0.1:1".parse().unwrap();

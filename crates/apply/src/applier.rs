@@ -76,7 +76,7 @@ impl<H: Host> Applier<H> {
     ///
     /// # Errors
     ///
-    /// When a folder cannot be made, read or cleaned.
+    /// When a folder cannot be made or read.
     pub fn open(options: Options, host: H) -> Result<Self, ApplyError> {
         let generations = Generations::open(&options)?;
         let pinned = generations.pinned().map(|pin| Pinned::of(&generations, pin));
@@ -284,17 +284,19 @@ impl<H: Host> Applier<H> {
         }
     }
 
-    /// Writes the next generation. Where there is no room for it, old ones make way.
+    /// Writes the next generation. Where there is no room for it, old ones make way, and where it
+    /// cannot be made of a folder to spare, which is gone by then, it is made anew.
     fn stage(&mut self, files: &FileSet) -> Result<Staged, ApplyError> {
         let has_spare = self.generations.has_spare();
         let staged = self.generations.stage(files, &self.accompanying, &mut self.steps);
-        match staged {
-            // A folder to spare is gone by now.
-            Err(error) if error.is_full() && (self.generations.make_room()? > 0 || has_spare) => {
-                tracing::warn!("fewer generations are kept than apply.kept-generations says: {error}");
-                self.generations.stage(files, &self.accompanying, &mut self.steps)
-            }
-            staged => staged,
+        let Err(error) = staged else { return staged };
+        let has_room = error.is_full() && self.generations.make_room()? > 0;
+        if has_room {
+            tracing::warn!("fewer generations are kept than apply.kept-generations says: {error}");
+        }
+        match has_room || has_spare {
+            true => self.generations.stage(files, &self.accompanying, &mut self.steps),
+            false => Err(error),
         }
     }
 

@@ -193,8 +193,9 @@ impl Generations {
             }
             Err(error) => {
                 // The first error tells the cause. What cannot be removed now is removed at the
-                // next start.
-                let _ = fs::remove_dir_all(&unfinished);
+                // next start, and is not in the way until then.
+                let _ = fs::remove_dir_all(&unfinished)
+                    .or_else(|_| fs::rename(&unfinished, folder.with_extension("stays.partial")));
                 let _ = fs::remove_dir_all(&folder);
                 Err(error)
             }
@@ -442,10 +443,8 @@ impl Generations {
                 .is_ok_and(|number: u64| number > current && !self.is_confirmed(number) && pinned != Some(number));
             if unused || name.ends_with(UNFINISHED) {
                 let folder = self.root.join("generations").join(name);
-                match fs::remove_dir_all(&folder) {
-                    // Nothing can be made of it there either.
-                    Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {}
-                    removed => removed.map_err(ApplyError::files("remove", &folder))?,
+                if let Err(error) = fs::remove_dir_all(&folder) {
+                    tracing::warn!(path = %folder.display(), "what an earlier run left stays: {}: {error}", folder.display());
                 }
             }
         }
