@@ -305,6 +305,11 @@ impl<K: Known> Stream<K> {
                 Err(Failure::Gone) => pauses.next(),
                 Err(failure) => {
                     failing = true;
+                    if failure.code() == 404 {
+                        // The sink forgets what the API server does not have. What is there later
+                        // may be the same as before, which no change would tell.
+                        position.from = None;
+                    }
                     sink.failed(failure);
                     pauses.next()
                 }
@@ -537,6 +542,18 @@ mod tests {
             tokio::time::sleep(pause * 2).await;
             assert_eq!(asked(), STREAMS * 2, "{fault:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_api_server_did_not_have_is_listed_when_it_is_back() {
+        let double = Double::default();
+        double.fail_next("services", "watch", Fault::Status(404));
+        let client = double.client();
+        let stream = Stream::<Service>::new(&Clients::of(&client), client, None, Timing::default());
+        // Less than the time after which a silent watch is followed by a list.
+        let _ = tokio::time::timeout(Duration::from_secs(60), stream.follow(&mut Nobody)).await;
+        let asked = ["list services", "watch services", "list services", "watch services"];
+        assert_eq!(double.requests(), asked);
     }
 
     #[test]
