@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use ingressd_model::catalogue::{CLIENT_MAX_BODY_SIZE, Version};
 use ingressd_model::{
-    AccessList, Action, Argument, Behaviour, Branch, ByteSize, Directive, Endpoint, ErrorPages, Handler, HeaderName,
-    HeaderValue, HostListeners, HostName, Model, PathMatch, Pattern, Rewrite, RewritePattern, RewriteTarget, Route,
-    Server, ServerName, StandIn, Tables, TargetPart, Test, Upstream, UrlPath,
+    AccessList, Action, Argument, Behaviour, Branch, ByteSize, Choice, Directive, Endpoint, ErrorPages, Handler,
+    HeaderName, HeaderValue, HostListeners, HostName, LogLine, Model, PathMatch, Pattern, Rewrite, RewritePattern,
+    RewriteTarget, Route, Server, ServerName, Split, StandIn, Tables, TargetPart, Test, Upstream, UrlPath,
 };
-use ingressd_nginx::render::Renderer;
-use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
+use ingressd_nginx::render::{FileSet, Renderer};
+use ingressd_nginx::{Capabilities, GateOptions, Global, OtherSites, SetHeader, gate};
 
 use super::assert_confirmed;
 use super::conditions::{ask, backend, origin, upstream};
@@ -92,11 +92,13 @@ fn model(port: u16) -> Model {
     }
 }
 
-#[test]
-fn each_request_has_the_policy_of_its_own_handler() {
+/// An nginx that serves a model whose two backends answer with their names and these words; the
+/// address, and the files.
+fn served(model: impl FnOnce(u16) -> Model, global: Global, words: &str) -> (Nginx, SocketAddr, FileSet) {
     let nginx = Nginx::started();
     let [address, web, other]: [SocketAddr; 3] = [free_port(), free_port(), free_port()];
-    let options = GateOptions { status: nginx.status, current: nginx.path("ingressd/current"), ..GateOptions::usual() };
+    let current = nginx.path("ingressd/current");
+    let options = GateOptions { status: nginx.status, current, global, ..GateOptions::usual() };
     let capabilities = Capabilities::profile(Version(1, 22, 1));
     let row = |(name, address)| (upstream(name), [Endpoint { address, weight: 1 }].into());
     let tables = Tables { endpoints: [("web", web), ("other", other)].map(row).into(), ..Tables::default() };
@@ -104,9 +106,15 @@ fn each_request_has_the_policy_of_its_own_handler() {
     let (plan, findings) = gate(&model, &tables.into(), &capabilities, &OtherSites::default(), &options);
     assert_eq!(findings, []);
     let mut files = Renderer::default().render(&plan).together();
-    backend(&mut files, "\"web $request_uri\"", web);
-    backend(&mut files, "\"other $request_uri\"", other);
+    backend(&mut files, &format!("\"web {words}\""), web);
+    backend(&mut files, &format!("\"other {words}\""), other);
     assert_confirmed(&nginx.applier().apply(&files), 1);
+    (nginx, address, files)
+}
+
+#[test]
+fn each_request_has_the_policy_of_its_own_handler() {
+    let (_nginx, address, files) = served(model, Global::usual(), "$request_uri");
     for (request, expected) in [
         // What falls to a protected handler is not open, and what is open is not closed by it.
         ("GET /deep/a", "403 "),
@@ -138,4 +146,68 @@ fn each_request_has_the_policy_of_its_own_handler() {
         text.lines().filter(|line| line.starts_with("    location ") || line.starts_with("location ")).count(),
         10
     );
+}
+
+#[test]
+fn a_path_may_have_more_conditions_than_nginx_nests_variables() {
+    let test = |number: usize| {
+        Test::Header(HeaderName::new(&format!("X-Way-{number}")).unwrap(), HeaderValue::new("long").unwrap())
+    };
+    let (taken, rest) = (handler("web", Behaviour::default()), handler("other", Behaviour::default()));
+    let with_conditions = |port| {
+        let mut model = model(port);
+        let put = Test::Method(HeaderName::new("PUT").unwrap());
+        let branch = |number| Branch { all: vec![test(number), put.clone()], then: Arc::clone(&taken) };
+        let route = &mut Arc::make_mut(&mut model.servers[0]).routes[1];
+        (route.branches, route.otherwise) = ((0..150).map(branch).collect(), rest);
+        model
+    };
+    let (_nginx, address, _) = served(with_conditions, Global::usual(), "$request_uri");
+    for (request, expected) in [
+        ("PUT /deep + X-Way-0: long", "200 web /deep"),
+        ("GET /deep + X-Way-0: long", "200 other /deep"),
+        ("PUT /deep + X-Way-149: long", "200 web /deep"),
+        ("GET /deep + X-Way-149: long", "200 other /deep"),
+        ("PUT /deep", "200 other /deep"),
+    ] {
+        assert_eq!(ask(address, request), expected, "{request}");
+    }
+}
+
+#[test]
+fn what_is_reported_of_a_route_is_that_of_the_path_and_of_the_handler() {
+    let put = Test::Method(HeaderName::new("PUT").unwrap());
+    let split = Split {
+        origin: origin(),
+        branches: vec![Branch { all: vec![put], then: Choice::Forward(upstream("other")) }],
+        session: None,
+        shares: Vec::new(),
+    };
+    let (plain, other) = (handler("web", Behaviour::default()), handler("other", Behaviour::default()));
+    let action = Action::Proxy { upstream: upstream("web"), split: Some(Arc::new(split)) };
+    let divided = Arc::new(Handler { action, ..Handler::clone(&plain) });
+    let led = |port| {
+        let mut model = model(port);
+        let server = Arc::make_mut(&mut model.servers[0]);
+        for route in &mut server.routes {
+            route.branches = vec![Branch { all: vec![long()], then: Arc::clone(&other) }];
+            route.otherwise = Arc::clone(&divided);
+        }
+        server.fallback.otherwise = Arc::clone(&divided);
+        model
+    };
+    let value = "$location_path|$proxy_upstream_name|$proxy_alternative_upstream_name";
+    let header = SetHeader { name: HeaderName::new("X-Seen").unwrap(), value: LogLine::new(value).unwrap() };
+    let global = Global { request_headers: vec![header], ..Global::usual() };
+    let (_nginx, address, _) = served(led, global, "$http_x_seen");
+    for (request, expected) in [
+        ("GET /", "200 web -|shop-web-80|"),
+        ("GET /closed", "200 web /closed|shop-web-80|"),
+        ("GET /deep", "200 web /deep|shop-web-80|"),
+        ("GET /deep + X-Way: long", "200 other /deep|shop-other-80|"),
+        ("PUT /deep", "200 other /deep|shop-web-80|shop-other-80"),
+        ("PUT /", "200 other -|shop-web-80|shop-other-80"),
+    ] {
+        assert_eq!(ask(address, request), expected, "{request}");
+    }
 }

@@ -220,15 +220,31 @@ pub fn buffering(Buffering { size, flush, gzip }: Buffering) -> impl Iterator<It
     own.into_iter().flatten()
 }
 
+/// Whether the log line or a header has a variable.
+fn reports(scene: &Scene<'_>, variable: LogVariable) -> bool {
+    let line = scene.surroundings.log_line;
+    scene.facts.decisions.global.reports(variable) || line.is_some_and(|line| line.reports(variable))
+}
+
+fn set(variable: &str, value: Words, slots: &mut Slots) -> Result<(), Refused> {
+    slots.say(Slot::Variables, "set", Words::join([Words::from(Word::variable(variable)?), value]));
+    Ok(())
+}
+
+/// Writes the path of the rule into its location. Those that it leads to keep it.
+pub fn of_path(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let route = scene.place.route;
+    let is_rest = std::ptr::eq(route, &scene.surroundings.server.fallback);
+    if scene.place.is_named() || is_rest || route.origin.object.kind != Kind::INGRESS {
+        return Ok(());
+    }
+    if reports(scene, LogVariable::Path) { set("log_path", text(&path(route))?, slots) } else { Ok(()) }
+}
+
 /// Writes the variables that the log line and headers need into a location.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    let global = &scene.facts.decisions.global;
-    let line = scene.surroundings.log_line;
-    let reports = |variable| global.reports(variable) || line.is_some_and(|line| line.reports(variable));
-    let mut set = |variable: &str, value: Words| {
-        slots.say(Slot::Variables, "set", Words::join([Words::from(Word::variable(variable)?), value]));
-        Ok(())
-    };
+    let reports = |variable| reports(scene, variable);
+    let mut set = |variable: &str, value: Words| set(variable, value, slots);
     let object = &scene.handler.origin.object;
     let is_ingress = object.kind == Kind::INGRESS;
     if is_ingress && reports(IngressNamespace) {
@@ -237,17 +253,13 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if is_ingress && reports(IngressName) {
         set("log_ingress", text(&object.name)?)?;
     }
-    let is_rest = !scene.place.is_named() && std::ptr::eq(scene.place.route, &scene.surroundings.server.fallback);
-    if is_ingress && reports(LogVariable::Path) && !is_rest {
-        set("log_path", text(&path(scene.place.route))?)?;
-    }
     let Action::Proxy { upstream, split } = &scene.handler.action else { return Ok(()) };
     let name = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
     if split.is_some() && [Upstream, Alternative].into_iter().any(reports) {
         set("log_main", name(upstream)?.into())?;
     }
-    // The location that led to this one may have said another.
-    if scene.place.is_named() && OF_BACKENDS.into_iter().any(reports) {
+    // The location that led to what stands in may have said another.
+    if scene.place.is_named() && scene.place.number.is_none() && OF_BACKENDS.into_iter().any(reports) {
         set("log_main", text("")?)?;
         set("log_handed", name(upstream)?.into())?;
     }

@@ -17,7 +17,7 @@ use super::paths::Place;
 use super::slots::{Inherited, Slot, Slots};
 use super::split::decided;
 use super::tables::Files;
-use super::{answer, groups, traffic};
+use super::{access_log, answer, groups, traffic};
 
 /// The number of each handler that conditions lead to, by its address in memory.
 pub type Numbers = HashMap<*const Handler, usize>;
@@ -60,7 +60,7 @@ fn variables(route: &Route, numbers: &Numbers) -> Result<(String, Vec<Block>), R
     let name = names::branches(&branches, &rest);
     let mut blocks = Vec::new();
     let branches: Vec<_> = branches.into_iter().map(|(all, then)| Branch { all: all.to_vec(), then }).collect();
-    decided(&branches, |name| Word::own(name), &name, Word::own(&rest)?, &mut blocks)?;
+    decided(&branches, &|name: &String| Word::own(name), &name, Word::own(&rest)?, &mut blocks)?;
     Ok((name, blocks))
 }
 
@@ -95,6 +95,7 @@ pub fn location(scene: &Scene<'_>) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     groups::of_branches(scene, &mut slots)?;
     answer::to_slash(scene, &mut slots)?;
+    access_log::of_path(scene, &mut slots)?;
     traffic::lower(scene, &mut slots)?;
     let (name, _) = variables(route, surroundings.numbers)?;
     let place = Word::variable(&name)?;

@@ -75,6 +75,7 @@ const FEATURES: &[Feature] = &[
     client_certificates::lower,
     cors::lower,
     session::lower,
+    access_log::of_path,
     access_log::lower,
     traffic::lower,
     empty::lower,

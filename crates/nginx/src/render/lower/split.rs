@@ -104,7 +104,7 @@ fn blocks(
         Choice::Forward(upstream) => written(upstream),
         answer @ (Choice::Redirect(..) | Choice::Respond(_)) => mark(split, answer),
     };
-    rest = decided(&split.branches, value, name, rest, &mut blocks)?;
+    rest = decided(&split.branches, &value, name, rest, &mut blocks)?;
     if blocks.is_empty() {
         // The route uses the variable even when it has no test.
         blocks.push(Block::map("$http_cookie", variable(0)?).row("default", rest));
@@ -125,16 +125,28 @@ fn runs<T>(branches: &[Branch<T>]) -> impl DoubleEndedIterator<Item = &[Branch<T
     })
 }
 
+/// nginx evaluates at most 100 variables within each other. More tests than these are divided.
+const DEEPEST: usize = 32;
+
 /// Adds the variables of branches in order, and returns the one that has the value of the first
 /// that a request takes, or what is for the rest. Further tests of a branch have variables of
 /// their own, of which nginx asks each when those before have passed.
 pub fn decided<T>(
     branches: &[Branch<T>],
-    value: impl Fn(&T) -> Result<Word, Refused>,
+    value: &impl Fn(&T) -> Result<Word, Refused>,
     name: &str,
     mut rest: Word,
     blocks: &mut Vec<Block>,
 ) -> Result<Word, Refused> {
+    if branches.len() > 1 && branches.iter().map(|branch| branch.all.len()).sum::<usize>() > DEEPEST {
+        let (first, others) = branches.split_at(branches.len() / 2);
+        let others = decided(others, value, &format!("{name}_b"), rest, blocks)?;
+        let found = decided(first, value, &format!("{name}_a"), Word::fixed(r#""""#), blocks)?;
+        let own = variable(name, 0)?;
+        let map = Block::map(found.clone(), own.clone());
+        blocks.push(map.row(r#""""#, others).row("default", found));
+        return Ok(own);
+    }
     let runs: Vec<_> = runs(branches).collect();
     for (stage, run) in runs.into_iter().enumerate().rev() {
         let own = variable(name, stage)?;
