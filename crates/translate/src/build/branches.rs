@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::server::Servers;
-use crate::claim::site::Claim;
+use crate::claim::site::{self, Claim};
+use crate::read::path::Matching;
 use crate::read::rule::{Backend, RulePath};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, Branch, ErrorPages, Handler, Origin, PathMatch, Route, Server, Test};
@@ -104,7 +105,14 @@ pub fn complete(server: &mut Server, conditional: &[Conditional], findings: &mut
 /// The next less specific route; `None` where an expression may be it.
 fn next<'r>(path: &PathMatch, later: &'r [Route], rest: &'r Route) -> Option<&'r Route> {
     let (PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. }) = path else { return None };
-    let may_be = |route: &&Route| matches!(route.path, PathMatch::Regex(_)) || route.path.is_above(path.as_str());
+    let own = site::beginning(Matching::Prefix, path.as_str());
+    let may_be = |route: &&Route| match &route.path {
+        PathMatch::Regex(pattern) => {
+            let other = site::beginning(Matching::Regex, pattern.as_str());
+            own.starts_with(&*other) || other.starts_with(&*own)
+        }
+        literal => literal.is_above(path.as_str()),
+    };
     let found = later.iter().find(may_be).unwrap_or(rest);
     Some(found).filter(|route| !matches!(route.path, PathMatch::Regex(_)))
 }

@@ -18,18 +18,23 @@ impl<'a> Servers<'a> {
         }
         let shares = others.iter().map(|(share, backend)| (self.choice(claim, backend.into()), *share));
         let mut shares: Vec<_> = shares.collect();
+        // Each is rounded, and together they may be more than all.
+        let all = u64::from(Share::ALL.ten_thousandths());
+        let mut left = all;
+        for (_, share) in &mut shares {
+            let own = left.min(share.ten_thousandths().into());
+            (left, *share) = (left - own, Share::of(own, all));
+        }
         let main = match action {
             Action::Proxy { upstream, .. } => upstream,
             // Another one gets the requests that none of the shares takes, and the main one's
             // answer the share that is its own.
             _ => {
-                let taken: u64 = shares.iter().map(|(_, share)| u64::from(share.ten_thousandths())).sum();
-                let all = u64::from(Share::ALL.ten_thousandths());
                 let usable = shares.iter().position(|(choice, _)| matches!(choice, Choice::Forward(_)));
                 let Some((Choice::Forward(upstream), _)) = usable.map(|usable| shares.swap_remove(usable)) else {
                     return action;
                 };
-                shares.push((Choice::Respond(503), Share::of(all.saturating_sub(taken), all)));
+                shares.push((Choice::Respond(503), Share::of(left, all)));
                 upstream
             }
         };

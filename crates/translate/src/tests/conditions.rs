@@ -9,7 +9,7 @@ use crate::seen::Seen;
 use crate::tables::Ingresses;
 use crate::{ClassRule, Declared, Options, ReadKind, Reader, Readers, Rule, RulePath, Translation, Translator};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Action, Handler, HeaderName, HeaderValue, Kind, Route, Test};
+use ingressd_model::{Action, Handler, HeaderName, HeaderValue, Kind, Route, Share, Test};
 use ingressd_objects::{Ingress, Snapshot};
 
 struct Conditioned;
@@ -30,6 +30,10 @@ impl ReadKind for Conditioned {
         let mut declared = Ingresses::read(seen, class, snapshot, options);
         let of_path = |path: &RulePath| match path.backend.service.as_deref() {
             Some("api") => RulePath { all: tests().into(), ..path.clone() },
+            _ if path.text() == "/shared" => {
+                let other = (Share::of(5000, 30_001), path.backend.clone());
+                RulePath { others: vec![other; 6].into(), ..path.clone() }
+            }
             _ => path.clone(),
         };
         let of_rule = |rule: &Rule| Rule { paths: rule.paths.iter().map(of_path).collect(), ..rule.clone() };
@@ -46,7 +50,11 @@ fn tests() -> Vec<Test> {
 const GUARDED: &str = "whitelist-source-range: 10.0.0.0/8";
 
 fn translated(documents: &[String]) -> Translation {
-    let mut translator = Translator::new(options());
+    translated_under(options(), documents)
+}
+
+fn translated_under(options: Options, documents: &[String]) -> Translation {
+    let mut translator = Translator::new(options);
     translator.set_readers(Readers(&const { [Reader::of::<Conditioned>()] }));
     translator.translate(&snapshot(&documents.join("---\n")), &world(), &Default::default())
 }
@@ -131,4 +139,49 @@ fn what_meets_no_condition_is_closed_where_an_expression_may_take_it() {
     let reported = translation.findings.iter().filter(|finding| finding.reason == Reason::ClosedRoute);
     let reported: Vec<_> = reported.map(|finding| &*finding.origin.object.name).collect();
     assert_eq!(reported, ["two"]);
+}
+
+#[test]
+fn an_expression_that_takes_other_paths_closes_nothing() {
+    for (expression, expected) in [
+        ("/other/[a-z]+", "two api, one Respond { status: 404 }"),
+        ("/Dee.*", "two api, two Closed"),
+        ("/deep/er[0-9]", "two api, one Respond { status: 404 }"),
+    ] {
+        let one =
+            object("one", "use-regex: 'true'", &[(expression, "web")]).replace("Prefix", "ImplementationSpecific");
+        let deep =
+            object("two", "", &[("/deep", "api")]).replace("ingressClassName: nginx", "ingressClassName: ingressd");
+        let translation = translated(&[one, deep]);
+        let all = handlers(&translation);
+        assert!(all.iter().any(|handlers| handlers == expected), "{expression}: {all:?}");
+    }
+}
+
+#[test]
+fn a_missing_backend_takes_no_mirror_from_the_others_of_its_path() {
+    let mirrored = "mirror-target: 'http://web.default.svc/'";
+    let translation = translated(&[object("two", mirrored, &[("/deep", "api"), ("/deep", "missing")])]);
+    let taken = &translation.model.servers[0].routes[0].branches[0].then;
+    assert!(taken.behaviour.mirror.is_some(), "{:?}", findings(&translation));
+}
+
+#[test]
+fn shares_are_never_more_than_all_requests() {
+    let translation = translated(&[object("one", "", &[("/shared", "web")])]);
+    let split = translation.model.servers[0].routes[0].action.split().unwrap();
+    assert_eq!(split.shares.iter().map(|(_, share)| share.ten_thousandths()).sum::<u16>(), 10_000);
+}
+
+#[test]
+fn handlers_that_a_budget_closes_stay_shared() {
+    let mut options = options();
+    options.limits.namespace.routes = 3;
+    let protected = [("/b", "web"), ("/c", "web"), ("/d", "web"), ("/e", "web")];
+    let documents =
+        [object("one", "", &[("/", "web"), ("/deep", "api"), ("/far", "api")]), object("two", GUARDED, &protected)];
+    let translation = translated_under(options, &documents);
+    let [deep, far, root] = &translation.model.servers[0].routes[..] else { panic!("{:?}", handlers(&translation)) };
+    assert!(root.action == Action::Closed, "{:?}", handlers(&translation));
+    assert!(Arc::ptr_eq(&deep.otherwise, &root.otherwise) && Arc::ptr_eq(&far.otherwise, &root.otherwise));
 }
