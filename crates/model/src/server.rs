@@ -172,6 +172,20 @@ impl Server {
         self.all_routes().flat_map(Route::handlers)
     }
 
+    /// Puts other handlers in the place of some: routes that share one share the other, too.
+    pub fn exchange(&mut self, mut other: impl FnMut(&Handler) -> Option<Handler>) {
+        // Addresses tell handlers apart as long as all of them stay in memory.
+        let mut known = HashMap::<*const Handler, (Arc<Handler>, Option<Arc<Handler>>)>::new();
+        for handler in self.routes.iter_mut().chain([&mut self.fallback]).flat_map(Route::handlers_mut) {
+            let (_, new) = known
+                .entry(Arc::as_ptr(handler))
+                .or_insert_with(|| (Arc::clone(handler), other(handler).map(Arc::new)));
+            if let Some(new) = new {
+                *handler = Arc::clone(new);
+            }
+        }
+    }
+
     /// The routes for which an ambiguous path could bypass access control: a route of a namespace
     /// is protected, and another one that leads to its backends is not protected in the same way.
     /// Routes of other namespaces do not matter, because they do not lead to its backends.

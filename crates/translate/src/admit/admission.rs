@@ -15,7 +15,7 @@ use crate::{HostOptions, Limits, Reading, bounds};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{
-    Action, ByteSize, CorsPart, HostName, ListMark, ObjectId, Origin, Route, Server, ServerName, Snippet,
+    Action, ByteSize, CorsPart, Handler, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet,
 };
 use ingressd_objects::{Snapshot, Version};
 
@@ -377,13 +377,15 @@ impl<'a> Admission<'a> {
         }
         for server in servers {
             let Some(namespaces) = self.closed.get(&server.name) else { continue };
-            let Server { name, routes, fallback, .. } = Arc::make_mut(server);
-            let routes = routes.iter_mut().chain([fallback]);
-            let handlers = routes.flat_map(Route::handlers_mut);
-            for handler in handlers.filter(|handler| namespaces.contains(&handler.origin.object.namespace)) {
-                Arc::make_mut(handler).action = Action::Closed;
-                reported.insert((Arc::clone(&handler.origin.object), host::written(name)));
-            }
+            let name = host::written(&server.name);
+            Arc::make_mut(server).exchange(|handler| {
+                let object = &handler.origin.object;
+                let is_closed = namespaces.contains(&object.namespace);
+                is_closed.then(|| {
+                    reported.insert((Arc::clone(object), name.clone()));
+                    Handler { action: Action::Closed, ..handler.clone() }
+                })
+            });
         }
         let report = |(object, host): (Arc<ObjectId>, String)| {
             let note = format!(

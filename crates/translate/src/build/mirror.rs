@@ -1,5 +1,5 @@
-//! Resolves the targets of mirrored requests to endpoints, for each route. A target that cannot be
-//! reached never harms the route. It must not know how copies are made.
+//! Resolves the targets of mirrored requests to endpoints, for each handler. A target that cannot
+//! be reached never harms it. This must not know how copies are made.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,37 +10,34 @@ use crate::attach::subject::Subject;
 use crate::build::service;
 use crate::claim::site::Site;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Behaviour, Mirror, ObjectId, Server};
+use ingressd_model::{Behaviour, Handler, Mirror, ObjectId, Server};
 
-/// Mirrors the requests of a server's routes whose objects ask for it.
+/// Mirrors the requests of a server's handlers whose objects ask for it.
 pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {
     let subjects = site.subjects.iter().filter_map(|subject| Some((&**subject.id(), (*subject, mirror(subject)?))));
     let subjects: HashMap<&ObjectId, (&Subject<'a>, &RequestedMirror)> = subjects.collect();
     if subjects.is_empty() {
         return;
     }
+    let mut mirrors = HashMap::<&ObjectId, Option<Arc<Mirror>>>::new();
     // The behaviours by their address in memory, which several objects may share, and the object.
-    let mut copied = HashMap::<(usize, Arc<ObjectId>), Option<Arc<Behaviour>>>::new();
-    for route in server.routes.iter_mut().chain([&mut server.fallback]) {
-        let Some((subject, requested)) = subjects.get(&*route.origin.object) else { continue };
-        if route.action.upstream().is_none() {
-            continue;
-        }
-        if route.action.is_grpc() {
+    let mut copied = HashMap::<(usize, &ObjectId), Arc<Behaviour>>::new();
+    server.exchange(|handler| {
+        let (id, (subject, requested)) = subjects.get_key_value(&*handler.origin.object)?;
+        handler.action.upstream()?;
+        if handler.action.is_grpc() {
             let note = "gRPC requests cannot be mirrored, because nginx reads the whole body before it sends the \
                 request to the backend; turn mirroring off, or use HTTP";
             let origin = requested.service.origin.clone();
             servers.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin, note));
-            continue;
+            return None;
         }
-        let place = (Arc::as_ptr(&route.behaviour).addr(), Arc::clone(&route.origin.object));
-        let behaviour = copied.entry(place).or_insert_with(|| {
+        let mirror = mirrors.entry(id).or_insert_with(|| {
             let mode = subject.mode(servers.options);
             match service::resolve(servers, &requested.service, mode, subject.rule.dialect) {
                 Ok(service) => {
                     let (origin, policy) = (requested.service.origin.clone(), Arc::clone(&requested.policy));
-                    let mirror = Some(Arc::new(Mirror { origin, service, policy }));
-                    Some(Arc::new(Behaviour { mirror, ..(*route.behaviour).clone() }))
+                    Some(Arc::new(Mirror { origin, service, policy }))
                 }
                 Err((reason, note)) => {
                     let note = format!("{note}; no request is mirrored");
@@ -51,10 +48,12 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
                 }
             }
         });
-        if let Some(behaviour) = behaviour {
-            route.behaviour = Arc::clone(behaviour);
-        }
-    }
+        let mirror = Some(Arc::clone(mirror.as_ref()?));
+        let place = (Arc::as_ptr(&handler.behaviour).addr(), *id);
+        let behaviour = copied.entry(place);
+        let behaviour = behaviour.or_insert_with(|| Arc::new(Behaviour { mirror, ..(*handler.behaviour).clone() }));
+        Some(Handler { behaviour: Arc::clone(behaviour), ..handler.clone() })
+    });
 }
 
 fn mirror<'s>(subject: &'s Subject<'_>) -> Option<&'s RequestedMirror> {

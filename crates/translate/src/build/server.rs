@@ -163,11 +163,11 @@ impl<'a> Servers<'a> {
         if let Some(claim) = site.passing() {
             self.pass(&server.name, claim);
         }
-        mirror::apply(self, &mut server, site);
         authentication::exempt(&mut server, self.options);
         authentication::apply(self, &mut server, site);
         snippets::apply(&mut server, site, &self.options.limits, &mut self.findings);
         branches::complete(&mut server, &conditional, &mut self.findings);
+        mirror::apply(self, &mut server, site);
         Some(server)
     }
 
