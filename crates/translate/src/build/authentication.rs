@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::branches::Conditional;
 use super::server::Servers;
 use crate::attach::subject::Subject;
 use crate::build::service::{self, Target};
@@ -23,14 +24,14 @@ type ResolvedBehaviours = HashMap<(usize, Arc<ObjectId>), Option<Arc<Behaviour>>
 
 /// Adds the authentication services that objects or the administrator name to the routes of a
 /// server.
-pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {
+pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>, conditional: &[Conditional]) {
     let subjects = site.subjects.iter().filter(|subject| subject.reading.authentication.is_some());
     let subjects: HashMap<&ObjectId, &Subject<'a>> = subjects.map(|subject| (&**subject.id(), *subject)).collect();
     if subjects.is_empty() {
         return;
     }
     let mut asked = ResolvedBehaviours::new();
-    let targets = same_host(server, &subjects, site.home());
+    let targets = same_host(server, conditional, &subjects, site.home());
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
         let Some(subject) = subjects.get(&*route.origin.object) else { continue };
         let Some(requested) = &subject.reading.authentication else { continue };
@@ -110,11 +111,17 @@ type Protected<'m, 'a> = HashMap<&'m ObjectId, &'m Subject<'a>>;
 
 /// The upstreams of authentication requests to a path of the same host, by the object that asks.
 /// `home` is the namespace that owns the host.
-fn same_host<'m>(server: &Server, subjects: &Protected<'m, '_>, home: Option<&str>) -> HashMap<&'m ObjectId, Target> {
+fn same_host<'m>(
+    server: &Server,
+    conditional: &[Conditional],
+    subjects: &Protected<'m, '_>,
+    home: Option<&str>,
+) -> HashMap<&'m ObjectId, Target> {
     let asked = |subject: &Subject<'_>| subject.reading.authentication.clone();
     let all = subjects.iter().filter_map(|(id, subject)| Some((*id, asked(subject)?)));
     let all = all.filter(|(_, requested)| requested.service.address == ServiceAddress::SameHost);
-    all.map(|(id, requested)| (id, target(server, (&id.namespace, &requested), subjects, home))).collect()
+    all.map(|(id, requested)| (id, target((server, conditional), (&id.namespace, &requested), subjects, home)))
+        .collect()
 }
 
 /// The upstream of the route for the path of an authentication request of a namespace. The rest of
@@ -123,7 +130,7 @@ fn same_host<'m>(server: &Server, subjects: &Protected<'m, '_>, home: Option<&st
 /// A path of another namespace lets nobody in, and keeps nobody out where it takes the requests of
 /// clients. Where the administrator has the service asked, it may be one of the host's owner.
 fn target(
-    server: &Server,
+    (server, conditional): (&Server, &[Conditional]),
     (own, requested): (&str, &RequestedAuthentication),
     subjects: &Protected<'_, '_>,
     home: Option<&str>,
@@ -172,14 +179,16 @@ fn target(
             .into(),
         )),
         Action::Proxy { upstream, split: None }
-            if route.behaviour.rewrite.is_none() && matches!(upstream.protocol, Protocol::Http | Protocol::Https) =>
+            if route.behaviour.rewrite.is_none()
+                && matches!(upstream.protocol, Protocol::Http | Protocol::Https)
+                && !conditional.iter().any(|one| one.is_of(route)) =>
         {
             Ok(upstream.clone())
         }
         Action::Proxy { .. } => Err((
             Reason::UnsupportedBackend,
             format!(
-                "{} has a rewrite, a canary or a backend without HTTP; name its Service in auth-url instead",
+                "{} has a rewrite, a canary, conditions or a backend without HTTP; name its Service in auth-url instead",
                 path.as_str()
             )
             .into(),

@@ -24,6 +24,13 @@ pub struct Conditional {
     falls: bool,
 }
 
+impl Conditional {
+    /// Whether these are the conditions of a route.
+    pub fn is_of(&self, route: &Route) -> bool {
+        self.origin == route.origin
+    }
+}
+
 impl<'a> Servers<'a> {
     /// What all requests of a path get, or those of its first entry where each has conditions; and
     /// its conditions.
@@ -58,8 +65,8 @@ impl<'a> Servers<'a> {
             false if to_url && !subject.reading.closed && subject.reading.redirect.is_none() => Action::ToRewritten,
             false => self.action(subject, backend, &claim.origin),
         };
-        let (action, errors) = self.with_errors(action, subject, backend);
-        (self.with_others(action, claim, &entry.others), errors)
+        let action = self.with_others(action, claim, &entry.others);
+        self.with_errors(action, subject, backend)
     }
 }
 
@@ -73,7 +80,7 @@ pub fn complete(server: &mut Server, conditional: &[Conditional], findings: &mut
     // Those that others go to are complete before these.
     for number in (0..routes.len()).rev() {
         let Some((route, later)) = routes[number..].split_first_mut() else { continue };
-        let Some(asked) = conditional.iter().find(|one| one.origin == route.origin) else { continue };
+        let Some(asked) = conditional.iter().find(|one| one.is_of(route)) else { continue };
         let own = Arc::clone(&route.otherwise);
         let then = |answer: &Option<Answer>| match answer {
             Some((action, errors)) if own.action != Action::Closed => {

@@ -164,7 +164,7 @@ impl<'a> Servers<'a> {
             self.pass(&server.name, claim);
         }
         authentication::exempt(&mut server, self.options);
-        authentication::apply(self, &mut server, site);
+        authentication::apply(self, &mut server, site, &conditional);
         snippets::apply(&mut server, site, &self.options.limits, &mut self.findings);
         branches::complete(&mut server, &conditional, &mut self.findings);
         mirror::apply(self, &mut server, site);

@@ -10,7 +10,7 @@ use ingressd_model::{Action, Choice, Share, Split};
 
 impl<'a> Servers<'a> {
     /// Adds the other backends of a path to its action. A backend that cannot be used answers 503
-    /// to its share of the requests, the main one too.
+    /// to its share of the requests, the main one too; one without a share is not asked.
     pub fn with_others(&mut self, action: Action, claim: &Claim<'_, 'a>, others: &'a [(Share, Reference)]) -> Action {
         let is_open = matches!(action, Action::Proxy { .. }) || action == UNAVAILABLE;
         if others.is_empty() || !is_open {
@@ -25,12 +25,14 @@ impl<'a> Servers<'a> {
             let own = left.min(share.ten_thousandths().into());
             (left, *share) = (left - own, Share::of(own, all));
         }
-        let main = match action {
-            Action::Proxy { upstream, .. } => upstream,
+        let is_asked =
+            |(choice, share): &(Choice, Share)| matches!(choice, Choice::Forward(_)) && share.ten_thousandths() > 0;
+        let usable = shares.iter().position(is_asked);
+        let main = match (action, usable) {
+            (Action::Proxy { upstream, .. }, usable) if left > 0 || usable.is_none() => upstream,
             // Another one gets the requests that none of the shares takes, and the main one's
             // answer the share that is its own.
-            _ => {
-                let usable = shares.iter().position(|(choice, _)| matches!(choice, Choice::Forward(_)));
+            (action, usable) => {
                 let Some((Choice::Forward(upstream), _)) = usable.map(|usable| shares.swap_remove(usable)) else {
                     return action;
                 };
@@ -39,8 +41,9 @@ impl<'a> Servers<'a> {
             }
         };
         shares.retain(|(_, share)| share.ten_thousandths() > 0);
+        let is_divided = !shares.is_empty();
         let split = Split { origin: claim.origin.clone(), branches: Vec::new(), session: None, shares };
-        Action::Proxy { upstream: main, split: Some(Arc::new(split)) }
+        Action::Proxy { upstream: main, split: is_divided.then(|| Arc::new(split)) }
     }
 
     fn choice(&mut self, claim: &Claim<'_, 'a>, backend: Backend<'a>) -> Choice {

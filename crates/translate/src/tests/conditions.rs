@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, world};
+use crate::read::intent::Reference;
 use crate::seen::Seen;
 use crate::tables::Ingresses;
 use crate::{ClassRule, Declared, Options, ReadKind, Reader, Readers, Rule, RulePath, Translation, Translator};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Action, Handler, HeaderName, HeaderValue, Kind, Route, Share, Test};
+use ingressd_model::{Action, Handler, HeaderName, HeaderValue, Kind, Route, Share, StandIn, Test};
 use ingressd_objects::{Ingress, Snapshot};
 
 struct Conditioned;
@@ -30,9 +31,13 @@ impl ReadKind for Conditioned {
         let mut declared = Ingresses::read(seen, class, snapshot, options);
         let of_path = |path: &RulePath| match path.backend.service.as_deref() {
             Some("api") => RulePath { all: tests().into(), ..path.clone() },
-            _ if path.text() == "/shared" => {
-                let other = (Share::of(5000, 30_001), path.backend.clone());
-                RulePath { others: vec![other; 6].into(), ..path.clone() }
+            _ if matches!(path.text(), "/shared" | "/moved") => {
+                let backend = Reference { service: Some("api".into()), ..path.backend.clone() };
+                let others = match path.text() {
+                    "/moved" => vec![(Share::ALL, backend)],
+                    _ => vec![(Share::of(5000, 30_001), backend); 6],
+                };
+                RulePath { others: others.into(), ..path.clone() }
             }
             _ => path.clone(),
         };
@@ -170,7 +175,30 @@ fn a_missing_backend_takes_no_mirror_from_the_others_of_its_path() {
 fn shares_are_never_more_than_all_requests() {
     let translation = translated(&[object("one", "", &[("/shared", "web")])]);
     let split = translation.model.servers[0].routes[0].action.split().unwrap();
-    assert_eq!(split.shares.iter().map(|(_, share)| share.ten_thousandths()).sum::<u16>(), 10_000);
+    // The seventh backend's share is rounded to nothing, and one of six gets what the others leave.
+    assert_eq!(split.shares.iter().map(|(_, share)| share.ten_thousandths()).sum::<u16>(), 8333);
+}
+
+#[test]
+fn a_main_backend_without_a_share_is_not_asked_even_where_it_has_no_endpoints() {
+    let translation = translated(&[object("one", "", &[("/moved", "web")])]);
+    assert_eq!(handlers(&translation), ["one api"]);
+    assert_eq!(translation.model.servers[0].routes[0].action.split(), None);
+}
+
+#[test]
+fn a_stand_in_for_a_missing_main_backend_takes_no_requests_of_the_others() {
+    let translation = translated(&[object("one", "default-backend: web", &[("/shared", "missing")])]);
+    let route = &translation.model.servers[0].routes[0];
+    assert_eq!(handlers(&translation), ["one api"]);
+    assert_eq!(route.errors.as_ref().unwrap().stand_in, StandIn::WithoutEndpoints);
+}
+
+#[test]
+fn a_service_is_not_asked_by_a_path_whose_requests_meet_conditions() {
+    let asking = object("one", "auth-url: 'http://$host/asked'", &[("/", "web")]);
+    let translation = translated(&[asking, object("two", "", &[("/asked", "api")])]);
+    assert_eq!(handlers(&translation), ["two api, one Closed", "one Closed"]);
 }
 
 #[test]
