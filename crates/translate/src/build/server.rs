@@ -12,7 +12,7 @@ use super::own_routes::{health, root, settings};
 use super::passthrough;
 use super::snippets;
 use super::tls::{self, Tls};
-use crate::attach::canary::{Canaries, Offer};
+use crate::attach::canary::Canaries;
 use crate::attach::subject::Subject;
 use crate::claim::site::{self, Claim, Root, Site};
 use crate::read::path::{self, Matching, Text};
@@ -23,9 +23,8 @@ use crate::value::excerpt;
 use crate::{CommonPolicy, Dialect, EndpointMode, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
-    Action, Argument, Behaviour, Branch, Choice, ClientCertificates, Directive, Field, Handler, Hsts, HttpsRedirect,
-    ObjectId, Origin, Passthrough, PathMatch, Protocol, Route, Server, ServerName, Split, Test, UpstreamId, UrlPath,
-    catalogue,
+    Action, Argument, Behaviour, ClientCertificates, Directive, Field, Handler, Hsts, HttpsRedirect, ObjectId, Origin,
+    Passthrough, PathMatch, Protocol, Route, Server, ServerName, UrlPath, catalogue,
 };
 use ingressd_objects::Version;
 
@@ -401,59 +400,6 @@ impl<'a> Servers<'a> {
             excerpt(path.as_str())
         );
         self.findings.push(Finding::new(Reason::LiteralPath, origin.clone(), note));
-    }
-
-    /// Adds the canary of a path to its action, if there is one.
-    fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
-        match (action, offer) {
-            (Action::Proxy { upstream, split: None }, Some(offer)) => {
-                let split = self.split(&upstream, subject, offer);
-                Action::Proxy { upstream, split }
-            }
-            (action, _) => action,
-        }
-    }
-
-    /// The share of a canary in the requests to an upstream.
-    fn split(&mut self, main: &UpstreamId, subject: &Subject<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
-        let canary = offer.subject.reading.canary.as_ref()?;
-        let some = canary.share.ten_thousandths() > 0;
-        // Findings are about the key: the route of the path is that of the main object, and goes
-        // on.
-        let own = self.upstream_beside(main, offer, &canary.origin);
-        let is_away = own.as_ref().is_none_or(|own| self.backends.is_without_endpoints(own));
-        self.idle.extend((is_away && (some || !canary.tests.is_empty())).then(|| offer.origin.clone()));
-        let own = own?;
-        if own == *main {
-            let note = "it has the same Service as the main object, so it changes nothing; give it another Service";
-            self.findings.push(Finding::new(Reason::UnsupportedBackend, canary.origin.clone(), note));
-            return None;
-        }
-        let branch = |(test, takes): &(Test, bool)| {
-            let upstream = if *takes { own.clone() } else { main.clone() };
-            Branch { all: vec![test.clone()], then: Choice::Forward(upstream) }
-        };
-        let branches: Vec<_> = canary.tests.iter().map(branch).collect();
-        let shares: Vec<_> = some.then(|| (Choice::Forward(own.clone()), canary.share)).into_iter().collect();
-        let origin = canary.origin.clone();
-        let changes_side = subject.reading.changes_side || offer.subject.reading.changes_side;
-        let session = subject.reading.session.as_ref().filter(|_| !changes_side);
-        let session = session.map(|session| session.cookie.name.clone());
-        (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
-    }
-
-    /// The upstream of a canary.
-    fn upstream_beside(&mut self, main: &UpstreamId, offer: &'a Offer<'a, 'a>, origin: &Origin) -> Option<UpstreamId> {
-        let reference = self.reference(offer.subject, Some(offer.backend), origin).ok()?;
-        // The session applies to both sides, and both have the protocol of the main object.
-        let of_main = main.balance.clone().filter(|balance| balance.cookie().is_some());
-        let balance = of_main.or_else(|| reference.balance.clone());
-        let (protocol, tls) = (Some(main.protocol), main.tls.clone());
-        let reference = BackendReference { protocol, balance, tls, ..reference };
-        match self.proxy(&reference, origin) {
-            Action::Proxy { upstream, .. } => Some(upstream),
-            _ => None,
-        }
     }
 
     /// Where the requests for a path go.

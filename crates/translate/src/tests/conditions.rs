@@ -175,7 +175,7 @@ fn a_missing_backend_takes_no_mirror_from_the_others_of_its_path() {
 fn shares_are_never_more_than_all_requests() {
     let translation = translated(&[object("one", "", &[("/shared", "web")])]);
     let split = translation.model.servers[0].routes[0].action.split().unwrap();
-    // The seventh backend's share is rounded to nothing, and one of six gets what the others leave.
+    // The main backend's share is rounded to nothing: one of six gets what the others leave.
     assert_eq!(split.shares.iter().map(|(_, share)| share.ten_thousandths()).sum::<u16>(), 8333);
 }
 
@@ -212,4 +212,11 @@ fn handlers_that_a_budget_closes_stay_shared() {
     let [deep, far, root] = &translation.model.servers[0].routes[..] else { panic!("{:?}", handlers(&translation)) };
     assert!(root.action == Action::Closed, "{:?}", handlers(&translation));
     assert!(Arc::ptr_eq(&deep.otherwise, &root.otherwise) && Arc::ptr_eq(&far.otherwise, &root.otherwise));
+}
+
+#[test]
+fn a_canary_of_a_path_with_shares_is_reported_as_without_effect() {
+    let canary = object("two", "canary: 'true', canary-by-header: X-Way", &[("/shared", "web")]);
+    let translation = translated(&[object("one", "", &[("/shared", "web")]), canary]);
+    assert_eq!(findings(&translation), ["two UnsupportedBackend"]);
 }
