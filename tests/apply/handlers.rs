@@ -6,8 +6,9 @@ use std::sync::Arc;
 use ingressd_model::catalogue::{CLIENT_MAX_BODY_SIZE, Version};
 use ingressd_model::{
     AccessList, Action, Argument, Behaviour, Branch, ByteSize, Choice, Directive, Endpoint, ErrorPages, Handler,
-    HeaderName, HeaderValue, HostListeners, HostName, LogLine, Model, PathMatch, Pattern, Rewrite, RewritePattern,
-    RewriteTarget, Route, Server, ServerName, Split, StandIn, Tables, TargetPart, Test, Upstream, UrlPath,
+    HeaderName, HeaderValue, HostListeners, HostName, Kind, LogLine, Model, ObjectId, Origin, PathMatch, Pattern,
+    Rewrite, RewritePattern, RewriteTarget, Route, Server, ServerName, Split, StandIn, Tables, TargetPart, Test,
+    Upstream, UrlPath,
 };
 use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{Capabilities, GateOptions, Global, OtherSites, SetHeader, gate};
@@ -209,5 +210,31 @@ fn what_is_reported_of_a_route_is_that_of_the_path_and_of_the_handler() {
         ("PUT /", "200 other -|shop-web-80|shop-other-80"),
     ] {
         assert_eq!(ask(address, request), expected, "{request}");
+    }
+}
+
+#[test]
+fn ambiguous_paths_are_refused_by_the_handlers_of_the_namespace_that_asks_for_it() {
+    let object = Arc::new(ObjectId::new(Kind::INGRESS, "strict", "cart"));
+    let of_other =
+        |behaviour| Arc::new(Handler { origin: Origin::object(&object), ..Handler::clone(&handler("web", behaviour)) });
+    let (closed, open) = (of_other(Behaviour { strict_paths: true, ..guarded() }), of_other(Behaviour::default()));
+    let put = Test::Method(HeaderName::new("PUT").unwrap());
+    let led = |port| {
+        let mut model = model(port);
+        let route = &mut Arc::make_mut(&mut model.servers[0]).routes[1];
+        let own = Branch { all: vec![long()], then: handler("other", Behaviour::default()) };
+        (route.branches, route.otherwise) = (vec![own, Branch { all: vec![put], then: open }], closed);
+        model
+    };
+    let (_nginx, address, _) = served(led, Global::usual(), "$request_uri");
+    for (request, expected) in [
+        ("GET /deep/a%2Fb + X-Way: long", "200 other /deep/a%2Fb"),
+        ("PUT /deep/a%2Fb", "400 "),
+        ("PUT /deep/a", "200 web /deep/a"),
+        ("GET /deep/a%2Fb", "400 "),
+        ("GET /deep/a", "403 "),
+    ] {
+        assert!(ask(address, request).starts_with(expected), "{request}: {}", ask(address, request));
     }
 }

@@ -105,11 +105,7 @@ pub fn location(scene: &Scene<'_>) -> Result<Location, Refused> {
     slots.say(Slot::Backend, "recursive_error_pages", "on");
     slots.say(Slot::Backend, "error_page", Words::join([status, Word::fixed("="), place]));
     slots.say(Slot::Backend, CLIENT_MAX_BODY_SIZE.name, "0");
-    let view = view::Location {
-        strict_paths: route.handlers().any(|handler| surroundings.strict.concern(handler)),
-        statements: slots.statements(&Inherited::default(), None),
-        ..of_place(scene.place)?
-    };
+    let view = view::Location { statements: slots.statements(&Inherited::default(), None), ..of_place(scene.place)? };
     Ok(Location { view, family: None, request_headers: None, parameters: Vec::new(), owners: Vec::new() })
 }
 
