@@ -164,12 +164,10 @@ impl Staging<'_> {
     fn make_folders(&self) -> Result<Vec<Target>, ApplyError> {
         let is_spare = self.take_spare()?;
         let make = |path: &Path, mode| {
-            let made = DirBuilder::new().mode(mode).create(path);
-            let made =
-                made.or_else(
-                    |error| if is_spare && error.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(error) },
-                );
-            made.map_err(ApplyError::files("create folder", path))?;
+            match DirBuilder::new().mode(mode).create(path) {
+                Err(error) if is_spare && error.kind() == ErrorKind::AlreadyExists => {}
+                made => made.map_err(ApplyError::files("create folder", path))?,
+            }
             // Whatever the umask is, workers must be able to reach the password files.
             fs::set_permissions(path, Permissions::from_mode(mode)).map_err(ApplyError::files("change mode of", path))
         };
