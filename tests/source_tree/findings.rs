@@ -25,9 +25,6 @@ const READERS: &[(&str, usize)] = &[
     ("src/daemon/explain.rs", 3),
     ("src/demo/status.rs", 1),
     ("src/doctor/checks/nginx.rs", 2),
-    // Which option of the ConfigMap can be used is asked of its findings, and how it is called
-    // there.
-    ("crates/config/src/config_map/mod.rs", 2),
 ];
 
 /// Expressions that read the reason or the note of a finding, outside of test modules.

@@ -253,14 +253,8 @@ impl Layer<'_> {
         let value = rest.as_deref().unwrap_or(value);
         let option = OptionEntry { row, value: value.into(), at: origin.clone() };
         let reading = judge(&option, &self.settings.translate_options());
-        let is_used = |finding: &Finding| matches!(finding.reason, Reason::AboveCeiling | Reason::NearBudget);
-        let is_usable = reading.findings.iter().all(is_used);
-        let unserved = |finding: Finding| match finding.reason {
-            Reason::UnsupportedAnnotation => Finding { reason: Reason::UnsupportedKey, ..finding },
-            _ => finding,
-        };
-        self.findings.extend(reading.findings.into_iter().map(unserved));
-        if is_usable || reading.closed {
+        self.findings.extend(reading.findings);
+        if !reading.falls_short || reading.closed {
             self.defaults.push(option);
         }
         // What protects stays as it was, if it was there.

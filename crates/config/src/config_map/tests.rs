@@ -391,6 +391,21 @@ fn a_default_above_a_ceiling_is_the_ceiling_that_the_settings_say() {
 }
 
 #[test]
+fn a_default_counts_unless_it_is_left_out() {
+    for (key, value, reasons, counts) in [
+        ("load-balance", "least_conn", &[][..], 1),
+        ("load-balance", "ewma", &[Reason::UnsupportedKey], 1),
+        ("load-balance", "chash", &[Reason::InvalidValue], 0),
+        ("load-balance", "best", &[Reason::RefusedValue], 0),
+        ("whitelist-source-range", "everybody", &[Reason::InvalidSecurityValue], 1),
+    ] {
+        let layered = layered(&[(key, value)]);
+        let found: Vec<_> = layered.findings.iter().map(|finding| finding.reason).collect();
+        assert_eq!((&*found, layered.settings.translate.defaults.len()), (reasons, counts), "{key}: {value}");
+    }
+}
+
+#[test]
 fn a_list_for_everybody_makes_no_path_a_protected_one() {
     let layered = layered(&[("whitelist-source-range", "10.0.0.0/8")]);
     let behaviour = common(&Snapshot::default(), &layered.settings.translate).policy.behaviour;

@@ -26,6 +26,14 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
+    /// The reason of a finding that it has no effect.
+    pub const fn unsupported(&self) -> Reason {
+        match self.is_own {
+            true => Reason::UnsupportedAnnotation,
+            false => Reason::UnsupportedKey,
+        }
+    }
+
     /// The place of the value.
     pub fn origin(&self) -> Origin {
         self.at.clone()
@@ -383,9 +391,20 @@ impl Draft {
         self.reading.host.directives.push(Directive { row, arguments, origin });
     }
 
-    /// Adds a finding.
+    /// Adds a finding that a value, or a part of it, does not count.
     pub fn find(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
-        self.reading.findings.push(Finding::new(reason, origin, note));
+        self.report(Finding::new(reason, origin, note));
+    }
+
+    /// The same with the severity of this one.
+    pub fn report(&mut self, finding: Finding) {
+        self.reading.falls_short = true;
+        self.remark(finding);
+    }
+
+    /// Adds a finding about a value that counts.
+    pub fn remark(&mut self, finding: Finding) {
+        self.reading.findings.push(finding);
     }
 
     /// Leaves out a value of the right form that cannot be honoured, with a finding.
@@ -404,12 +423,12 @@ impl Draft {
                                 administrator's {setting} sets"
             );
             let finding = Finding::new(Reason::AboveCeiling, origin, note);
-            return self.reading.findings.push(Finding { severity: Severity::Info, ..finding });
+            return self.remark(Finding { severity: Severity::Info, ..finding });
         }
         let note = format!(
             "{asked} is above the ceiling of {instead}, which is used instead; the administrator's {setting} sets it"
         );
-        self.find(Reason::AboveCeiling, origin, note);
+        self.remark(Finding::new(Reason::AboveCeiling, origin, note));
     }
 
     /// The draft of authentication for the author of the value: the object or the administrator.
@@ -428,6 +447,6 @@ impl Draft {
     /// Closes the routes because of this finding.
     pub fn close_for(&mut self, finding: Finding) {
         self.reading.closed = true;
-        self.reading.findings.push(finding);
+        self.report(finding);
     }
 }

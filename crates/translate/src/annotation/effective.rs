@@ -7,7 +7,6 @@ use super::engine::{apply, entries, layers_of};
 use super::layer::OptionEntry;
 use super::row::{OnError, Row};
 use super::value::without_empty;
-use ingressd_model::finding::Reason;
 use ingressd_model::{Effective, Written, WrittenAt};
 
 /// What counts of a row for an object that says these options itself: built in < settings <
@@ -53,12 +52,5 @@ fn is_usable(entry: &Entry<'_>, context: &Context<'_>) -> bool {
     // An empty entry of a list is told, and the others count.
     let rest = without_empty(entry.value).filter(|_| entry.row.form.is_list());
     apply(&Entry { value: rest.as_deref().unwrap_or(entry.value), ..*entry }, context, &mut draft);
-    let is_refusal = |reason: Reason| {
-        matches!(
-            reason,
-            Reason::InvalidValue | Reason::InvalidSecurityValue | Reason::RefusedValue | Reason::UnsupportedAnnotation
-        )
-    };
-    let is_broken = draft.reading.closed || !draft.common.faults.is_empty();
-    !is_broken && !draft.reading.findings.iter().any(|finding| is_refusal(finding.reason))
+    !draft.reading.falls_short && draft.common.faults.is_empty()
 }

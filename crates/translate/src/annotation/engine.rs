@@ -155,7 +155,7 @@ pub(super) fn bad_value(entry: &Entry<'_>, refused: &Refused, draft: &mut Draft)
             draft.cors.withheld = true;
             let note = format!("{value} is refused: {refused}; no CORS headers are sent until it is corrected");
             let finding = Finding::new(Reason::InvalidValue, entry.origin(), note);
-            draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });
+            draft.report(Finding { severity: Severity::Error, ..finding });
         }
         OnError::WithholdCopies => {
             draft.mirror.is_broken = true;
@@ -184,11 +184,11 @@ fn unserved(entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
     match entry.row.on_error {
         // The key is not supported, and charts set it everywhere.
         OnError::Skip if entry.row.compared == Compared::Equal => {
-            let finding = Finding::new(Reason::UnsupportedAnnotation, entry.origin(), instead);
-            draft.reading.findings.push(Finding { severity: Severity::Info, ..finding });
+            let finding = Finding::new(entry.unsupported(), entry.origin(), instead);
+            draft.report(Finding { severity: Severity::Info, ..finding });
         }
         OnError::Skip | OnError::WithholdCors | OnError::WithholdCopies => {
-            draft.find(Reason::UnsupportedAnnotation, entry.origin(), instead);
+            draft.find(entry.unsupported(), entry.origin(), instead);
         }
         OnError::Close => {
             let note = format!("{instead}; the routes answer 503, because without this key they would be unprotected");

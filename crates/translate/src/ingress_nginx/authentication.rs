@@ -215,7 +215,7 @@ fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, 
         let left_out = count(faults.len(), "entry is", "entries are");
         let note = format!("of Secret {namespace}/{} {left_out} left out, so these users get 401{first}", wanted.name);
         let finding = Finding::new(Reason::InvalidSecret, wanted.origin.clone(), note);
-        draft.reading.findings.push(Finding { severity: Severity::Warning, ..finding });
+        draft.report(Finding { severity: Severity::Warning, ..finding });
     }
     for fault in faults {
         draft.find(Reason::InvalidSecret, origin.clone(), fault);

@@ -205,7 +205,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
                  it is corrected"
             );
             let finding = Finding::new(Reason::InvalidValue, origin, note);
-            draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });
+            draft.report(Finding { severity: Severity::Error, ..finding });
             return;
         }
         draft.reading.findings.extend(bounds::ORIGINS.near(count, most, || origin));

@@ -170,6 +170,8 @@ pub struct Reading {
     pub closed: bool,
     /// Whether the object version cannot be served as written.
     pub refused: bool,
+    /// Whether a value is left out or has no effect, as a whole or in part.
+    pub falls_short: bool,
     /// The findings about the values.
     pub findings: Vec<Finding>,
 }
