@@ -1,8 +1,8 @@
 //! What changes often, beside the model: where upstreams have endpoints, and the
 //! bytes of certificates. It must not know how that was found.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::{Certificate, CertificateId, Endpoint, Model, Upstream, UpstreamId};
@@ -28,21 +28,19 @@ impl Tables {
         &self,
         upstreams: &'m [Arc<Upstream>],
     ) -> impl Iterator<Item = (&'m Arc<Upstream>, Arc<[Endpoint]>)> {
-        let mut rows = self.endpoints.iter().peekable();
+        self.known(upstreams).map(|(upstream, endpoints)| (upstream, endpoints.cloned().unwrap_or_default()))
+    }
+
+    /// These upstreams, which are sorted, with what is known of their endpoints.
+    pub fn known<'m>(
+        &self,
+        upstreams: &'m [Arc<Upstream>],
+    ) -> impl Iterator<Item = (&'m Arc<Upstream>, Option<&Arc<[Endpoint]>>)> {
+        let first = upstreams.first().map_or(Bound::Unbounded, |first| Bound::Included(&first.id));
+        let mut rows = self.endpoints.range((first, Bound::Unbounded)).peekable();
         upstreams.iter().map(move |upstream| {
-            let mut row = None;
-            while let Some((id, endpoints)) = rows.peek() {
-                match (*id).cmp(&upstream.id) {
-                    Ordering::Less => {}
-                    Ordering::Equal => row = Some(Arc::clone(endpoints)),
-                    Ordering::Greater => break,
-                }
-                rows.next();
-                if row.is_some() {
-                    break;
-                }
-            }
-            (upstream, row.unwrap_or_default())
+            while rows.next_if(|(id, _)| **id < upstream.id).is_some() {}
+            (upstream, rows.next_if(|(id, _)| **id == upstream.id).map(|(_, endpoints)| endpoints))
         })
     }
 

@@ -1,6 +1,7 @@
 //! Upstreams: what is asked in the name of a Service port. Which endpoints there are is in the
 //! tables.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use super::{BackendTls, Balance, HeaderName, Origin, Protocol, Transport};
 
 /// The identity of an upstream, shared by all that refer to it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct UpstreamId(Arc<UpstreamIdentity>);
 
 /// What distinguishes an upstream from others. Its parts contain no dots, as Kubernetes guarantees
@@ -83,6 +84,19 @@ impl UpstreamIdentity {
 impl From<UpstreamIdentity> for UpstreamId {
     fn from(identity: UpstreamIdentity) -> Self {
         UpstreamId(Arc::new(identity))
+    }
+}
+
+/// Most that are compared are the same in memory.
+impl Ord for UpstreamId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+}
+
+impl PartialOrd for UpstreamId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

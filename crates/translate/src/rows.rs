@@ -7,19 +7,13 @@ use std::sync::Arc;
 use crate::certified::{Reported, Use};
 use crate::{Limits, admit};
 use ingressd_model::finding::Finding;
-use ingressd_model::{Endpoint, Model, Tables, Upstream};
+use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIdentity};
 
 /// The row of an upstream.
 #[derive(Debug)]
 pub struct Row<'m> {
     pub upstream: &'m Upstream,
     pub endpoints: Arc<[Endpoint]>,
-}
-
-impl<'m> Row<'m> {
-    fn of((upstream, endpoints): (&'m Arc<Upstream>, Arc<[Endpoint]>)) -> Self {
-        Row { upstream, endpoints }
-    }
 }
 
 /// The rows of the last translation.
@@ -29,6 +23,13 @@ pub struct Rows {
     found: Tables,
     /// Those of them that are used.
     tables: Arc<Tables>,
+    /// The model and the limits that they are of.
+    of: (Arc<Model>, Limits),
+    /// The namespaces of upstreams whose endpoints were found since.
+    moved: BTreeSet<Arc<str>>,
+    /// What is wrong with the number of endpoints, by the namespace and whether TCP and UDP
+    /// services are meant.
+    bounded: BTreeMap<(Arc<str>, bool), Vec<Finding>>,
     /// Where fields name certificates.
     uses: Vec<Use>,
     /// What was found about the dates of these; `None` when it has to be found anew.
@@ -50,6 +51,7 @@ pub struct Made {
 impl Rows {
     /// Takes over what was found now; of others the same is known as before.
     pub fn learn(&mut self, found: Tables) {
+        self.moved.extend(found.endpoints.keys().map(|id| Arc::clone(&id.namespace)));
         self.found.endpoints.extend(found.endpoints);
         if !found.certificates.is_empty() {
             self.found.certificates.extend(found.certificates);
@@ -63,30 +65,17 @@ impl Rows {
     }
 
     /// The tables of a model now. What is equal is the same in memory as in the last ones.
-    pub fn tables(&mut self, model: &Model, limits: &Limits, now: i64) -> Made {
-        let mut findings = Vec::new();
-        let mut of_hosts: Vec<_> = self.found.rows(&model.upstreams).map(Row::of).collect();
-        let mut of_streams: Vec<_> = self.found.rows(&model.stream_upstreams).map(Row::of).collect();
-        let known = of_hosts.iter().chain(&of_streams);
-        self.found.endpoints = known.map(|row| (row.upstream.id.clone(), Arc::clone(&row.endpoints))).collect();
-        admit::bound_endpoints(&mut of_hosts, &model.servers, limits, &mut findings);
-        for row in &mut of_streams {
-            findings.extend(admit::bound_endpoints_of(row, limits));
+    pub fn tables(&mut self, model: &Arc<Model>, limits: &Limits, now: i64) -> Made {
+        let is_of_last = Arc::ptr_eq(model, &self.of.0) && *limits == self.of.1;
+        let moved = std::mem::take(&mut self.moved);
+        let mut changed = match is_of_last {
+            true => self.follow(&moved),
+            false => self.make((Arc::clone(model), limits.clone())),
+        };
+        if !is_of_last || self.reported.is_none() {
+            changed += self.present();
         }
-        let all = of_hosts.into_iter().chain(of_streams);
-        let endpoints = all.map(|row| (row.upstream.id.clone(), row.endpoints)).collect();
-        let presented = model.certificates.iter().filter_map(|one| self.found.certificates.get_key_value(&one.id));
-        let certificates = presented.map(|(id, certificate)| (id.clone(), Arc::clone(certificate))).collect();
-        let mut tables = Tables { endpoints, certificates };
-        let changed = keep(&mut tables.endpoints, &self.tables.endpoints)
-            + keep(&mut tables.certificates, &self.tables.certificates);
-        let (one, other) = (&tables, &*self.tables);
-        let is_shorter =
-            one.endpoints.len() < other.endpoints.len() || one.certificates.len() < other.certificates.len();
-        if changed > 0 || is_shorter {
-            self.tables = Arc::new(tables);
-        }
-        let Rows { found, tables, uses, reported } = self;
+        let Rows { found, tables, uses, reported, bounded, .. } = self;
         let reported = match reported.take().filter(|reported| reported.holds(now)) {
             Some(kept) => reported.insert(kept),
             None => {
@@ -95,9 +84,85 @@ impl Rows {
                 reported.insert(Reported::of(uses, &found.certificates, now))
             }
         };
-        findings.extend_from_slice(&reported.findings);
+        let findings = bounded.values().flatten().chain(&reported.findings).cloned().collect();
         Made { tables: Arc::clone(tables), findings, due: reported.due, changed }
     }
+
+    /// Takes over the endpoints of these namespaces. Returns how many rows are new or differ.
+    fn follow(&mut self, namespaces: &BTreeSet<Arc<str>>) -> usize {
+        let (model, limits) = self.of.clone();
+        let mut changed = 0;
+        for upstreams in namespaces.iter().flat_map(|namespace| of_namespace(&model, namespace)) {
+            let rows = self.bounded(upstreams, &model, &limits);
+            let both = rows.into_iter().zip(self.tables.known(upstreams));
+            let differ = both.filter(|(row, (_, known))| Some(&row.endpoints) != *known);
+            let differ: Vec<_> = differ.map(|(row, _)| row.entry()).collect();
+            if !differ.is_empty() {
+                changed += differ.len();
+                Arc::make_mut(&mut self.tables).endpoints.extend(differ);
+            }
+        }
+        changed
+    }
+
+    /// Makes the rows of all upstreams. Returns how many are new or differ.
+    fn make(&mut self, of: (Arc<Model>, Limits)) -> usize {
+        let (model, limits) = of.clone();
+        self.of = of;
+        self.bounded.clear();
+        let all = [&model.upstreams, &model.stream_upstreams];
+        let known = all.into_iter().flat_map(|upstreams| self.found.rows(upstreams));
+        self.found.endpoints = known.map(|(upstream, endpoints)| (upstream.id.clone(), endpoints)).collect();
+        let parts = all
+            .into_iter()
+            .flat_map(|upstreams| upstreams.chunk_by(|one, other| one.id.namespace == other.id.namespace));
+        let mut endpoints =
+            parts.flat_map(|upstreams| self.bounded(upstreams, &model, &limits)).map(Row::entry).collect();
+        let changed = keep(&mut endpoints, &self.tables.endpoints);
+        if changed > 0 || endpoints.len() < self.tables.endpoints.len() {
+            self.tables = Arc::new(Tables { endpoints, certificates: self.tables.certificates.clone() });
+        }
+        changed
+    }
+
+    /// Makes the rows of the certificates that are presented. Returns how many are new or differ.
+    fn present(&mut self) -> usize {
+        let presented = self.of.0.certificates.iter();
+        let presented = presented.filter_map(|one| self.found.certificates.get_key_value(&one.id));
+        let mut certificates = presented.map(|(id, certificate)| (id.clone(), Arc::clone(certificate))).collect();
+        let changed = keep(&mut certificates, &self.tables.certificates);
+        if changed > 0 || certificates.len() < self.tables.certificates.len() {
+            Arc::make_mut(&mut self.tables).certificates = certificates;
+        }
+        changed
+    }
+
+    /// The rows of the upstreams of a namespace within the limits.
+    fn bounded<'m>(&mut self, upstreams: &'m [Arc<Upstream>], model: &Model, limits: &Limits) -> Vec<Row<'m>> {
+        let rows = self.found.rows(upstreams).map(|(upstream, endpoints)| Row { upstream, endpoints });
+        let mut rows: Vec<_> = rows.collect();
+        if let Some(UpstreamIdentity { namespace, protocol, .. }) = rows.first().map(|row| &*row.upstream.id) {
+            let findings = admit::bound_endpoints(&mut rows, &model.servers, limits);
+            self.bounded.insert((Arc::clone(namespace), protocol.is_of_stream()), findings);
+        }
+        rows
+    }
+}
+
+impl Row<'_> {
+    fn entry(self) -> (UpstreamId, Arc<[Endpoint]>) {
+        (self.upstream.id.clone(), self.endpoints)
+    }
+}
+
+/// The upstreams of a namespace, which are together: those of hosts, and those of TCP and UDP
+/// services.
+fn of_namespace<'m>(model: &'m Model, namespace: &str) -> [&'m [Arc<Upstream>]; 2] {
+    [&model.upstreams, &model.stream_upstreams].map(|all| {
+        let first = all.partition_point(|upstream| *upstream.id.namespace < *namespace);
+        let behind = all.partition_point(|upstream| *upstream.id.namespace <= *namespace);
+        &all[first..behind]
+    })
 }
 
 /// Puts equal values of the last table in the place of those of this one, and counts the others.

@@ -1,6 +1,6 @@
 //! Limits the number of endpoints.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -8,14 +8,15 @@ use super::{is_near, near};
 use crate::rows::Row;
 use crate::{Limits, bounds};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Endpoint, Route, Server, UpstreamId};
+use ingressd_model::{Endpoint, Route, Server, Upstream, UpstreamId};
 
 /// The key of how many the upstreams of a namespace may have.
 pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
 
-/// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
-pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits, findings: &mut Vec<Finding>) {
-    let mut bounded = HashMap::new();
+/// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have. The
+/// rows are those of one namespace. TCP and UDP services count by themselves.
+pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits) -> Vec<Finding> {
+    let (mut bounded, mut findings) = (HashMap::new(), Vec::new());
     for row in rows.iter_mut() {
         let all = row.endpoints.len();
         let found = bound_one(row, limits);
@@ -23,42 +24,30 @@ pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits, fin
         bounded.extend(loses.map(|finding| (row.upstream.id.clone(), Arc::clone(&finding.note))));
         findings.extend(found);
     }
-    let mut used: BTreeMap<&str, usize> = BTreeMap::new();
-    for row in rows.iter() {
-        *used.entry(&*row.upstream.id.namespace).or_default() += row.endpoints.len();
-    }
-    let most = count(limits.namespace.endpoints);
-    let (key, what) = (OF_NAMESPACE, ("endpoint", "endpoints"));
-    used.retain(|_, used| is_near(number(*used), number(most)));
-    for (namespace, used) in used.iter().filter(|(_, used)| **used <= most) {
-        findings.push(near(namespace, key, what, number(*used), number(most)));
-    }
-    used.retain(|_, used| *used > most);
-    let mut namespaces: BTreeMap<&str, Vec<&mut Row<'_>>> = BTreeMap::new();
-    for row in rows.iter_mut() {
-        if let Some((namespace, _)) = used.get_key_value(&*row.upstream.id.namespace) {
-            namespaces.entry(namespace).or_default().push(row);
-        }
-    }
-    for (namespace, mut rows) in namespaces {
-        let all: Vec<_> = rows.iter().map(|row| row.endpoints.len()).collect();
+    let all: Vec<_> = rows.iter().map(|row| row.endpoints.len()).collect();
+    let (used, most) = (all.iter().sum(), count(limits.namespace.endpoints));
+    let largest = rows.iter().max_by_key(|row| row.endpoints.len()).map(|row| row.upstream);
+    let Some(Upstream { id, origin, .. }) = largest.filter(|largest| !largest.id.protocol.is_of_stream()) else {
+        return findings;
+    };
+    let (namespace, key) = (&id.namespace, OF_NAMESPACE);
+    if used > most {
         let each = share(&all, most);
-        let (of_all, of_used) = (all.iter().sum::<usize>(), all.iter().map(|one| one.min(&each)).sum::<usize>());
-        let largest = rows.iter().max_by_key(|row| row.endpoints.len());
-        if let Some(largest) = largest {
-            let note = format!(
-                "the Services of the namespace {namespace:?} have {of_all} endpoints, and {key} allows {most}; \
-                    {of_used} of them are used, at most {each} of a port; refer to fewer ports, or have the \
-                    administrator raise the limit"
-            );
-            let finding = Finding::new(Reason::TooManyEndpoints, largest.upstream.origin.clone(), note);
-            let over = rows.iter().filter(|row| row.endpoints.len() > each);
-            bounded.extend(over.map(|row| (row.upstream.id.clone(), Arc::clone(&finding.note))));
-            findings.push(finding);
-        }
+        let left = all.iter().map(|one| one.min(&each)).sum::<usize>();
+        let note = format!(
+            "the Services of the namespace {namespace:?} have {used} endpoints, and {key} allows {most}; {left} of them \
+             are used, at most {each} of a port; refer to fewer ports, or have the administrator raise the limit"
+        );
+        let finding = Finding::new(Reason::TooManyEndpoints, origin.clone(), note);
+        let over = rows.iter().filter(|row| row.endpoints.len() > each);
+        bounded.extend(over.map(|row| (row.upstream.id.clone(), Arc::clone(&finding.note))));
+        findings.push(finding);
         rows.iter_mut().for_each(|row| choose(&mut row.endpoints, each));
+    } else if is_near(number(used), number(most)) {
+        findings.push(near(namespace, key, ("endpoint", "endpoints"), number(used), number(most)));
     }
-    report_routes(&bounded, servers, findings);
+    report_routes(&bounded, servers, &mut findings);
+    findings
 }
 
 /// Tells the objects whose routes lose endpoints, beside the Service that has too many.
@@ -75,7 +64,7 @@ fn report_routes(bounded: &HashMap<UpstreamId, Arc<str>>, servers: &[Arc<Server>
 }
 
 /// Keeps as many endpoints as a port of a Service may have.
-pub fn bound_one(row: &mut Row<'_>, limits: &Limits) -> Option<Finding> {
+fn bound_one(row: &mut Row<'_>, limits: &Limits) -> Option<Finding> {
     let (all, most) = (row.endpoints.len(), count(limits.object.endpoints));
     choose(&mut row.endpoints, most);
     let (origin, port) = (&row.upstream.origin, &row.upstream.id.port);
@@ -178,9 +167,8 @@ mod tests {
     }
 
     fn bounded(rows: &mut [Row<'_>], limits: &Limits) -> Vec<String> {
-        let mut findings = Vec::new();
-        bound(rows, &[], limits, &mut findings);
-        findings.iter().map(ToString::to_string).collect()
+        let parts = rows.chunk_by_mut(|one, other| one.upstream.id.namespace == other.upstream.id.namespace);
+        parts.flat_map(|rows| bound(rows, &[], limits)).map(|finding| finding.to_string()).collect()
     }
 
     #[test]
@@ -259,13 +247,8 @@ mod tests {
             [(2000, 1000, ["b", "c"]), (800, 2000, ["", "c"]), (2000, 2000, ["", ""])]
         {
             let upstreams = [("a", 10), ("b", 700), ("c", 900)].map(|(name, most)| (upstream("shop", name), 0..most));
-            let mut findings = Vec::new();
-            bound(
-                &mut rows(&upstreams),
-                &[Arc::new(server.clone())],
-                &limits(of_upstream, of_namespace),
-                &mut findings,
-            );
+            let limits = limits(of_upstream, of_namespace);
+            let findings = bound(&mut rows(&upstreams), &[Arc::new(server.clone())], &limits);
             let reported = findings.iter().filter(|finding| finding.origin.object.kind == Kind::INGRESS);
             let reported: Vec<_> = reported.map(|finding| (finding.reason, &*finding.origin.object.name)).collect();
             let of = |service: &str| match service {

@@ -12,7 +12,7 @@ mod zones;
 
 pub use admission::{admit, close_refused};
 pub use demand::longest_chain;
-pub use endpoints::{bound as bound_endpoints, bound_one as bound_endpoints_of};
+pub use endpoints::bound as bound_endpoints;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -142,6 +142,8 @@ impl Outside {
 struct CachedHost {
     /// Whether the endpoints of a Service change more than its upstream.
     is_stale: bool,
+    /// The marks of what it depends on.
+    marks: u64,
     subjects: Box<[KeptSubject]>,
     claims: Box<[KeptClaim]>,
     redirect: Option<Box<(HostName, Origin)>>,
@@ -218,7 +220,9 @@ impl BuiltHosts {
             return Tables::default();
         }
         let touched = |dependencies: &[Dependency]| dependencies.iter().any(|one| moved.contains(one));
-        let built = hosts.iter().map(|(_, host)| Arc::clone(&host.built)).enumerate();
+        let marks = Dependency::marks(&*moved);
+        let marked = hosts.iter().enumerate().filter(|(_, (_, host))| host.marks & marks != 0);
+        let built = marked.map(|(number, (_, host))| (number, Arc::clone(&host.built)));
         let concerned: Vec<_> = built.filter(|(_, built)| touched(&built.dependencies)).collect();
         let slices = Slices::new(snapshot);
         let mut backends = Backends::new(snapshot, world, options, &slices);
@@ -287,6 +291,7 @@ impl CachedHost {
     fn new(name: &ServerName, site: &Site<'_, '_>, materials: Materials<'_>, built: Arc<Built>) -> Self {
         CachedHost {
             is_stale: false,
+            marks: Dependency::marks(&built.dependencies),
             subjects: site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
             claims: site.claims.iter().map(KeptClaim::of).collect(),
             redirect: site.redirect.clone().map(Box::new),

@@ -16,4 +16,10 @@ impl Dependency {
         (kind, namespace, name).hash(&mut hasher);
         Dependency(hasher.finish())
     }
+
+    /// A bit for each of these. Where two lists have no bit in common, they have none of these in
+    /// common, which is known without a look at the lists.
+    pub fn marks<'d>(all: impl IntoIterator<Item = &'d Dependency>) -> u64 {
+        all.into_iter().fold(0, |marks, one| marks | 1 << (one.0 % u64::from(u64::BITS)))
+    }
 }

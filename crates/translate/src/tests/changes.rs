@@ -408,6 +408,46 @@ fn endpoints_of_tcp_services_are_followed_where_there_is_no_host() {
     assert_eq!(outcome(&seen), outcome(&anew));
 }
 
+#[test]
+fn what_limits_leave_out_follows_the_endpoints_of_its_namespace_alone() {
+    let slice = |namespace: &str, number: u8| {
+        let endpoints: String = (1..=number).map(|one| format!("{{addresses: [10.244.9.{one}]}}, ")).collect();
+        OTHER_SLICE
+            .replace("NAME, namespace: default", &format!("web-9, namespace: {namespace}"))
+            .replace("service-name: NAME", "service-name: web")
+            .replace("{addresses: [10.244.99.1], conditions: {ready: true}}", &endpoints)
+    };
+    let others = ["team-x", "team-y"].map(|namespace| {
+        let service = format!("apiVersion: v1\nkind: Service\nmetadata: {{name: web, namespace: {namespace}}}\nspec: {{ports: [{{name: http, port: 80, targetPort: 8080}}]}}");
+        let host = format!("{namespace}.example");
+        let object = ingress("web", "nginx", &host, "", &[path("/", "Prefix", "web")]);
+        [service, object.replace("namespace: default", &format!("namespace: {namespace}"))].join("\n---\n")
+    });
+    let given = |numbers: [u8; 2]| {
+        let slices = [slice("team-x", numbers[0]), slice("team-y", numbers[1])];
+        manifests::snapshot(&others.iter().chain(&slices).cloned().collect::<Vec<_>>().join("\n---\n")).endpoint_slices
+    };
+    let mut snapshot = manifests::snapshot(&others.join("\n---\n"));
+    let mut options = options();
+    options.limits.namespace.endpoints = 2;
+    let mut translator = Translator::new(options.clone());
+    let mut claims = Arc::default();
+    for (number, numbers) in [[3, 3], [3, 3], [3, 1], [1, 3], [3, 4], [2, 1]].into_iter().enumerate() {
+        snapshot.endpoint_slices = given(numbers);
+        let seen = translator.translate(&snapshot, &world(), &claims);
+        let anew = Translator::new(options.clone()).translate(&snapshot, &world(), &claims);
+        assert_eq!(outcome(&seen), outcome(&anew), "{numbers:?}");
+        let over = |namespace: &str| {
+            let about = seen.findings.iter().filter(|finding| *finding.origin.object.namespace == *namespace);
+            about.filter(|finding| finding.reason == Reason::TooManyEndpoints).count()
+        };
+        // The Service and the object whose route loses endpoints.
+        assert_eq!([over("team-x"), over("team-y")], numbers.map(|number| if number > 2 { 2 } else { 0 }));
+        assert!(number < 2 || seen.work.attached == 0, "{numbers:?}: {:?}", seen.work);
+        claims = seen.claims;
+    }
+}
+
 /// A slice with another endpoint.
 const OTHER_SLICE: &str = "apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice

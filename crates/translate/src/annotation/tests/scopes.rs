@@ -23,6 +23,7 @@ fn a_row_sets_nothing_outside_of_its_scope() {
                 rewrite_target: None,
                 closed: false,
                 refused: false,
+                falls_short: false,
                 findings: Vec::new(),
                 ..reading.clone()
             };
