@@ -1,7 +1,7 @@
 //! The keys of the section `access-log`. They must not know files or layers.
 
-use super::table::Row;
-use super::value::{Form, Setting, one_of, put, text};
+use super::table::{Row, row};
+use super::value::{Setting, above_zero, one_of, text};
 use config::Value;
 use ingressd_model::{ByteSize, LogLine, Unlogged};
 use ingressd_nginx::{Buffering, LogFormat, SyslogServer, SyslogSocket};
@@ -10,139 +10,44 @@ use ingressd_translate::value::{byte_size, integer};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
-    Row {
-        key: "access-log.enabled",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "true",
-        doc: "Whether requests for hosts of the cluster, and connections to TCP and UDP services, are logged. Where nginx.conf has `access_log off` for all sites, and no file or syslog server is set here, requests are not logged.",
-        set: |settings, value| put(&mut settings.gate.access_log.enabled, value),
-    },
-    Row {
-        key: "access-log.requests",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "true",
-        doc: "Whether requests are logged, where `access-log.enabled` is true.",
-        set: |settings, value| put(&mut settings.gate.access_log.requests, value),
-    },
-    Row {
-        key: "access-log.unknown-hosts",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "true",
-        doc: "Whether requests for unknown hosts are logged as well. Where an Ingress without a host, or with `spec.defaultBackend`, answers them, they are logged like others.",
-        set: |settings, value| put(&mut settings.gate.access_log.unknown_hosts, value),
-    },
-    Row {
-        key: "access-log.format",
-        scope: Scope::Server,
-        form: Form::Text,
-        default: r#""dialect""#,
-        doc: "Which hosts log in the format of `access-log.line`: `dialect` for those of the ingress-nginx dialect, `ingress-nginx` for all, `nginx.conf` for none. With `json` all hosts log one JSON object a line, whose fields are documented in logs.md, and `access-log.line` and `access-log.escape-json` do not count. The others log in the format that nginx.conf sets for all sites. Where nginx.conf has no `access_log`, and `listen.access-log` is empty, all of them log in nginx's default format to its default file.",
-        set: |settings, value| put(&mut settings.gate.access_log.format, value),
-    },
-    Row {
-        key: "access-log.line",
-        scope: Scope::Server,
-        form: Form::Text,
-        default: r#""""#,
-        doc: "Format of a line: text and variables of nginx, as in `log_format`, and `$namespace`, `$service_name`, `$service_port`, `$proxy_upstream_name` and `$proxy_alternative_upstream_name` (of the Service that got the request; without one the names are `-`), `$ingress_namespace`, `$ingress_name`, `$location_path` (the path of the rule), `$req_id`, `$time_rfc3339`, `$status_number` and `$the_real_ip`. A format with `$ingress_namespace`, `$ingress_name` or `$location_path` adds a directive to each location. Empty is the format of ingress-nginx, with its fields in its order.",
-        set: |settings, value| put(&mut settings.gate.access_log.line, value),
-    },
-    Row {
-        key: "access-log.escape-json",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether values of variables are escaped for strings of JSON. Otherwise they are escaped by nginx's default. They are always escaped, because clients could otherwise forge lines.",
-        set: |settings, value| put(&mut settings.gate.access_log.json, value),
-    },
-    Row {
-        key: "access-log.parameters",
-        scope: Scope::Server,
-        form: Form::Text,
-        default: r#""""#,
-        doc: "Parameters of nginx's `access_log` for a file, for example `buffer=32k flush=5s`, or `gzip=1` to compress it.",
-        set: |settings, value| put(&mut settings.gate.access_log.buffering, value),
-    },
-    Row {
-        key: "access-log.skip",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Requests that are not logged, by path and query: a value, or a regular expression behind `~` (`~*` ignores case), for example `~^/healthz`.",
-        set: |settings, value| put(&mut settings.gate.access_log.unlogged, value),
-    },
-    Row {
-        key: "access-log.questions",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether requests to authentication services (`auth-url`) are logged in addition to the requests of clients.",
-        set: |settings, value| put(&mut settings.gate.access_log.questions, value),
-    },
-    Row {
-        key: "access-log.syslog",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether lines go to a syslog server instead of a file.",
-        set: |settings, value| put(&mut settings.gate.access_log.syslog, value),
-    },
-    Row {
-        key: "access-log.syslog-address",
-        scope: Scope::Server,
-        form: Form::Text,
-        default: r#""""#,
-        doc: "IP address of that server, or `unix:` and the path of its socket on this host: `unix:/dev/log` is the journal of systemd. A name is refused, because a reload would fail whenever DNS does not resolve it.",
-        set: |settings, value| put(&mut settings.gate.access_log.syslog_address, value),
-    },
-    Row {
-        key: "access-log.syslog-port",
-        scope: Scope::Server,
-        form: Form::Number,
-        default: "514",
-        doc: "UDP port of that server.",
-        set: |settings, value| {
-            put(&mut settings.gate.access_log.syslog_port, value)?;
-            match settings.gate.access_log.syslog_port {
-                0 => Err("0 is no port".to_owned()),
-                _ => Ok(()),
-            }
-        },
-    },
-    Row {
-        key: "access-log.streams",
-        scope: Scope::Listener,
-        form: Form::Boolean,
-        default: "true",
-        doc: "Whether connections to TCP and UDP services are logged, where `access-log.stream-path` or `listen.access-log` names a file. With `access-log.enabled = false` they are not logged.",
-        set: |settings, value| put(&mut settings.gate.access_log.streams.enabled, value),
-    },
-    Row {
-        key: "access-log.stream-path",
-        scope: Scope::Listener,
-        form: Form::Text,
-        default: r#""""#,
-        doc: "Absolute path of the log of these connections. Empty is the file of `listen.access-log`; without one the `access_log` in the `stream` block of nginx.conf is used, if there is one.",
-        set: |settings, value| put(&mut settings.gate.access_log.streams.path, value),
-    },
-    Row {
-        key: "access-log.stream-line",
-        scope: Scope::Listener,
-        form: Form::Text,
-        default: r#""""#,
-        doc: "Format of a line of that log: text and variables of nginx's stream module, such as `$remote_addr`, `$protocol`, `$status`, `$bytes_sent`, `$session_time` and `$upstream_addr`. Empty is the format of ingress-nginx.",
-        set: |settings, value| {
-            let line = match text(value)? {
-                "" => None,
-                line => Some(LogLine::of_streams(line).map_err(|refused| refused.to_string())?),
-            };
-            settings.gate.access_log.streams.line = line;
-            Ok(())
-        },
-    },
+    row!("access-log.enabled", Scope::Server, "true", gate.access_log.enabled)
+        .doc("Whether requests for hosts of the cluster, and connections to TCP and UDP services, are logged. Where nginx.conf has `access_log off` for all sites, and no file or syslog server is set here, requests are not logged."),
+    row!("access-log.requests", Scope::Server, "true", gate.access_log.requests)
+        .doc("Whether requests are logged, where `access-log.enabled` is true."),
+    row!("access-log.unknown-hosts", Scope::Server, "true", gate.access_log.unknown_hosts)
+        .doc("Whether requests for unknown hosts are logged as well. Where an Ingress without a host, or with `spec.defaultBackend`, answers them, they are logged like others."),
+    row!("access-log.format", Scope::Server, r#""dialect""#, gate.access_log.format)
+        .doc("Which hosts log in the format of `access-log.line`: `dialect` for those of the ingress-nginx dialect, `ingress-nginx` for all, `nginx.conf` for none. With `json` all hosts log one JSON object a line, whose fields are documented in logs.md, and `access-log.line` and `access-log.escape-json` do not count. The others log in the format that nginx.conf sets for all sites. Where nginx.conf has no `access_log`, and `listen.access-log` is empty, all of them log in nginx's default format to its default file."),
+    row!("access-log.line", Scope::Server, r#""""#, gate.access_log.line)
+        .doc("Format of a line: text and variables of nginx, as in `log_format`, and `$namespace`, `$service_name`, `$service_port`, `$proxy_upstream_name` and `$proxy_alternative_upstream_name` (of the Service that got the request; without one the names are `-`), `$ingress_namespace`, `$ingress_name`, `$location_path` (the path of the rule), `$req_id`, `$time_rfc3339`, `$status_number` and `$the_real_ip`. A format with `$ingress_namespace`, `$ingress_name` or `$location_path` adds a directive to each location. Empty is the format of ingress-nginx, with its fields in its order."),
+    row!("access-log.escape-json", Scope::Server, "false", gate.access_log.json)
+        .doc("Whether values of variables are escaped for strings of JSON. Otherwise they are escaped by nginx's default. They are always escaped, because clients could otherwise forge lines."),
+    row!("access-log.parameters", Scope::Server, r#""""#, gate.access_log.buffering)
+        .doc("Parameters of nginx's `access_log` for a file, for example `buffer=32k flush=5s`, or `gzip=1` to compress it."),
+    row!("access-log.skip", Scope::Server, "[]", gate.access_log.unlogged)
+        .doc("Requests that are not logged, by path and query: a value, or a regular expression behind `~` (`~*` ignores case), for example `~^/healthz`."),
+    row!("access-log.questions", Scope::Server, "false", gate.access_log.questions)
+        .doc("Whether requests to authentication services (`auth-url`) are logged in addition to the requests of clients."),
+    row!("access-log.syslog", Scope::Server, "false", gate.access_log.syslog)
+        .doc("Whether lines go to a syslog server instead of a file."),
+    row!("access-log.syslog-address", Scope::Server, r#""""#, gate.access_log.syslog_address)
+        .doc("IP address of that server, or `unix:` and the path of its socket on this host: `unix:/dev/log` is the journal of systemd. A name is refused, because a reload would fail whenever DNS does not resolve it."),
+    row!("access-log.syslog-port", Scope::Server, "514", gate.access_log.syslog_port, |port, value| {
+        above_zero(port, value, "0 is no port")
+    })
+        .doc("UDP port of that server."),
+    row!("access-log.streams", Scope::Listener, "true", gate.access_log.streams.enabled)
+        .doc("Whether connections to TCP and UDP services are logged, where `access-log.stream-path` or `listen.access-log` names a file. With `access-log.enabled = false` they are not logged."),
+    row!("access-log.stream-path", Scope::Listener, r#""""#, gate.access_log.streams.path)
+        .doc("Absolute path of the log of these connections. Empty is the file of `listen.access-log`; without one the `access_log` in the `stream` block of nginx.conf is used, if there is one."),
+    row!("access-log.stream-line", Scope::Listener, r#""""#, gate.access_log.streams.line, |line, value| {
+        *line = match text(value)? {
+            "" => None,
+            line => Some(LogLine::of_streams(line).map_err(|refused| refused.to_string())?),
+        };
+        Ok(())
+    })
+        .doc("Format of a line of that log: text and variables of nginx's stream module, such as `$remote_addr`, `$protocol`, `$status`, `$bytes_sent`, `$session_time` and `$upstream_addr`. Empty is the format of ingress-nginx."),
 ];
 
 impl Setting for LogFormat {

@@ -6,45 +6,25 @@ use std::time::Duration;
 
 use config::Value;
 
-use super::table::Row;
-use super::value::{Form, Setting, put};
+use super::table::{Row, row};
+use super::value::{Setting, put};
 use ingressd_nginx::GeoFile;
 use ingressd_translate::Scope;
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
-    Row {
-        key: "geoip2.enabled",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether the access log (`access-log.line`), headers of all hosts and snippets may use the variables of ingress-nginx about country, city and network of a client, such as `$geoip2_city_country_code`, `$geoip2_country_code` and `$geoip2_asn`. nginx needs the module geoip2 (libnginx-mod-http-geoip2 on Debian and Ubuntu). Without the module or a database the variables are empty, and routes whose snippets decide by them answer 503. nginx loads only databases that are used.",
-        set: |settings, value| put(&mut settings.gate.geo.enabled, value),
-    },
-    Row {
-        key: "geoip2.databases",
-        scope: Scope::Server,
-        form: Form::List,
-        default: r#"["/var/lib/GeoIP/GeoLite2-City.mmdb", "/var/lib/GeoIP/GeoLite2-ASN.mmdb"]"#,
-        doc: "Absolute paths of databases, which nginx's workers must be able to read. The names have to be those of MaxMind: `GeoLite2-` or `GeoIP2-`, then `City`, `Country`, `ASN`, `ISP`, `Connection-Type` or `Anonymous-IP`, then `.mmdb`. Of two databases with the same variables the first is used. Download them yourself, for example with `geoipupdate`, whose folder is the default. A missing file is left out.",
-        set: |settings, value| put(&mut settings.gate.geo.files, value),
-    },
-    Row {
-        key: "geoip2.reload",
-        scope: Scope::Server,
-        form: Form::Duration,
-        default: r#""0s""#,
-        doc: "How often nginx checks whether a database has changed, in whole seconds. With 0 it reads databases only at a reload.",
-        set: |settings, value| {
-            put(&mut settings.gate.geo.reload, value)?;
-            match settings.gate.geo.reload {
-                time if time > LONGEST || time.subsec_nanos() != 0 => {
-                    Err("it is not whole seconds up to a month".to_owned())
-                }
-                _ => Ok(()),
-            }
-        },
-    },
+    row!("geoip2.enabled", Scope::Server, "false", gate.geo.enabled)
+        .doc("Whether the access log (`access-log.line`), headers of all hosts and snippets may use the variables of ingress-nginx about country, city and network of a client, such as `$geoip2_city_country_code`, `$geoip2_country_code` and `$geoip2_asn`. nginx needs the module geoip2 (libnginx-mod-http-geoip2 on Debian and Ubuntu). Without the module or a database the variables are empty, and routes whose snippets decide by them answer 503. nginx loads only databases that are used."),
+    row!("geoip2.databases", Scope::Server, r#"["/var/lib/GeoIP/GeoLite2-City.mmdb", "/var/lib/GeoIP/GeoLite2-ASN.mmdb"]"#, gate.geo.files)
+        .doc("Absolute paths of databases, which nginx's workers must be able to read. The names have to be those of MaxMind: `GeoLite2-` or `GeoIP2-`, then `City`, `Country`, `ASN`, `ISP`, `Connection-Type` or `Anonymous-IP`, then `.mmdb`. Of two databases with the same variables the first is used. Download them yourself, for example with `geoipupdate`, whose folder is the default. A missing file is left out."),
+    row!("geoip2.reload", Scope::Server, r#""0s""#, gate.geo.reload, |time, value| {
+        put(time, value)?;
+        match *time > LONGEST || time.subsec_nanos() != 0 {
+            true => Err("it is not whole seconds up to a month".to_owned()),
+            false => Ok(()),
+        }
+    })
+        .doc("How often nginx checks whether a database has changed, in whole seconds. With 0 it reads databases only at a reload."),
 ];
 
 /// A month.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use config::Value;
 
-use super::table::Row;
-use super::value::{Form, Setting, on_off_or_dialect, put, text};
+use super::table::{Row, row};
+use super::value::{Form, Setting, above_zero, on_off_or_dialect, put, text};
 use ingressd_model::{ByteSize, HeaderName, LogLine, LogPart, Refused, VariableClass};
 use ingressd_nginx::render::headers::{HEADERS, Value as Reported};
 use ingressd_nginx::{HeaderTest, OcspResponder, SetHeader};
@@ -15,248 +15,84 @@ use ingressd_translate::value::byte_size;
 
 /// Their keys.
 pub const ROWS: &[Row] = &[
-    Row {
-        key: "headers.answers",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Headers of all responses, each as `Name: value`; they replace those of backends. A value may contain the variables that docs/configmap.md lists, such as `$host`. With `$uri` or `$document_uri` in one, paths with control characters, such as `%0A`, get 400.",
-        set: |settings, value| {
-            put(&mut settings.gate.global.answer_headers, value)?;
-            answer_headers(&settings.gate.global.answer_headers)
-        },
-    },
-    Row {
-        key: "headers.allowed",
-        scope: Scope::Route,
-        form: Form::List,
-        default: "[]",
-        doc: "Headers of responses that objects may set by a ConfigMap (`custom-headers`), for example `X-Frame-Options`. Routes that ask for other headers answer 503. Empty allows none.",
-        set: |settings, value| put(&mut settings.translate.allowed_headers, value),
-    },
-    Row {
-        key: "headers.requests",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Headers of all requests to backends, each as `Name: value`, with variables as in `headers.answers`. The headers that every backend gets (docs/security-review.md) cannot be set.",
-        set: |settings, value| {
-            put(&mut settings.gate.global.request_headers, value)?;
-            request_headers(&settings.gate.global.request_headers)
-        },
-    },
-    Row {
-        key: "headers.original-uri",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether backends are told the path and query as the client sent them, in `X-Original-Uri`.",
-        set: |settings, value| put(&mut settings.gate.global.original_uri, value),
-    },
-    Row {
-        key: "headers.request-ids",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "true",
-        doc: "Whether a request without `X-Request-ID` gets one, for hosts of the ingress-nginx dialect. Other hosts pass on the header of the client.",
-        set: |settings, value| put(&mut settings.gate.global.request_ids, value),
-    },
-    Row {
-        key: "headers.hidden",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Headers of backends that do not reach clients, for example `X-Powered-By`.",
-        set: |settings, value| put(&mut settings.gate.global.hidden_headers, value),
-    },
-    Row {
-        key: "headers.server",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether responses of hosts of the ingress-nginx dialect have the header `Server: nginx`. With false the header is removed where nginx has the module headers-more (libnginx-mod-http-headers-more-filter on Debian and Ubuntu); without the module it stays. The header never contains the version of nginx.",
-        set: |settings, value| put(&mut settings.gate.global.server_header, value),
-    },
-    Row {
-        key: "access.client-header",
-        scope: Scope::Server,
-        form: Form::Text,
-        default: r#""""#,
-        doc: "Header in which trusted proxies (`access.trusted-proxies`) send the address of the client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`.",
-        set: |settings, value| put(&mut settings.gate.global.client_header, value),
-    },
-    Row {
-        key: "access.host-header",
-        scope: Scope::Server,
-        form: Form::Text,
-        default: r#""""#,
-        doc: "Header in which trusted proxies send the host of the client's request. Empty is `X-Forwarded-Host`.",
-        set: |settings, value| put(&mut settings.gate.global.host_header, value),
-    },
-    Row {
-        key: "access.blocked-networks",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Networks of clients that get 403 from all hosts, whatever annotations say.",
-        set: |settings, value| put(&mut settings.gate.global.blocked_networks, value),
-    },
-    Row {
-        key: "access.blocked-agents",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Clients that get 403 from all hosts, by their `User-Agent`: a value, or a regular expression behind `~` (`~*` ignores case).",
-        set: |settings, value| put(&mut settings.gate.global.blocked_agents, value),
-    },
-    Row {
-        key: "access.blocked-referers",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Requests that get 403 from all hosts, by their `Referer`, in the same form.",
-        set: |settings, value| put(&mut settings.gate.global.blocked_referers, value),
-    },
-    Row {
-        key: "access.rate-status",
-        scope: Scope::Route,
-        form: Form::Number,
-        default: "503",
-        doc: "Status of responses to requests above a rate (`limit-rps`, `limit-rpm`), 400 to 599.",
-        set: |settings, value| {
-            put(&mut settings.gate.global.rate_status, value)?;
-            error_status(settings.gate.global.rate_status)
-        },
-    },
-    Row {
-        key: "access.connections-status",
-        scope: Scope::Route,
-        form: Form::Number,
-        default: "503",
-        doc: "Status of responses to clients with too many connections (`limit-connections`), 400 to 599.",
-        set: |settings, value| {
-            put(&mut settings.gate.global.connections_status, value)?;
-            error_status(settings.gate.global.connections_status)
-        },
-    },
-    Row {
-        key: "tls.plain-paths",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Paths of Ingresses, and those below them, that are not redirected to https. \
-              `/.well-known/acme-challenge` never is.",
-        set: |settings, value| put(&mut settings.gate.global.plain_paths, value),
-    },
-    Row {
-        key: "tls.session-cache",
-        scope: Scope::Server,
-        form: Form::Size,
-        default: r#""10m""#,
-        doc: "Shared memory for TLS sessions that clients may resume, for all hosts together, 0 for none.",
-        set: |settings, value| {
-            let size = byte_size(text(value)?, 0, 1 << 30).map_err(|refused| refused.to_string())?;
-            settings.gate.global.session_cache = size;
-            match size {
-                // nginx needs several memory pages.
-                ByteSize(1..65_536) => Err("nginx takes 64k at least".to_owned()),
-                _ => Ok(()),
-            }
-        },
-    },
-    Row {
-        key: "tls.session-timeout",
-        scope: Scope::Server,
-        form: Form::Duration,
-        default: r#""10m""#,
-        doc: "How long a client may resume a TLS session.",
-        set: |settings, value| {
-            put(&mut settings.gate.global.session_timeout, value)?;
-            whole_seconds(settings.gate.global.session_timeout)
-        },
-    },
-    Row {
-        key: "tls.session-tickets",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether nginx sends session tickets: clients store their TLS sessions, encrypted with a key that nginx makes when it starts or reloads. Somebody who learns that key can decrypt the connections that used it.",
-        set: |settings, value| put(&mut settings.gate.global.session_tickets, value),
-    },
-    Row {
-        key: "tls.ocsp",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when the first client wants the answer.",
-        set: |settings, value| put(&mut settings.gate.global.ocsp, value),
-    },
-    Row {
-        key: "tls.ocsp-responders",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Responders that nginx may ask for `tls.ocsp`, each as `name=address`: the host in the certificates, and the IP address where nginx asks it, each with a port where that is not 80, such as `ocsp.example.com=192.0.2.7`. The author of a certificate chooses the rest of the URL, of http only. nginx would look up a name whenever it starts, and wait for DNS. It sends the address as `Host`: where a responder needs its name there, list the address of a proxy that sends it (docs/security-review.md).",
-        set: |settings, value| put(&mut settings.gate.global.ocsp_responders, value),
-    },
-    Row {
-        key: "upstreams.app-protocol",
-        scope: Scope::Upstream,
-        form: Form::Text,
-        default: r#""dialect""#,
-        doc: "Whether `appProtocol` of a Service's port says how nginx speaks to the backend where no annotation does: `grpc` and `kubernetes.io/h2c` by HTTP/2, with which no WebSockets pass, `https` and `kubernetes.io/wss` by TLS. `on`, `off`, or `dialect` for what the dialect of the object's class does (ingress-nginx ignores it, the specification does not).",
-        set: |settings, value| {
-            settings.translate.app_protocol = on_off_or_dialect(value)?;
-            Ok(())
-        },
-    },
-    Row {
-        key: "upstreams.keepalive-requests",
-        scope: Scope::Upstream,
-        form: Form::Number,
-        default: "10000",
-        doc: "How many requests a connection to an endpoint may have.",
-        set: |settings, value| {
-            put(&mut settings.gate.global.keepalive_requests, value)?;
-            match settings.gate.global.keepalive_requests {
-                0 => Err("with 0 a connection would have no request".to_owned()),
-                _ => Ok(()),
-            }
-        },
-    },
-    Row {
-        key: "upstreams.keepalive-time",
-        scope: Scope::Upstream,
-        form: Form::Duration,
-        default: r#""1h""#,
-        doc: "How long such a connection is used at most, since nginx 1.19.10.",
-        set: |settings, value| {
-            put(&mut settings.gate.global.keepalive_time, value)?;
-            whole_seconds(settings.gate.global.keepalive_time)
-        },
-    },
-    Row {
-        key: "upstreams.keepalive-timeout",
-        scope: Scope::Upstream,
-        form: Form::Duration,
-        default: r#""60s""#,
-        doc: "How long such a connection may be idle.",
-        set: |settings, value| {
-            put(&mut settings.gate.global.keepalive_timeout, value)?;
-            whole_seconds(settings.gate.global.keepalive_timeout)
-        },
-    },
+    row!("headers.answers", Scope::Server, "[]", gate.global.answer_headers, |headers, value| {
+        put(headers, value)?;
+        answer_headers(headers)
+    })
+        .doc("Headers of all responses, each as `Name: value`; they replace those of backends. A value may contain the variables that docs/configmap.md lists, such as `$host`. With `$uri` or `$document_uri` in one, paths with control characters, such as `%0A`, get 400."),
+    row!("headers.allowed", Scope::Route, "[]", translate.allowed_headers)
+        .doc("Headers of responses that objects may set by a ConfigMap (`custom-headers`), for example `X-Frame-Options`. Routes that ask for other headers answer 503. Empty allows none."),
+    row!("headers.requests", Scope::Server, "[]", gate.global.request_headers, |headers, value| {
+        put(headers, value)?;
+        request_headers(headers)
+    })
+        .doc("Headers of all requests to backends, each as `Name: value`, with variables as in `headers.answers`. The headers that every backend gets (docs/security-review.md) cannot be set."),
+    row!("headers.original-uri", Scope::Server, "false", gate.global.original_uri)
+        .doc("Whether backends are told the path and query as the client sent them, in `X-Original-Uri`."),
+    row!("headers.request-ids", Scope::Server, "true", gate.global.request_ids)
+        .doc("Whether a request without `X-Request-ID` gets one, for hosts of the ingress-nginx dialect. Other hosts pass on the header of the client."),
+    row!("headers.hidden", Scope::Server, "[]", gate.global.hidden_headers)
+        .doc("Headers of backends that do not reach clients, for example `X-Powered-By`."),
+    row!("headers.server", Scope::Server, "false", gate.global.server_header)
+        .doc("Whether responses of hosts of the ingress-nginx dialect have the header `Server: nginx`. With false the header is removed where nginx has the module headers-more (libnginx-mod-http-headers-more-filter on Debian and Ubuntu); without the module it stays. The header never contains the version of nginx."),
+    row!("access.client-header", Scope::Server, r#""""#, gate.global.client_header)
+        .doc("Header in which trusted proxies (`access.trusted-proxies`) send the address of the client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`."),
+    row!("access.host-header", Scope::Server, r#""""#, gate.global.host_header)
+        .doc("Header in which trusted proxies send the host of the client's request. Empty is `X-Forwarded-Host`."),
+    row!("access.blocked-networks", Scope::Server, "[]", gate.global.blocked_networks)
+        .doc("Networks of clients that get 403 from all hosts, whatever annotations say."),
+    row!("access.blocked-agents", Scope::Server, "[]", gate.global.blocked_agents)
+        .doc("Clients that get 403 from all hosts, by their `User-Agent`: a value, or a regular expression behind `~` (`~*` ignores case)."),
+    row!("access.blocked-referers", Scope::Server, "[]", gate.global.blocked_referers)
+        .doc("Requests that get 403 from all hosts, by their `Referer`, in the same form."),
+    row!("access.rate-status", Scope::Route, "503", gate.global.rate_status, error_status)
+        .doc("Status of responses to requests above a rate (`limit-rps`, `limit-rpm`), 400 to 599."),
+    row!("access.connections-status", Scope::Route, "503", gate.global.connections_status, error_status)
+        .doc("Status of responses to clients with too many connections (`limit-connections`), 400 to 599."),
+    row!("tls.plain-paths", Scope::Server, "[]", gate.global.plain_paths)
+        .doc("Paths of Ingresses, and those below them, that are not redirected to https. `/.well-known/acme-challenge` never is."),
+    row!("tls.session-cache", Scope::Server, r#""10m""#, gate.global.session_cache, |size, value| {
+        *size = byte_size(text(value)?, 0, 1 << 30).map_err(|refused| refused.to_string())?;
+        match size {
+            // nginx needs several memory pages.
+            ByteSize(1..65_536) => Err("nginx takes 64k at least".to_owned()),
+            _ => Ok(()),
+        }
+    })
+        .doc("Shared memory for TLS sessions that clients may resume, for all hosts together, 0 for none."),
+    row!("tls.session-timeout", Scope::Server, r#""10m""#, gate.global.session_timeout, whole_seconds)
+        .doc("How long a client may resume a TLS session."),
+    row!("tls.session-tickets", Scope::Server, "false", gate.global.session_tickets)
+        .doc("Whether nginx sends session tickets: clients store their TLS sessions, encrypted with a key that nginx makes when it starts or reloads. Somebody who learns that key can decrypt the connections that used it."),
+    row!("tls.ocsp", Scope::Server, "false", gate.global.ocsp)
+        .doc("Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when the first client wants the answer."),
+    row!("tls.ocsp-responders", Scope::Server, "[]", gate.global.ocsp_responders)
+        .doc("Responders that nginx may ask for `tls.ocsp`, each as `name=address`: the host in the certificates, and the IP address where nginx asks it, each with a port where that is not 80, such as `ocsp.example.com=192.0.2.7`. The author of a certificate chooses the rest of the URL, of http only. nginx would look up a name whenever it starts, and wait for DNS. It sends the address as `Host`: where a responder needs its name there, list the address of a proxy that sends it (docs/security-review.md)."),
+    Row::new("upstreams.app-protocol", Scope::Upstream, Form::Text, r#""dialect""#, |settings, value| {
+        on_off_or_dialect(&mut settings.translate.app_protocol, value)
+    })
+        .doc("Whether `appProtocol` of a Service's port says how nginx speaks to the backend where no annotation does: `grpc` and `kubernetes.io/h2c` by HTTP/2, with which no WebSockets pass, `https` and `kubernetes.io/wss` by TLS. `on`, `off`, or `dialect` for what the dialect of the object's class does (ingress-nginx ignores it, the specification does not)."),
+    row!("upstreams.keepalive-requests", Scope::Upstream, "10000", gate.global.keepalive_requests, |requests, value| {
+        above_zero(requests, value, "with 0 a connection would have no request")
+    })
+        .doc("How many requests a connection to an endpoint may have."),
+    row!("upstreams.keepalive-time", Scope::Upstream, r#""1h""#, gate.global.keepalive_time, whole_seconds)
+        .doc("How long such a connection is used at most, since nginx 1.19.10."),
+    row!("upstreams.keepalive-timeout", Scope::Upstream, r#""60s""#, gate.global.keepalive_timeout, whole_seconds)
+        .doc("How long such a connection may be idle."),
 ];
 
-fn error_status(status: u16) -> Result<(), String> {
+fn error_status(status: &mut u16, value: &Value) -> Result<(), String> {
+    put(status, value)?;
     match status {
         400..=599 => Ok(()),
         other => Err(format!("{other} is not within 400 to 599")),
     }
 }
 
-/// Checks for whole seconds, up to a year.
-fn whole_seconds(time: Duration) -> Result<(), String> {
+/// Whole seconds, up to a year.
+fn whole_seconds(time: &mut Duration, value: &Value) -> Result<(), String> {
+    put(time, value)?;
     match time.subsec_nanos() == 0 && (1..=31_536_000).contains(&time.as_secs()) {
         true => Ok(()),
         false => Err("it is not whole seconds, from 1s to a year".to_owned()),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config::Value;
 
-use super::table::Row;
+use super::table::{Row, row};
 use super::value::{Column, Form, Setting, list, put, read_table, text};
 use ingressd_model::is_label;
 use ingressd_objects::Selector;
@@ -13,66 +13,25 @@ use ingressd_translate::{Allowed, HostPattern, Scope};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
-    Row {
-        key: "hosts.ownership",
-        scope: Scope::Server,
-        form: Form::Text,
-        default: r#""dialect""#,
-        doc: "Who owns a host when several namespaces ask for it. `namespace`: the namespace that asked first owns the host, and others are refused; so is a host within an older wildcard host of another namespace. `shared`: several namespaces may have paths on one host, each path belongs to the namespace that asked for it first, and a younger path below a protected path is refused, except to the namespace that has the host. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it, and so does a wildcard host while others ask for hosts within it.",
-        set: |settings, value| put(&mut settings.translate.ownership, value),
-    },
-    Row {
-        key: "hosts.grace",
-        scope: Scope::Server,
-        form: Form::Duration,
-        default: r#""5m""#,
-        doc: "How long a host, or a path of a shared host, stays reserved for its namespace after the last object that asked for it is gone, so that an object that is deleted and created again does not lose the host to another namespace.",
-        set: |settings, value| {
-            let grace = Duration::read(value)?;
-            settings.translate.host_grace = i64::try_from(grace.as_secs()).unwrap_or(i64::MAX);
-            Ok(())
-        },
-    },
-    Row {
-        key: "hosts.most-removed-at-once",
-        scope: Scope::Node,
-        form: Form::Number,
-        default: "0",
-        doc: "How many hosts one change may take away, 0 for any number. A deleted IngressClass, another label of a namespace or deleted Ingresses that take away more are held: the hosts are served as before until what is gone is back, or `ingressd resume` lets the change pass. All other changes are applied meanwhile. The daemon holds what happens while it runs, and not what the settings of the node take away.",
-        set: |settings, value| put(&mut settings.apply.most_removed, value),
-    },
-    Row {
-        key: "hosts.catch-all",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Namespaces whose objects without a host may take all requests for unknown hosts although `default-backend` is set, and set the certificate for these. Objects without a host in other namespaces get only their paths, beside the `default-backend` and with the default certificate.",
-        set: |settings, value| put(&mut settings.translate.catch_all, value),
-    },
-    Row {
-        key: "hosts.challenges",
-        scope: Scope::Server,
-        form: Form::List,
-        default: "[]",
-        doc: "Namespaces that may serve paths below `/.well-known/acme-challenge` on hosts of other namespaces, for solvers of certificate authorities that are not in the namespace of the host. Whoever answers there gets certificates for the host, so these requests are otherwise served only by the namespace that asked for the host first, whatever `hosts.ownership` is; see [cert-manager.md](cert-manager.md#when-another-namespace-has-the-host).",
-        set: |settings, value| put(&mut settings.translate.challenges, value),
-    },
-    Row {
-        key: "hosts.disable-catch-all",
-        scope: Scope::Server,
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether objects with `spec.defaultBackend` are ignored, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; use `hosts.allowed` to prevent that.",
-        set: |settings, value| put(&mut settings.translate.no_catch_all, value),
-    },
-    Row {
-        key: "hosts.allowed",
-        scope: Scope::Server,
-        form: Form::Tables(ALLOWED),
-        default: "[]",
-        doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim only the hosts in the tables that select it. A table selects the namespaces in `namespaces`, or those with the labels in `selector`, or with both keys those that meet both. Everybody who may change Namespaces can set labels; as a rule only administrators may. A namespace whose labels are not known yet is selected by no `selector`, not even by one such as `!restricted`; in a folder of manifests the labels are known when the Namespace is among the manifests.",
-        set: |settings, value| put_allowed(&mut settings.translate.allowed_hosts, value, ALLOWED, "it lists no hosts"),
-    },
+    row!("hosts.ownership", Scope::Server, r#""dialect""#, translate.ownership)
+        .doc("Who owns a host when several namespaces ask for it. `namespace`: the namespace that asked first owns the host, and others are refused; so is a host within an older wildcard host of another namespace. `shared`: several namespaces may have paths on one host, each path belongs to the namespace that asked for it first, and a younger path below a protected path is refused, except to the namespace that has the host. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it, and so does a wildcard host while others ask for hosts within it."),
+    Row::new("hosts.grace", Scope::Server, Form::Duration, r#""5m""#, |settings, value| {
+        settings.translate.host_grace = i64::try_from(Duration::read(value)?.as_secs()).unwrap_or(i64::MAX);
+        Ok(())
+    })
+        .doc("How long a host, or a path of a shared host, stays reserved for its namespace after the last object that asked for it is gone, so that an object that is deleted and created again does not lose the host to another namespace."),
+    row!("hosts.most-removed-at-once", Scope::Node, "0", apply.most_removed)
+        .doc("How many hosts one change may take away, 0 for any number. A deleted IngressClass, another label of a namespace or deleted Ingresses that take away more are held: the hosts are served as before until what is gone is back, or `ingressd resume` lets the change pass. All other changes are applied meanwhile. The daemon holds what happens while it runs, and not what the settings of the node take away."),
+    row!("hosts.catch-all", Scope::Server, "[]", translate.catch_all)
+        .doc("Namespaces whose objects without a host may take all requests for unknown hosts although `default-backend` is set, and set the certificate for these. Objects without a host in other namespaces get only their paths, beside the `default-backend` and with the default certificate."),
+    row!("hosts.challenges", Scope::Server, "[]", translate.challenges)
+        .doc("Namespaces that may serve paths below `/.well-known/acme-challenge` on hosts of other namespaces, for solvers of certificate authorities that are not in the namespace of the host. Whoever answers there gets certificates for the host, so these requests are otherwise served only by the namespace that asked for the host first, whatever `hosts.ownership` is; see [cert-manager.md](cert-manager.md#when-another-namespace-has-the-host)."),
+    row!("hosts.disable-catch-all", Scope::Server, "false", translate.no_catch_all)
+        .doc("Whether objects with `spec.defaultBackend` are ignored, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; use `hosts.allowed` to prevent that."),
+    Row::new("hosts.allowed", Scope::Server, Form::Tables(ALLOWED), "[]", |settings, value| {
+        put_allowed(&mut settings.translate.allowed_hosts, value, ALLOWED, "it lists no hosts")
+    })
+        .doc("Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim only the hosts in the tables that select it. A table selects the namespaces in `namespaces`, or those with the labels in `selector`, or with both keys those that meet both. Everybody who may change Namespaces can set labels; as a rule only administrators may. A namespace whose labels are not known yet is selected by no `selector`, not even by one such as `!restricted`; in a folder of manifests the labels are known when the Namespace is among the manifests."),
 ];
 
 /// The columns of `[[hosts.allowed]]`.

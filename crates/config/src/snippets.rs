@@ -5,30 +5,18 @@ use std::ops::RangeInclusive;
 use config::Value;
 
 use super::hosts::put_allowed;
-use super::table::Row;
-use super::value::{Column, Form, Setting, one_of, put, text};
+use super::table::{Row, row};
+use super::value::{Column, Form, Setting, one_of, text};
 use ingressd_translate::{Scope, SnippetKind};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
-    Row {
-        key: "snippets.allowed",
-        scope: Scope::Route,
-        form: Form::Tables(ALLOWED),
-        default: "[]",
-        doc: "Which namespaces may use which snippets of nginx's configuration. Without a table none may, and an object with a snippet is refused. The namespaces may then use the directives in docs/snippets.md for their own routes; their snippets also make nginx do more work for each request. Tables select namespaces as in `hosts.allowed`. `access.max-trust` has no effect on snippets.",
-        set: |settings, value| {
-            put_allowed(&mut settings.translate.snippets, value, ALLOWED, "it lists no kinds of snippets")
-        },
-    },
-    Row {
-        key: "snippets.annotations",
-        scope: Scope::Route,
-        form: Form::Boolean,
-        default: "true",
-        doc: "Whether snippets in annotations are used where `snippets.allowed` allows them. With false none is used, while those in the ConfigMap of ingress-nginx still are. The key `allow-snippet-annotations` of that ConfigMap overrides this setting.",
-        set: |settings, value| put(&mut settings.translate.annotation_snippets, value),
-    },
+    Row::new("snippets.allowed", Scope::Route, Form::Tables(ALLOWED), "[]", |settings, value| {
+        put_allowed(&mut settings.translate.snippets, value, ALLOWED, "it lists no kinds of snippets")
+    })
+        .doc("Which namespaces may use which snippets of nginx's configuration. Without a table none may, and an object with a snippet is refused. The namespaces may then use the directives in docs/snippets.md for their own routes; their snippets also make nginx do more work for each request. Tables select namespaces as in `hosts.allowed`. `access.max-trust` has no effect on snippets."),
+    row!("snippets.annotations", Scope::Route, "true", translate.annotation_snippets)
+        .doc("Whether snippets in annotations are used where `snippets.allowed` allows them. With false none is used, while those in the ConfigMap of ingress-nginx still are. The key `allow-snippet-annotations` of that ConfigMap overrides this setting."),
 ];
 
 /// The columns of `[[snippets.allowed]]`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use config::{Map, Value, ValueKind};
 
-use super::settings::{LogFormat, Resolver};
+use super::settings::{LogFormat, Resolver, Settings};
 use ingressd_cluster::publish::{self, Announced};
 use ingressd_model::finding::hint;
 use ingressd_model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
@@ -120,14 +120,51 @@ macro_rules! held {
 
 /// A type of a setting.
 pub(super) trait Setting: Sized {
+    /// The form of its values.
+    const FORM: Form = Form::Text;
+    /// The form of a list of them.
+    const LIST: Form = Form::List;
+
     /// Parses the value, or returns one clause about the mistake.
     fn read(value: &Value) -> Result<Self, String>;
+}
+
+/// The form of what is at this place of the settings.
+pub(super) const fn form<T: Setting>(_: fn(&Settings) -> &T) -> Form {
+    T::FORM
+}
+
+/// Parses the value and stores it as `store` does.
+pub(super) fn store<T>(
+    slot: &mut T,
+    value: &Value,
+    store: fn(&mut T, &Value) -> Result<(), String>,
+) -> Result<(), String> {
+    store(slot, value)
 }
 
 /// Parses the value and stores it.
 pub(super) fn put<T: Setting>(slot: &mut T, value: &Value) -> Result<(), String> {
     *slot = T::read(value)?;
     Ok(())
+}
+
+/// Parses a number or a time that is not 0, or returns `why`.
+pub(super) fn above_zero<T: Setting + Default + PartialEq>(
+    slot: &mut T,
+    value: &Value,
+    why: &str,
+) -> Result<(), String> {
+    put(slot, value)?;
+    match *slot == T::default() {
+        true => Err(why.to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// Parses a number from 1.
+pub(super) fn count<T: Setting + Default + PartialEq>(slot: &mut T, value: &Value) -> Result<(), String> {
+    above_zero(slot, value, "it takes at least 1")
 }
 
 pub(super) fn text(value: &Value) -> Result<&str, String> {
@@ -174,6 +211,8 @@ fn number(value: &Value, most: u64) -> Result<u64, String> {
 }
 
 impl Setting for bool {
+    const FORM: Form = Form::Boolean;
+
     fn read(value: &Value) -> Result<Self, String> {
         held!(value, Boolean, "true or false").copied()
     }
@@ -181,6 +220,8 @@ impl Setting for bool {
 
 /// Versions of TLS.
 impl Setting for Protocols {
+    const FORM: Form = Form::List;
+
     fn read(value: &Value) -> Result<Self, String> {
         let names = Vec::<String>::read(value)?;
         let found = Protocols::of(names.iter().map(String::as_str));
@@ -195,13 +236,16 @@ impl Setting for Trust {
 }
 
 /// Parses `on` and `off`, or `dialect` for the behaviour of the class's dialect.
-pub(super) fn on_off_or_dialect(value: &Value) -> Result<Option<bool>, String> {
-    one_of(value, &[("on", Some(true)), ("off", Some(false)), ("dialect", None)])
+pub(super) fn on_off_or_dialect(slot: &mut Option<bool>, value: &Value) -> Result<(), String> {
+    *slot = one_of(value, &[("on", Some(true)), ("off", Some(false)), ("dialect", None)])?;
+    Ok(())
 }
 
 macro_rules! numbers {
     ($($type:ty),*) => {$(
         impl Setting for $type {
+            const FORM: Form = Form::Number;
+
             fn read(value: &Value) -> Result<Self, String> {
                 let most = <$type>::MAX as u64;
                 number(value, most).map(|number| number as $type)
@@ -244,6 +288,8 @@ impl Setting for PathBuf {
 }
 
 impl<T: Setting> Setting for Option<T> {
+    const FORM: Form = T::FORM;
+
     fn read(value: &Value) -> Result<Self, String> {
         match text(value) {
             Ok("") => Ok(None),
@@ -253,6 +299,8 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 impl Setting for Duration {
+    const FORM: Form = Form::Duration;
+
     fn read(value: &Value) -> Result<Self, String> {
         duration(text(value)?)
     }
@@ -267,6 +315,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// For a size that is a limit, 0 means none.
 impl Setting for ByteSize {
+    const FORM: Form = Form::Size;
+
     fn read(value: &Value) -> Result<Self, String> {
         let text = text(value)?;
         byte_size(text, 0, u64::MAX).map_err(|refused| format!("{text:?} is refused: {refused}"))
@@ -322,6 +372,8 @@ impl Setting for Cidr {
 }
 
 impl<T: Setting> Setting for Vec<T> {
+    const FORM: Form = T::LIST;
+
     fn read(value: &Value) -> Result<Self, String> {
         list(value)?.iter().map(T::read).collect()
     }
@@ -460,6 +512,8 @@ impl Setting for HostOwnership {
 }
 
 impl Setting for ClassRule {
+    const LIST: Form = Form::Tables(CLASS);
+
     fn read(value: &Value) -> Result<Self, String> {
         let nothing = ClassRule::new("", &SPECIFICATION);
         let rule = read_table(value, CLASS, nothing, |rule, key, value| match key {
