@@ -28,7 +28,7 @@ pub async fn examine(settings: &Settings, names: &BTreeSet<&str>) -> Report {
     let facts = look(settings, &needs).await;
     let lines = checks.into_iter().flat_map(|check| {
         let name = check.name;
-        (check.judge)(&facts).into_iter().map(move |line| (name, line))
+        check.lines(&facts).into_iter().map(move |line| (name, line))
     });
     Report { lines: lines.collect() }
 }

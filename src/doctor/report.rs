@@ -37,25 +37,37 @@ pub struct Line {
     pub remedy: String,
 }
 
+/// What a check finds, or the one line with which it ends early.
+pub type Found = Result<Vec<Line>, Line>;
+
+/// Lines about what is wrong, or one that nothing is.
+pub fn or_ok(lines: Vec<Line>, good: impl Into<String>) -> Found {
+    Ok(if lines.is_empty() { vec![Line::ok(good)] } else { lines })
+}
+
 impl Line {
+    pub fn new(level: Level, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Line { level, text: text.into(), remedy: remedy.into() }
+    }
+
     /// A line with level [`Level::Ok`].
     pub fn ok(text: impl Into<String>) -> Self {
-        Line { level: Level::Ok, text: text.into(), remedy: String::new() }
+        Line::new(Level::Ok, text, "")
     }
 
     /// A line with level [`Level::Note`].
     pub fn note(text: impl Into<String>) -> Self {
-        Line { level: Level::Note, text: text.into(), remedy: String::new() }
+        Line::new(Level::Note, text, "")
     }
 
     /// A line with level [`Level::Warning`].
     pub fn warning(text: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Line { level: Level::Warning, text: text.into(), remedy: remedy.into() }
+        Line::new(Level::Warning, text, remedy)
     }
 
     /// A line with level [`Level::Error`].
     pub fn error(text: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Line { level: Level::Error, text: text.into(), remedy: remedy.into() }
+        Line::new(Level::Error, text, remedy)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::some;
 use crate::doctor::facts::{Cluster, Facts, Permission, Source};
-use crate::doctor::report::{Level, Line};
+use crate::doctor::report::{Found, Line};
 use ingressd_cluster::source::cluster::DEFAULT_KUBECONFIG;
 use ingressd_cluster::source::cluster::probe::AccessReview;
 
@@ -14,40 +14,37 @@ const SUSPICIOUS: i64 = 5;
 const WRONG: i64 = 60;
 
 /// The cluster, or a line why there is nothing to check.
-pub fn cluster(facts: &Facts) -> Result<&Cluster, Vec<Line>> {
+pub fn cluster(facts: &Facts) -> Result<&Cluster, Line> {
     match &facts.source {
         Source::Cluster(cluster) => Ok(cluster),
         Source::Manifests(folder) => {
             let words = format!("the settings name the folder {}, not a cluster", folder.display());
-            Err(vec![Line::note(words)])
+            Err(Line::note(words))
         }
-        Source::None => Err(vec![Line::note("not looked at: no cluster is named, see kubeconfig")]),
+        Source::None => Err(Line::note("not looked at: no cluster is named, see kubeconfig")),
     }
 }
 
 /// The cluster, provided that its API server responds.
-pub fn answering(facts: &Facts) -> Result<&Cluster, Vec<Line>> {
+pub fn answering(facts: &Facts) -> Result<&Cluster, Line> {
     let cluster = cluster(facts)?;
     match &cluster.server {
         Some(Ok(_)) => Ok(cluster),
-        Some(Err(_)) => Err(vec![Line::note("not looked at: the API server does not answer, see api-server")]),
-        None => Err(vec![Line::note("not looked at: there are no credentials, see kubeconfig")]),
+        Some(Err(_)) => Err(Line::note("not looked at: the API server does not answer, see api-server")),
+        None => Err(Line::note("not looked at: there are no credentials, see kubeconfig")),
     }
 }
 
-pub fn kubeconfig(facts: &Facts) -> Vec<Line> {
+pub fn kubeconfig(facts: &Facts) -> Found {
     if matches!(facts.source, Source::None) {
         let text = format!("no cluster is named, and {DEFAULT_KUBECONFIG} is not there");
-        return vec![Line::error(
+        return Err(Line::error(
             text,
             "make one with `ingressd kubeconfig`, or name a file with `kubeconfig` in ingressd.toml",
-        )];
+        ));
     }
-    let cluster = match cluster(facts) {
-        Ok(cluster) => cluster,
-        Err(lines) => return lines,
-    };
-    vec![match &cluster.credentials {
+    let cluster = cluster(facts)?;
+    let line = match &cluster.credentials {
         Ok(()) => Line::ok(format!("{} can be used, and is for its owner alone", cluster.kubeconfig.display())),
         Err(_) if !facts.is_root => Line::note(format!(
             "not looked at: {} is for its owner alone, which usually is root",
@@ -57,50 +54,42 @@ pub fn kubeconfig(facts: &Facts) -> Vec<Line> {
             why,
             format!("correct {}, or make another one with `ingressd kubeconfig --force`", cluster.kubeconfig.display()),
         ),
-    }]
+    };
+    Ok(vec![line])
 }
 
 /// `api-server`.
-pub fn server(facts: &Facts) -> Vec<Line> {
-    let cluster = match cluster(facts) {
-        Ok(cluster) => cluster,
-        Err(lines) => return lines,
-    };
-    vec![match &cluster.server {
-        Some(Ok(server)) => Line::ok(format!("it answers, and is {}", server.version)),
-        Some(Err(why)) => Line::error(
+pub fn server(facts: &Facts) -> Found {
+    let cluster = cluster(facts)?;
+    match &cluster.server {
+        Some(Ok(server)) => Ok(vec![Line::ok(format!("it answers, and is {}", server.version))]),
+        Some(Err(why)) => Err(Line::error(
             format!("it does not answer as it should: {why}"),
             "do that where it says what to do; otherwise look at `server` and the credentials in the kubeconfig, and at the \
              way there: route, firewall, proxy",
-        ),
-        None => Line::note("not looked at: there are no credentials, see kubeconfig"),
-    }]
+        )),
+        None => Err(Line::note("not looked at: there are no credentials, see kubeconfig")),
+    }
 }
 
-pub fn clock(facts: &Facts) -> Vec<Line> {
-    let cluster = match answering(facts) {
-        Ok(cluster) => cluster,
-        Err(lines) => return lines,
-    };
-    let Some(Ok(server)) = &cluster.server else { return Vec::new() };
+pub fn clock(facts: &Facts) -> Found {
+    let cluster = answering(facts)?;
+    let Some(Ok(server)) = &cluster.server else { return Ok(Vec::new()) };
     let Some(ahead) = server.ahead else {
-        return vec![Line::note("the API server does not tell the time")];
+        return Err(Line::note("the API server does not tell the time"));
     };
     let direction = if ahead < 0 { "ahead of" } else { "behind" };
     let text = format!("this host is {} s {direction} the API server", ahead.abs());
     let remedy = "let a time service set both clocks: chrony or systemd-timesyncd";
-    vec![match ahead.abs() {
-        WRONG.. => Line::error(text, remedy),
-        SUSPICIOUS.. => Line::warning(text, remedy),
-        _ => Line::ok("the clocks of this host and the API server agree"),
-    }]
+    match ahead.abs() {
+        WRONG.. => Err(Line::error(text, remedy)),
+        SUSPICIOUS.. => Err(Line::warning(text, remedy)),
+        _ => Ok(vec![Line::ok("the clocks of this host and the API server agree")]),
+    }
 }
 
-pub fn permissions(facts: &Facts) -> Vec<Line> {
-    let cluster = match answering(facts) {
-        Ok(cluster) => cluster,
-        Err(lines) => return lines,
-    };
+pub fn permissions(facts: &Facts) -> Found {
+    let cluster = answering(facts)?;
     let mut lines: Vec<_> = cluster.permissions.iter().map(permission).collect();
     if cluster.all_allowed {
         lines.push(Line::warning(
@@ -108,7 +97,7 @@ pub fn permissions(facts: &Facts) -> Vec<Line> {
             "make credentials of least privilege with `ingressd kubeconfig`",
         ));
     }
-    lines
+    Ok(lines)
 }
 
 /// Verbs, grouped by the places in which they are equal.
@@ -147,6 +136,6 @@ fn permission(permission: &Permission) -> Line {
             text,
             "`ingressd kubeconfig --force`, or kubectl apply -f /usr/share/doc/ingressd/examples/rbac.yaml",
         ),
-        false => Line { level: Level::Note, text, remedy: String::new() },
+        false => Line::note(text),
     }
 }

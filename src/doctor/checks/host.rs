@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use super::nginx::nginx;
 use super::pods::known;
 use crate::doctor::facts::{Facts, Folder, Free, Holder, OpenFiles, OpenSocket};
-use crate::doctor::report::Line;
+use crate::doctor::report::{Found, Line, or_ok};
 use ingressd_config::AskedOfNode;
 use ingressd_model::finding::count;
 use ingressd_nginx::Inside;
@@ -13,7 +13,7 @@ use ingressd_nginx::Inside;
 /// nginx's default of `worker_connections`.
 const USUAL_CONNECTIONS: u64 = 512;
 
-pub fn ports(facts: &Facts) -> Vec<Line> {
+pub fn ports(facts: &Facts) -> Found {
     let gate = facts.settings.gate_options();
     let listeners = facts.settings.translate.listeners.all();
     let of_nginx = listeners.iter().flat_map(ingressd_model::Listener::sockets);
@@ -45,7 +45,7 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
         lines.push(Line::ok(format!("nobody else listens on {}", numbers.join(", "))));
     }
     lines.extend(without_layer(facts));
-    lines
+    Ok(lines)
 }
 
 /// What was judged by the settings alone.
@@ -135,11 +135,8 @@ fn overlap(wanted: SocketAddr, taken: SocketAddr) -> bool {
         }
 }
 
-pub fn limits(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
-    };
+pub fn limits(facts: &Facts) -> Found {
+    let nginx = nginx(facts)?;
     let said = nginx.survey.other_sites.worker_connections.map(u64::from);
     let connections = said.unwrap_or(USUAL_CONNECTIONS);
     let inherited = nginx.master_files.map_or(0, |files| files.open);
@@ -187,15 +184,15 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
             ));
         }
     }
-    lines
+    Ok(lines)
 }
 
-pub fn status_page(facts: &Facts) -> Vec<Line> {
+pub fn status_page(facts: &Facts) -> Found {
     let http = &facts.settings.http;
     let Some(files) = http.page_files() else {
         let others =
             if http.remote { "other machines read health and metrics alone" } else { "only this host reads it" };
-        return vec![Line::ok(format!("{others}: no http.certificate is set"))];
+        return Err(Line::ok(format!("{others}: no http.certificate is set")));
     };
     let faults = facts.page_faults.iter().flatten();
     let lines: Vec<_> = faults
@@ -206,22 +203,19 @@ pub fn status_page(facts: &Facts) -> Vec<Line> {
         .collect();
     let asked = [(&files.authorities, "a certificate"), (&files.passwords, "a name and a password")];
     let asked: Vec<_> = asked.iter().filter(|(file, _)| file.is_some()).map(|(_, what)| *what).collect();
-    match lines.is_empty() {
-        true => vec![Line::ok(format!("other machines see it over TLS with {}", asked.join(", and ")))],
-        false => lines,
-    }
+    or_ok(lines, format!("other machines see it over TLS with {}", asked.join(", and ")))
 }
 
 /// What has to be free in a folder for changes and logs of some days.
 const ROOM: Free = Free { bytes: 16 << 20, inodes: Some(1000), read_only: false };
 
-pub fn room(facts: &Facts) -> Vec<Line> {
+pub fn room(facts: &Facts) -> Found {
     if facts.folders.is_empty() {
-        return vec![Line::note("not looked at: no folder is known that is written")];
+        return Err(Line::note("not looked at: no folder is known that is written"));
     }
     let lines: Vec<_> = facts.folders.iter().filter_map(cramped).collect();
     let folders: Vec<_> = facts.folders.iter().map(|folder| folder.path.display().to_string()).collect();
-    if lines.is_empty() { vec![Line::ok(format!("there is room in {}", folders.join(", ")))] } else { lines }
+    or_ok(lines, format!("there is room in {}", folders.join(", ")))
 }
 
 /// A line about a folder in which there is little room, or none.
@@ -248,14 +242,11 @@ fn cramped(Folder { path, purpose, free }: &Folder) -> Option<Line> {
     })
 }
 
-pub fn nginx_conf(facts: &Facts) -> Vec<Line> {
+pub fn nginx_conf(facts: &Facts) -> Found {
     let Some((namespace, name)) = &facts.settings.ingress_nginx.config_map else {
-        return vec![Line::ok("no ConfigMap of an ingress-nginx is named that could ask anything of nginx.conf")];
+        return Err(Line::ok("no ConfigMap of an ingress-nginx is named that could ask anything of nginx.conf"));
     };
-    let (nginx, objects) = match (nginx(facts), known(facts)) {
-        (Ok(nginx), Ok(objects)) => (nginx, objects),
-        (Err(lines), _) | (_, Err(lines)) => return lines,
-    };
+    let (nginx, objects) = (nginx(facts)?, known(facts)?);
     let main = nginx.layout.configuration.display().to_string();
     let judge = |asked: &AskedOfNode| {
         let judged = asked.judge(&nginx.survey.other_sites, &main, nginx.worker_files);
@@ -263,11 +254,10 @@ pub fn nginx_conf(facts: &Facts) -> Vec<Line> {
             .then(|| Line::warning(format!("{asked} asks for something else: {}", judged.says), judged.remedy))
     };
     let lines: Vec<_> = objects.asked.iter().filter_map(judge).collect();
-    let good = format!("{main} does everything that ConfigMap {namespace}/{name} asks of it");
-    if lines.is_empty() { vec![Line::ok(good)] } else { lines }
+    or_ok(lines, format!("{main} does everything that ConfigMap {namespace}/{name} asks of it"))
 }
 
-pub fn confinement(facts: &Facts) -> Vec<Line> {
+pub fn confinement(facts: &Facts) -> Found {
     let found = &facts.confinement;
     let mut lines = Vec::new();
     match (found.selinux_enforces, found.may_connect) {
@@ -291,19 +281,16 @@ pub fn confinement(facts: &Facts) -> Vec<Line> {
             "allow what they name: SELinux by a module of audit2allow, AppArmor in /etc/apparmor.d/local",
         ));
     }
-    if lines.is_empty() {
-        lines.push(Line::ok("neither SELinux nor AppArmor confines nginx, and no denial of the last day can be seen"));
-    }
-    lines
+    or_ok(lines, "neither SELinux nor AppArmor confines nginx, and no denial of the last day can be seen")
 }
 
-pub fn daemon(facts: &Facts) -> Vec<Line> {
+pub fn daemon(facts: &Facts) -> Found {
     let Some(status) = &facts.daemon else {
         let socket = facts.settings.control_socket.display();
         if !facts.is_root {
-            return vec![Line::note(format!("not looked at: only root may ask the daemon on {socket}"))];
+            return Err(Line::note(format!("not looked at: only root may ask the daemon on {socket}")));
         }
-        return vec![match facts.has_generation {
+        return Err(match facts.has_generation {
             true => Line::warning(
                 format!(
                     "no daemon answers on {socket}: nginx goes on with what it has, and nothing that changes is served"
@@ -311,7 +298,7 @@ pub fn daemon(facts: &Facts) -> Vec<Line> {
                 "`systemctl status ingressd` says why it ended, `systemctl enable --now ingressd` starts it",
             ),
             false => Line::note(format!("no daemon answers on {socket}; `systemctl enable --now ingressd` starts it")),
-        }];
+        });
     };
     let (phase, generation) = (status["phase"].as_str().unwrap_or("unknown"), &status["generation"]);
     let mut lines = Vec::new();
@@ -327,14 +314,14 @@ pub fn daemon(facts: &Facts) -> Vec<Line> {
     if let Some(why) = failure {
         let text = format!("it runs ({phase}), and nginx serves generation {generation}, but no change: {why}");
         lines.push(Line::error(text, "`ingressd status` lists what is wrong; the change is tried again by itself"));
-        return lines;
+        return Ok(lines);
     }
     if status["ready"] == true {
         lines.push(Line::ok(format!("it runs ({phase}), and nginx serves generation {generation}")));
-        return lines;
+        return Ok(lines);
     }
     let why = status["why"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
     let text = format!("it runs ({phase}), but nginx does not serve a confirmed generation{why}");
     lines.push(Line::warning(text, "ingressd status; journalctl --unit ingressd"));
-    lines
+    Ok(lines)
 }

@@ -2,7 +2,7 @@
 
 use super::host::without_layer;
 use crate::doctor::facts::{Facts, Nginx, NoNginx};
-use crate::doctor::report::{Level, Line};
+use crate::doctor::report::{Found, Level, Line, or_ok};
 use ingressd_apply::process::Role;
 use ingressd_config::Settings;
 use ingressd_model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
@@ -26,88 +26,69 @@ struct ModuleUse {
     without: fn(&Settings) -> Level,
 }
 
+/// The level when what a setting asks for is missing.
+const fn useful(is_asked_for: bool) -> Level {
+    if is_asked_for { Level::Warning } else { Level::Note }
+}
+
+const fn gives(module: Module, what: &'static str, without: fn(&Settings) -> Level) -> ModuleUse {
+    ModuleUse { module, what, without }
+}
+
 const MODULES: &[ModuleUse] = &[
-    ModuleUse { module: Module::Proxy, what: "requests to backends (proxy_pass)", without: |_| Level::Error },
-    ModuleUse { module: Module::Map, what: "variables (map)", without: |_| Level::Error },
-    ModuleUse { module: Module::Geo, what: "networks of clients (geo)", without: |_| Level::Error },
-    ModuleUse {
-        module: Module::Rewrite,
-        what: "answers and redirects (return, rewrite, if)",
-        without: |_| Level::Error,
-    },
-    ModuleUse {
-        module: Module::Ssl,
-        what: "https (ssl_certificate)",
-        without: |settings| if settings.translate.listeners.https_port == 0 { Level::Note } else { Level::Error },
-    },
-    ModuleUse {
-        module: Module::Http2,
-        what: "HTTP/2 (http2)",
-        without: |settings| if settings.gate.http2 { Level::Warning } else { Level::Note },
-    },
-    ModuleUse { module: Module::Grpc, what: "gRPC backends (grpc_pass)", without: |_| Level::Warning },
-    ModuleUse { module: Module::Access, what: "lists of clients (allow, deny)", without: |_| Level::Warning },
-    ModuleUse { module: Module::AuthBasic, what: "passwords (auth_basic)", without: |_| Level::Warning },
-    ModuleUse { module: Module::LimitReq, what: "limits of rates (limit_req)", without: |_| Level::Warning },
-    ModuleUse { module: Module::LimitConn, what: "limits of connections (limit_conn)", without: |_| Level::Warning },
-    ModuleUse {
-        module: Module::RealIp,
-        what: "clients behind trusted proxies (set_real_ip_from)",
-        without: |settings| match settings.translate.trusted_proxies.is_empty() {
-            true => Level::Note,
-            false => Level::Warning,
-        },
-    },
-    ModuleUse { module: Module::SplitClients, what: "shares of canaries (split_clients)", without: |_| Level::Warning },
-    ModuleUse {
-        module: Module::UpstreamHash,
-        what: "sessions, and endpoints that are chosen by a text (hash)",
-        without: |_| Level::Warning,
-    },
-    ModuleUse {
-        module: Module::UpstreamRandom,
-        what: "endpoints that are chosen by chance and their connections (random), and not in turn",
-        without: |_| Level::Warning,
-    },
-    ModuleUse {
-        module: Module::StreamSslPreread,
-        what: "TLS that is passed on unopened (ssl_preread)",
-        without: |settings| if settings.translate.passthrough { Level::Warning } else { Level::Note },
-    },
-    ModuleUse { module: Module::StubStatus, what: "counts of connections (stub_status)", without: |_| Level::Note },
-    ModuleUse {
-        module: Module::UpstreamKeepalive,
-        what: "connections to backends that are kept (keepalive)",
-        without: |_| Level::Warning,
-    },
+    gives(Module::Proxy, "requests to backends (proxy_pass)", |_| Level::Error),
+    gives(Module::Map, "variables (map)", |_| Level::Error),
+    gives(Module::Geo, "networks of clients (geo)", |_| Level::Error),
+    gives(Module::Rewrite, "answers and redirects (return, rewrite, if)", |_| Level::Error),
+    gives(Module::Ssl, "https (ssl_certificate)", |settings| match settings.translate.listeners.https_port {
+        0 => Level::Note,
+        _ => Level::Error,
+    }),
+    gives(Module::Http2, "HTTP/2 (http2)", |settings| useful(settings.gate.http2)),
+    gives(Module::Grpc, "gRPC backends (grpc_pass)", |_| Level::Warning),
+    gives(Module::Access, "lists of clients (allow, deny)", |_| Level::Warning),
+    gives(Module::AuthBasic, "passwords (auth_basic)", |_| Level::Warning),
+    gives(Module::LimitReq, "limits of rates (limit_req)", |_| Level::Warning),
+    gives(Module::LimitConn, "limits of connections (limit_conn)", |_| Level::Warning),
+    gives(Module::RealIp, "clients behind trusted proxies (set_real_ip_from)", |settings| {
+        useful(!settings.translate.trusted_proxies.is_empty())
+    }),
+    gives(Module::SplitClients, "shares of canaries (split_clients)", |_| Level::Warning),
+    gives(Module::UpstreamHash, "sessions, and endpoints that are chosen by a text (hash)", |_| Level::Warning),
+    gives(
+        Module::UpstreamRandom,
+        "endpoints that are chosen by chance and their connections (random), and not in turn",
+        |_| Level::Warning,
+    ),
+    gives(Module::StreamSslPreread, "TLS that is passed on unopened (ssl_preread)", |settings| {
+        useful(settings.translate.passthrough)
+    }),
+    gives(Module::StubStatus, "counts of connections (stub_status)", |_| Level::Note),
+    gives(Module::UpstreamKeepalive, "connections to backends that are kept (keepalive)", |_| Level::Warning),
 ];
 
 /// nginx, or a line why there is nothing to check.
-pub fn nginx(facts: &Facts) -> Result<&Nginx, Vec<Line>> {
+pub fn nginx(facts: &Facts) -> Result<&Nginx, Line> {
     facts.nginx.as_ref().map_err(|none| {
-        vec![Line::note(match none.tested {
+        Line::note(match none.tested {
             Some(_) => "not looked at: nginx cannot read its configuration, see nginx-configuration",
             None => "not looked at: there is no nginx, see nginx-version",
-        })]
+        })
     })
 }
 
 /// `nginx-version`.
-pub fn version(facts: &Facts) -> Vec<Line> {
+pub fn version(facts: &Facts) -> Found {
     let binary = facts.settings.nginx.binary.display();
-    let nginx = match &facts.nginx {
-        Ok(nginx) => nginx,
-        Err(none) if none.tested.is_some() => return nginx(facts).err().unwrap_or_default(),
-        Err(none) => {
-            let why = none.why.as_str();
-            let remedy = "install the distribution's nginx, or name another with nginx.binary and nginx.configuration";
-            return vec![Line::error(why, remedy)];
-        }
-    };
+    if let Err(NoNginx { tested: None, why, .. }) = &facts.nginx {
+        let remedy = "install the distribution's nginx, or name another with nginx.binary and nginx.configuration";
+        return Err(Line::error(why, remedy));
+    }
+    let nginx = nginx(facts)?;
     let found = nginx.survey.capabilities.version;
     if found < OLDEST {
         let remedy = format!("install nginx {OLDEST} or newer, or name another with nginx.binary");
-        return vec![Line::error(format!("{binary} is nginx {found}, which is too old"), remedy)];
+        return Err(Line::error(format!("{binary} is nginx {found}, which is too old"), remedy));
     }
     let lacks = FEATURES.iter().filter(|(row, _)| found < row.since);
     let mut lacks: Vec<_> = lacks.map(|(row, what)| format!("{what} since {}", row.since)).collect();
@@ -121,15 +102,12 @@ pub fn version(facts: &Facts) -> Vec<Line> {
     if !lacks.is_empty() {
         lines.push(Line::note(format!("it lacks what later versions have: {}", lacks.join("; "))));
     }
-    lines
+    Ok(lines)
 }
 
 /// `nginx-modules`.
-pub fn modules(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
-    };
+pub fn modules(facts: &Facts) -> Found {
+    let nginx = nginx(facts)?;
     let capabilities = &nginx.survey.capabilities;
     let (has, lacks): (Vec<_>, Vec<_>) = MODULES.iter().partition(|gives| capabilities.has(gives.module));
     let mut lines: Vec<_> = lacks.into_iter().map(|gives| without(gives, &facts.settings)).collect();
@@ -145,7 +123,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
             false => Line::note(format!("{text} ({package})")),
         });
     }
-    lines
+    Ok(lines)
 }
 
 /// A third-party module, and the effect on hosts that need it.
@@ -166,33 +144,20 @@ fn apart(gives: &Apart, nginx: &Nginx) -> Option<Line> {
     let hosts = nginx.wanted.get(&gives.module).filter(|_| !nginx.survey.capabilities.has(gives.module))?;
     let remedy = Capabilities::install(gives.module)?;
     let name = Capabilities::name(gives.module);
-    Some(Line {
-        level: gives.level,
-        text: format!(
-            "no {name}, for which {}: without it hosts {}",
-            count(*hosts, "host asks", "hosts ask"),
-            gives.without
-        ),
-        remedy,
-    })
+    let asks = count(*hosts, "host asks", "hosts ask");
+    Some(Line::new(gives.level, format!("no {name}, for which {asks}: without it hosts {}", gives.without), remedy))
 }
 
 /// A line about missing rule files of the firewall.
 fn rules(nginx: &Nginx) -> Option<Line> {
     let missing: Vec<_> = nginx.survey.other_sites.missing_rules.iter().map(ToString::to_string).collect();
     let hosts = nginx.wanted.get(&Module::ModSecurity).filter(|_| !missing.is_empty())?;
-    Some(Line {
-        level: Level::Warning,
-        text: format!(
-            "{}, and there is no {}",
-            count(*hosts, "host asks for a firewall", "hosts ask for a firewall"),
-            super::some(&missing)
-        ),
-        remedy:
-            "install libnginx-mod-http-modsecurity and modsecurity-crs (Debian and Ubuntu), or name other files with \
-                 firewall.rules and firewall.core-rules"
-                .to_owned(),
-    })
+    let asks = count(*hosts, "host asks for a firewall", "hosts ask for a firewall");
+    Some(Line::warning(
+        format!("{asks}, and there is no {}", super::some(&missing)),
+        "install libnginx-mod-http-modsecurity and modsecurity-crs (Debian and Ubuntu), or name other files with \
+         firewall.rules and firewall.core-rules",
+    ))
 }
 
 /// Databases of GeoIP2 that are not there.
@@ -200,15 +165,11 @@ fn databases(nginx: &Nginx) -> Option<Line> {
     let missing = nginx.survey.other_sites.missing_databases.iter();
     let missing: Vec<_> = missing.map(|path| path.display().to_string()).collect();
     let hosts = nginx.wanted.get(&Module::GeoIp2).filter(|_| !missing.is_empty())?;
-    Some(Line {
-        level: Level::Warning,
-        text: format!(
-            "{}, and there is no {}",
-            count(*hosts, "host tells where clients are", "hosts tell where clients are"),
-            super::some(&missing)
-        ),
-        remedy: "fetch it, for example with geoipupdate, or name other files with geoip2.databases".to_owned(),
-    })
+    let hosts = count(*hosts, "host tells where clients are", "hosts tell where clients are");
+    Some(Line::warning(
+        format!("{hosts}, and there is no {}", super::some(&missing)),
+        "fetch it, for example with geoipupdate, or name other files with geoip2.databases",
+    ))
 }
 
 fn without(gives: &ModuleUse, settings: &Settings) -> Line {
@@ -216,24 +177,24 @@ fn without(gives: &ModuleUse, settings: &Settings) -> Line {
     let directives: Vec<_> = directives.map(|row| row.name).collect();
     let also = if directives.is_empty() { String::new() } else { format!(", and {}", directives.join(", ")) };
     let name = Capabilities::name(gives.module);
-    Line {
-        level: (gives.without)(settings),
-        text: format!("no {name}: nginx has no {}{also}", gives.what),
-        remedy: "install the package with this module, or an nginx that is built with it".to_owned(),
-    }
+    Line::new(
+        (gives.without)(settings),
+        format!("no {name}: nginx has no {}{also}", gives.what),
+        "install the package with this module, or an nginx that is built with it",
+    )
 }
 
 /// `nginx-configuration`.
-pub fn configuration(facts: &Facts) -> Vec<Line> {
+pub fn configuration(facts: &Facts) -> Found {
     let (file, tested) = match &facts.nginx {
         Ok(nginx) => (nginx.layout.configuration.as_path(), &nginx.tested),
         Err(NoNginx { tested: Some(tested), why, .. }) => match tested {
             Ok(tested) if tested.accepted => {
-                return vec![Line::error(why, "write that line so that ingressd can read it, too")];
+                return Err(Line::error(why, "write that line so that ingressd can read it, too"));
             }
             tested => (facts.settings.nginx.configuration.as_path(), tested),
         },
-        Err(_) => return nginx(facts).err().unwrap_or_default(),
+        Err(_) => return nginx(facts).map(|_| Vec::new()),
     };
     let file = file.display();
     let line = match tested {
@@ -241,7 +202,7 @@ pub fn configuration(facts: &Facts) -> Vec<Line> {
             let advised: Vec<_> = tested.words.lines().filter_map(advice).collect();
             match advised.is_empty() {
                 true => Line::ok(format!("nginx accepts {file}")),
-                false => return advised,
+                false => return Ok(advised),
             }
         }
         // Its message then is about the user, not about the configuration.
@@ -266,7 +227,7 @@ pub fn configuration(facts: &Facts) -> Vec<Line> {
         }
         Err(why) => Line::error(format!("{file} cannot be tested: {why}"), "run this as root"),
     };
-    vec![line]
+    Ok(vec![line])
 }
 
 /// A line about a warning of nginx that a larger table ends.
@@ -291,7 +252,7 @@ fn hash_size(words: &str) -> Option<String> {
 }
 
 /// `nginx-running`.
-pub fn running(facts: &Facts) -> Vec<Line> {
+pub fn running(facts: &Facts) -> Found {
     let named = &facts.settings.nginx.pid_file;
     let written = facts.nginx.as_ref().ok().map(|nginx| &nginx.survey.pid_file).filter(|written| *written != named);
     let differs = written.map(|written| {
@@ -309,7 +270,7 @@ pub fn running(facts: &Facts) -> Vec<Line> {
             ))
         }
         Err(_) if matches!(&facts.nginx, Err(none) if none.tested.is_none()) => {
-            return nginx(facts).err().unwrap_or_default();
+            return nginx(facts).map(|_| Vec::new());
         }
         Err(why) => Line::error(
             format!("nginx does not run: {why}"),
@@ -317,7 +278,7 @@ pub fn running(facts: &Facts) -> Vec<Line> {
         ),
     };
     let matters = |written| facts.master().is_err() || !same_file(named, written);
-    differs.into_iter().filter(|_| written.is_some_and(|written| matters(written))).chain([running]).collect()
+    Ok(differs.into_iter().filter(|_| written.is_some_and(|written| matters(written))).chain([running]).collect())
 }
 
 /// `/var/run` is a link to `/run` wherever there is systemd.
@@ -328,11 +289,8 @@ fn same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
     plain(one) == plain(other)
 }
 
-pub fn includes(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
-    };
+pub fn includes(facts: &Facts) -> Found {
+    let nginx = nginx(facts)?;
     let current = facts.settings.apply.root.join("current");
     let http = match nginx.survey.includes_ours {
         true => Line::ok(format!("nginx includes {}/http/*.conf", current.display())),
@@ -356,16 +314,13 @@ pub fn includes(facts: &Facts) -> Vec<Line> {
         (false, true) => Line::note(
             "nginx has the stream module, but no include for TCP and UDP services; `ingressd setup --yes` adds it",
         ),
-        (false, false) => return vec![http],
+        (false, false) => return Err(http),
     };
-    vec![http, stream]
+    Ok(vec![http, stream])
 }
 
-pub fn default_server(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
-    };
+pub fn default_server(facts: &Facts) -> Found {
+    let nginx = nginx(facts)?;
     let claims: Vec<_> = of_reason(nginx, Reason::DefaultServerTaken).map(|finding| finding.note.to_string()).collect();
     let line = match claims.is_empty() {
         true => Line::ok("no other site has the requests for unknown hosts on our ports"),
@@ -377,71 +332,55 @@ pub fn default_server(facts: &Facts) -> Vec<Line> {
             )
         }
     };
-    [line].into_iter().chain(without_layer(facts)).collect()
+    Ok([line].into_iter().chain(without_layer(facts)).collect())
 }
 
-pub fn other_sites(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
-    };
+pub fn other_sites(facts: &Facts) -> Found {
+    let nginx = nginx(facts)?;
     let conflicts = of_reason(nginx, Reason::HostConflict).filter(|finding| !is_about_connections(finding));
-    let lines: Vec<_> = conflicts.map(line).collect();
-    if lines.is_empty() { vec![Line::ok("other sites of this host take nothing that we need")] } else { lines }
+    or_ok(conflicts.map(line).collect(), "other sites of this host take nothing that we need")
 }
 
-pub fn shared_servers(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
-    };
+pub fn shared_servers(facts: &Facts) -> Found {
+    let nginx = nginx(facts)?;
     if !facts.settings.gate.shared_servers {
-        return vec![Line::ok(
+        return Err(Line::ok(
             "each host has a server of its own (nginx.shared-servers): no request waits for a search",
-        )];
+        ));
     }
     if nginx.survey.other_sites.names_server {
-        return vec![Line::ok("each host has a server of its own, because nginx.conf asks for $server_name")];
+        return Err(Line::ok("each host has a server of its own, because nginx.conf asks for $server_name"));
     }
-    let objects = match super::pods::known(facts) {
-        Ok(objects) => objects,
-        Err(lines) => return lines,
-    };
+    let objects = super::pods::known(facts)?;
     let compared = objects.upstreams as u64;
     let last = microseconds(compared * cost::COMPARISON);
     let words = format!(
         "with {} a request to a host that shares its server waits for a search of up to {last} us of processor time",
         count(compared, "Service", "Services")
     );
-    match compared * cost::COMPARISON > LONG_SEARCH {
-        false => vec![Line::ok(words)],
-        true => vec![Line::note(format!(
+    Ok(vec![match compared * cost::COMPARISON > LONG_SEARCH {
+        false => Line::ok(words),
+        true => Line::note(format!(
             "{words}, half of it on the average; that is the price of short reloads, and nginx.shared-servers = false ends it"
-        ))],
-    }
+        )),
+    }])
 }
 
-pub fn expressions(facts: &Facts) -> Vec<Line> {
-    let nginx = match nginx(facts) {
-        Ok(nginx) => nginx,
-        Err(lines) => return lines,
-    };
+pub fn expressions(facts: &Facts) -> Found {
+    let nginx = nginx(facts)?;
     if nginx.survey.other_sites.compiles_expressions {
-        return vec![Line::ok("nginx compiles expressions to machine code (pcre_jit)")];
+        return Err(Line::ok("nginx compiles expressions to machine code (pcre_jit)"));
     }
-    match super::pods::known(facts) {
-        Ok(objects) if objects.expressions == 0 => {
-            vec![Line::ok("no path is an expression: nginx need not compile any (pcre_jit)")]
-        }
-        Ok(objects) => vec![Line::warning(
+    Ok(vec![match super::pods::known(facts)?.expressions {
+        0 => Line::ok("no path is an expression: nginx need not compile any (pcre_jit)"),
+        expressions => Line::warning(
             format!(
                 "{}, which nginx does not compile to machine code",
-                count(objects.expressions, "path is an expression", "paths are expressions")
+                count(expressions, "path is an expression", "paths are expressions")
             ),
             "write `pcre_jit on;` into nginx.conf, outside of every block, and reload nginx",
-        )],
-        Err(lines) => lines,
-    }
+        ),
+    }])
 }
 
 /// The search time in nanoseconds above which there is a note: nginx needs eighteen thousand for a
@@ -457,7 +396,7 @@ fn line(finding: &Finding) -> Line {
     let level = if finding.severity == Severity::Info { Level::Note } else { Level::Warning };
     let origin = finding.origin.to_string();
     let note = if origin.is_empty() { finding.note.to_string() } else { format!("{origin}: {}", finding.note) };
-    Line { level, text: note, remedy: String::new() }
+    Line::new(level, note, "")
 }
 
 fn of_reason(nginx: &Nginx, reason: Reason) -> impl Iterator<Item = &Finding> {

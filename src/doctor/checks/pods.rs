@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Network, Objects, Reached, Sample};
-use crate::doctor::report::{Level, Line};
+use crate::doctor::report::{Found, Level, Line, or_ok};
 use ingressd_model::finding::{count, count_of};
 use ingressd_translate::EndpointMode;
 
@@ -21,25 +21,22 @@ pub const fn word(mode: EndpointMode) -> &'static str {
 }
 
 /// The demand of the objects, or a line why it is not known.
-pub fn known(facts: &Facts) -> Result<&Objects, Vec<Line>> {
+pub fn known(facts: &Facts) -> Result<&Objects, Line> {
     match &facts.objects {
         Some(Ok(objects)) => Ok(objects),
-        Some(Err(_)) => Err(vec![Line::note("not looked at: the objects cannot be read, see objects")]),
+        Some(Err(_)) => Err(Line::note("not looked at: the objects cannot be read, see objects")),
         None => {
             answering(facts)?;
-            Err(vec![Line::note("not looked at: the objects were not read, see objects")])
+            Err(Line::note("not looked at: the objects were not read, see objects"))
         }
     }
 }
 
-pub fn objects(facts: &Facts) -> Vec<Line> {
+pub fn objects(facts: &Facts) -> Found {
     if let Some(Err(why)) = &facts.objects {
-        return vec![Line::error(format!("the objects cannot be read: {why}"), "see api-server and permissions")];
+        return Err(Line::error(format!("the objects cannot be read: {why}"), "see api-server and permissions"));
     }
-    let objects = match known(facts) {
-        Ok(objects) => objects,
-        Err(lines) => return lines,
-    };
+    let objects = known(facts)?;
     let Objects { ingresses, accepted, hosts, errors, warnings, .. } = objects;
     let counted = match accepted {
         0 => Line::warning(
@@ -55,21 +52,16 @@ pub fn objects(facts: &Facts) -> Vec<Line> {
     let findings = (errors + warnings > 0).then(|| {
         let number = |number: usize, word: &str| count(number, word, &format!("{word}s"));
         let text = format!("{} and {} about objects", number(*errors, "error"), number(*warnings, "warning"));
-        let remedy =
-            "`ingressd status` lists them where a daemon runs, `kubectl get events` tells their authors".to_owned();
-        Line { level: if *errors > 0 { Level::Warning } else { Level::Note }, text, remedy }
+        let remedy = "`ingressd status` lists them where a daemon runs, `kubectl get events` tells their authors";
+        Line::new(if *errors > 0 { Level::Warning } else { Level::Note }, text, remedy)
     });
-    std::iter::once(counted).chain(findings).collect()
+    Ok(std::iter::once(counted).chain(findings).collect())
 }
 
-pub fn tenants(facts: &Facts) -> Vec<Line> {
-    let Objects { free_wildcards, loose, .. } = match known(facts) {
-        Ok(objects) => objects,
-        Err(lines) => return lines,
-    };
+pub fn tenants(facts: &Facts) -> Found {
+    let Objects { free_wildcards, loose, .. } = known(facts)?;
     let note = |names: &[String], text: &str, remedy: &str| {
-        let (text, remedy) = (format!("{text}: {}", some(names)), remedy.to_owned());
-        (!names.is_empty()).then_some(Line { level: Level::Note, text, remedy })
+        (!names.is_empty()).then(|| Line::new(Level::Note, format!("{text}: {}", some(names)), remedy))
     };
     let lines = [
         note(
@@ -83,11 +75,8 @@ pub fn tenants(facts: &Facts) -> Vec<Line> {
             "set `access.strict-paths` to \"on\" where the service judges by the path",
         ),
     ];
-    let lines: Vec<_> = lines.into_iter().flatten().collect();
-    match lines.is_empty() {
-        true => vec![Line::ok("no wildcard host is free for all, and paths that services judge are strict")],
-        false => lines,
-    }
+    let lines = lines.into_iter().flatten().collect();
+    or_ok(lines, "no wildcard host is free for all, and paths that services judge are strict")
 }
 
 fn sample(facts: &Facts, mode: EndpointMode) -> Option<&Sample> {
@@ -95,17 +84,14 @@ fn sample(facts: &Facts, mode: EndpointMode) -> Option<&Sample> {
     objects.samples.iter().find(|sample| sample.mode == mode)
 }
 
-pub fn routes(facts: &Facts) -> Vec<Line> {
-    let cluster = match answering(facts) {
-        Ok(cluster) => cluster,
-        Err(lines) => return lines,
-    };
+pub fn routes(facts: &Facts) -> Found {
+    let cluster = answering(facts)?;
     if cluster.routes.is_empty() {
         let why = match &cluster.nodes {
             Some(Err(why)) => format!("the Nodes cannot be listed: {why}"),
             _ => "no Node tells a network of its pods, and there is no endpoint to look for".to_owned(),
         };
-        return vec![Line::note(format!("not looked at: {why}"))];
+        return Err(Line::note(format!("not looked at: {why}")));
     }
     let modes = facts.settings.translate.modes();
     let needed = modes.contains(&EndpointMode::Pod);
@@ -135,7 +121,7 @@ pub fn routes(facts: &Facts) -> Vec<Line> {
     let remedy = "give this host routes to the pod networks (BGP, or static ones over the Nodes), or set upstreams.endpoints, or \
                   the endpoints of a class, to a mode that the check endpoints finds to work";
     let bad = |text: String, level| match needed {
-        true => Line { level, text, remedy: remedy.to_owned() },
+        true => Line::new(level, text, remedy),
         false => {
             let modes: Vec<_> = modes.iter().map(|mode| word(*mode)).collect();
             Line::note(format!("{text}; not needed with the endpoint mode {}", modes.join(", ")))
@@ -158,18 +144,15 @@ pub fn routes(facts: &Facts) -> Vec<Line> {
         let ways: Vec<_> = good.iter().map(|(way, count)| format!("{count} {way}")).collect();
         lines.push(Line::ok(format!("pod networks are reached: {}", some(&ways))));
     }
-    lines
+    Ok(lines)
 }
 
-pub fn endpoints(facts: &Facts) -> Vec<Line> {
-    let objects = match known(facts) {
-        Ok(objects) => objects,
-        Err(lines) => return lines,
-    };
+pub fn endpoints(facts: &Facts) -> Found {
+    let objects = known(facts)?;
     let chosen = facts.settings.translate.modes();
     let works = |sample: &&Sample| !sample.tried.is_empty() && share(sample) == sample.tried.len();
     let working: Vec<_> = objects.samples.iter().filter(works).map(|sample| word(sample.mode)).collect();
-    objects.samples.iter().map(|sample| judge(sample, chosen.contains(&sample.mode), &working)).collect()
+    Ok(objects.samples.iter().map(|sample| judge(sample, chosen.contains(&sample.mode), &working)).collect())
 }
 
 /// How many addresses were reached.

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Served};
-use crate::doctor::report::Line;
+use crate::doctor::report::{Found, Line};
 use ingressd_cluster::publish::lease_name;
 use ingressd_cluster::publish::probe::Kept;
 use ingressd_model::finding::count;
@@ -17,17 +17,14 @@ const RENEW: &str = "renew it in its Secret; where cert-manager does that, look 
 /// By how many seconds a clock may be ahead without a line.
 const TOLERATED: i64 = 5;
 
-pub fn leases(facts: &Facts) -> Vec<Line> {
-    let cluster = match answering(facts) {
-        Ok(cluster) => cluster,
-        Err(lines) => return lines,
-    };
+pub fn leases(facts: &Facts) -> Found {
+    let cluster = answering(facts)?;
     let namespace = &facts.settings.publish.namespace;
     let leases = match &cluster.leases {
-        None => return vec![Line::note("not looked at: the API server was not asked for them, see api-server")],
+        None => return Err(Line::note("not looked at: the API server was not asked for them, see api-server")),
         Some(Err(why)) => {
             let remedy = "see permissions; the namespace of publish.namespace must exist";
-            return vec![Line::error(format!("the Leases in {namespace} cannot be read: {why}"), remedy)];
+            return Err(Line::error(format!("the Leases in {namespace} cannot be read: {why}"), remedy));
         }
         Some(Ok(leases)) => leases,
     };
@@ -36,9 +33,9 @@ pub fn leases(facts: &Facts) -> Vec<Line> {
     let ahead = cluster.server.as_ref().and_then(|server| server.as_ref().ok()?.ahead).unwrap_or_default();
     let now = leases.read + ahead;
     if leases.members.is_empty() && leases.leader.is_none() {
-        return vec![Line::note(format!(
+        return Err(Line::note(format!(
             "no node has told of itself in {namespace} yet: a daemon does so when nginx serves"
-        ))];
+        )));
     }
     let mut lines = vec![match &leases.leader {
         None => Line::warning(
@@ -80,7 +77,7 @@ pub fn leases(facts: &Facts) -> Vec<Line> {
             _ => Line::ok(format!("{node} ({addresses}) lives and serves")),
         });
     }
-    lines
+    Ok(lines)
 }
 
 /// The time since the last renewal.
@@ -92,10 +89,10 @@ fn seconds<T>(kept: &Kept<T>) -> i64 {
     i64::try_from(kept.duration.as_secs()).unwrap_or(i64::MAX)
 }
 
-pub fn certificates(facts: &Facts) -> Vec<Line> {
+pub fn certificates(facts: &Facts) -> Found {
     let root = facts.settings.apply.root.join("current");
     if facts.certificates.is_empty() {
-        return vec![Line::note(format!("no certificate is served: there is none below {}", root.display()))];
+        return Err(Line::note(format!("no certificate is served: there is none below {}", root.display())));
     }
     let mut lines = Vec::new();
     let mut good = Vec::<(&Served, i64)>::new();
@@ -136,7 +133,7 @@ pub fn certificates(facts: &Facts) -> Vec<Line> {
         );
         lines.push(Line::ok(text));
     }
-    lines
+    Ok(lines)
 }
 
 fn day(second: i64) -> String {

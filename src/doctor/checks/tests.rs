@@ -435,7 +435,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 
 fn judge(name: &str, facts: &Facts) -> (Level, String) {
     let check = CHECKS.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("{name}"));
-    let lines = (check.judge)(facts);
+    let lines = check.lines(facts);
     let words = lines.iter().map(|line| format!("{} {} -> {}", line.level.name(), line.text, line.remedy));
     let worst = lines.iter().map(|line| line.level).max().unwrap_or_else(|| panic!("{name} says nothing"));
     (worst, words.collect::<Vec<_>>().join("\n"))
@@ -473,7 +473,7 @@ fn every_check_can_fail_and_every_failure_has_a_remedy() {
         let mut facts = healthy();
         break_it(&mut facts);
         let check = CHECKS.iter().find(|check| check.name == *name).unwrap();
-        for line in (check.judge)(&facts).iter().filter(|line| line.level > Note) {
+        for line in check.lines(&facts).iter().filter(|line| line.level > Note) {
             assert!(!line.remedy.is_empty(), "{name}: {}", line.text);
         }
     }

@@ -15,7 +15,7 @@ fn no_remedy_destroys_anything_and_each_names_what_there_is() {
         let mut facts = healthy();
         break_it(&mut facts);
         let check = CHECKS.iter().find(|check| check.name == *name).unwrap();
-        for line in (check.judge)(&facts) {
+        for line in check.lines(&facts) {
             // The Lease of a node that is gone is ingressd's own.
             let remedy = line.remedy.replace("`kubectl delete lease", "");
             let destroys = DESTRUCTIVE.iter().copied().filter(|words| remedy.contains(words));
