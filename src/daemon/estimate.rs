@@ -4,12 +4,12 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
+use super::metrics::Labels;
 use ingressd_model::cost::{Cost, by_namespace};
 use ingressd_model::{Model, Tables};
 
@@ -47,83 +47,46 @@ struct Column {
     of: fn(&Cost) -> u64,
 }
 
-const COLUMNS: &[Column] = &[
-    Column {
-        metric: "estimated_memory_bytes",
-        member: "memory_bytes",
-        help: "Memory of nginx's master, as estimated, for the namespaces that need the most",
-        unit: 1.0,
-        of: |cost| cost.memory,
-    },
-    Column {
-        metric: "estimated_configuration_bytes",
-        member: "configuration_bytes",
-        help: "Configuration of nginx, as estimated",
-        unit: 1.0,
-        of: |cost| cost.configuration,
-    },
-    Column {
-        metric: "estimated_zone_bytes",
-        member: "zone_bytes",
-        help: "Shared memory in which clients are counted",
-        unit: 1.0,
-        of: |cost| cost.zone_bytes,
-    },
-    Column {
-        metric: "estimated_test_seconds",
-        member: "test_seconds",
-        help: "Processor time that nginx needs to read the configuration, as estimated",
-        unit: 1e6,
-        of: |cost| cost.test,
-    },
-    Column {
-        metric: "estimated_files",
-        member: "files",
-        help: "Files of a generation",
-        unit: 1.0,
-        of: |cost| cost.files,
-    },
-    Column {
-        metric: "namespace_hosts",
-        member: "hosts",
-        help: "Hosts that nginx has a server for, also those that are closed",
-        unit: 1.0,
-        of: |cost| cost.hosts,
-    },
-    Column {
-        metric: "namespace_routes",
-        member: "routes",
-        help: "Paths of hosts, default backends included, also those that are closed",
-        unit: 1.0,
-        of: |cost| cost.routes,
-    },
-    Column {
-        metric: "namespace_upstreams",
-        member: "upstreams",
-        help: "Ports of Services that nginx has an upstream for",
-        unit: 1.0,
-        of: |cost| cost.upstreams,
-    },
-    Column {
-        metric: "namespace_endpoints",
-        member: "endpoints",
-        help: "Endpoints of those ports",
-        unit: 1.0,
-        of: |cost| cost.endpoints,
-    },
-    Column {
-        metric: "namespace_certificates",
-        member: "certificates",
-        help: "Secrets with certificates that are served",
-        unit: 1.0,
-        of: |cost| cost.certificates,
-    },
-];
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Labels {
-    namespace: String,
+const fn column(metric: &'static str, member: &'static str, of: fn(&Cost) -> u64) -> Column {
+    Column { metric, member, help: "", unit: 1.0, of }
 }
+
+impl Column {
+    const fn help(self, help: &'static str) -> Column {
+        Column { help, ..self }
+    }
+
+    const fn in_units(self, unit: f64) -> Column {
+        Column { unit, ..self }
+    }
+
+    /// The number, an estimate, so that a loss of precision does not matter.
+    fn number(&self, cost: &Cost) -> f64 {
+        (self.of)(cost) as f64 / self.unit
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    column("estimated_memory_bytes", "memory_bytes", |cost| cost.memory)
+        .help("Memory of nginx's master, as estimated, for the namespaces that need the most"),
+    column("estimated_configuration_bytes", "configuration_bytes", |cost| cost.configuration)
+        .help("Configuration of nginx, as estimated"),
+    column("estimated_zone_bytes", "zone_bytes", |cost| cost.zone_bytes)
+        .help("Shared memory in which clients are counted"),
+    column("estimated_test_seconds", "test_seconds", |cost| cost.test)
+        .in_units(1e6)
+        .help("Processor time that nginx needs to read the configuration, as estimated"),
+    column("estimated_files", "files", |cost| cost.files).help("Files of a generation"),
+    column("namespace_hosts", "hosts", |cost| cost.hosts)
+        .help("Hosts that nginx has a server for, also those that are closed"),
+    column("namespace_routes", "routes", |cost| cost.routes)
+        .help("Paths of hosts, default backends included, also those that are closed"),
+    column("namespace_upstreams", "upstreams", |cost| cost.upstreams)
+        .help("Ports of Services that nginx has an upstream for"),
+    column("namespace_endpoints", "endpoints", |cost| cost.endpoints).help("Endpoints of those ports"),
+    column("namespace_certificates", "certificates", |cost| cost.certificates)
+        .help("Secrets with certificates that are served"),
+];
 
 /// The largest by memory, the rest as one, and the sum.
 fn largest(costs: &[(Arc<str>, Cost)]) -> (Vec<(&str, Cost)>, Cost) {
@@ -144,16 +107,11 @@ fn largest(costs: &[(Arc<str>, Cost)]) -> (Vec<(&str, Cost)>, Cost) {
     (sorted, all)
 }
 
-fn in_units(column: &Column, cost: &Cost) -> f64 {
-    // The numbers are estimates, so a loss of precision does not matter.
-    (column.of)(cost) as f64 / column.unit
-}
-
 fn members(cost: &Cost) -> serde_json::Map<String, Value> {
     let member = |column: &Column| {
         let value = match column.unit == 1.0 {
             true => json!((column.of)(cost)),
-            false => json!(in_units(column, cost)),
+            false => json!(column.number(cost)),
         };
         (column.member.to_owned(), value)
     };
@@ -176,10 +134,9 @@ pub fn json(costs: &[(Arc<str>, Cost)]) -> Value {
 pub fn register(registry: &mut Registry, costs: &[(Arc<str>, Cost)]) {
     let (largest, _) = largest(costs);
     for column in COLUMNS {
-        let numbers = Family::<Labels, Gauge<f64, AtomicU64>>::default();
+        let numbers = Family::<Labels<1, String>, Gauge<f64, AtomicU64>>::default();
         for (namespace, cost) in &largest {
-            let labels = Labels { namespace: (*namespace).to_owned() };
-            numbers.get_or_create(&labels).set(in_units(column, cost));
+            numbers.get_or_create(&[("namespace", (*namespace).to_owned())]).set(column.number(cost));
         }
         registry.register(column.metric, column.help, numbers);
     }

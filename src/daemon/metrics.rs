@@ -3,6 +3,7 @@
 mod exposition;
 mod ingress_nginx;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
@@ -10,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use itertools::iproduct;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
@@ -62,58 +62,13 @@ impl Cause {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReloadLabels {
-    reason: &'static str,
-    result: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ObjectLabels {
-    kind: &'static str,
-    state: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct FindingLabels {
-    reason: &'static str,
-    severity: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StateLabel {
-    state: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WatchLabels {
-    kind: &'static str,
-    namespace: String,
-    state: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WatchAgeLabels {
-    kind: &'static str,
-    namespace: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RequestLabels {
-    verb: &'static str,
-    code: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct NameLabels {
-    namespace: String,
-    name: String,
-}
+/// Labels of a metric, each with its name.
+pub type Labels<const COUNT: usize, Text = &'static str> = [(&'static str, Text); COUNT];
 
 /// The counters since the start.
 #[derive(Debug)]
 pub struct Metrics {
-    reloads: Family<ReloadLabels, Counter>,
+    reloads: Family<Labels<2>, Counter>,
     reload_duration: Histogram,
     test_duration: Histogram,
     change_to_serving: Histogram,
@@ -160,7 +115,7 @@ impl Metrics {
             Outcome::Ready { .. } | Outcome::Killed { .. } => UNCONFIRMED[2],
             Outcome::Failed { .. } => UNCONFIRMED[3],
         };
-        self.reloads.get_or_create(&ReloadLabels { reason: cause.name(), result }).inc();
+        self.reloads.get_or_create(&[("reason", cause.name()), ("result", result)]).inc();
         let last = LastReload { is_confirmed: result == CONFIRMED, at: super::options::now() };
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
     }
@@ -173,7 +128,8 @@ impl Metrics {
     fn attempts(&self) -> (u64, u64) {
         let reasons = [Cause::Start, Cause::Change, Cause::Nginx, Cause::Retry].map(Cause::name);
         let of = |result| {
-            let count = |reason| self.reloads.get(&ReloadLabels { reason, result }).map_or(0, |count| count.get());
+            let count =
+                |reason| self.reloads.get(&[("reason", reason), ("result", result)]).map_or(0, |count| count.get());
             reasons.into_iter().map(count).sum::<u64>()
         };
         (of(CONFIRMED), UNCONFIRMED.into_iter().map(of).sum())
@@ -278,9 +234,9 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
         register_nodes(registry, &view);
     }
 
-    let expiry = Family::<NameLabels, Gauge>::default();
+    let expiry = Family::<Labels<2, String>, Gauge>::default();
     for (id, not_after) in status.certificates.iter() {
-        let labels = NameLabels { namespace: id.namespace.to_string(), name: id.name.to_string() };
+        let labels = [("namespace", id.namespace.to_string()), ("name", id.name.to_string())];
         expiry.get_or_create(&labels).set(*not_after);
     }
     let help = "End of validity of each certificate that is served, by its Secret";
@@ -288,9 +244,9 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
 }
 
 fn register_workers(registry: &mut Registry, status: &Status) {
-    let workers = Family::<StateLabel, Gauge>::default();
+    let workers = Family::<Labels<1>, Gauge>::default();
     for (state, count) in [("current", status.workers), ("draining", status.old_workers.draining)] {
-        workers.get_or_create(&StateLabel { state }).set(whole(count));
+        workers.get_or_create(&[("state", state)]).set(whole(count));
     }
     registry.register(
         "nginx_workers",
@@ -307,26 +263,26 @@ fn register_workers(registry: &mut Registry, status: &Status) {
 }
 
 fn register_objects(registry: &mut Registry, status: &Status) {
-    let objects = Family::<ObjectLabels, Gauge>::default();
+    let objects = Family::<Labels<2>, Gauge>::default();
     for (kind, count) in &status.objects {
-        objects.get_or_create(&ObjectLabels { kind, state: "read" }).set(whole(*count));
+        objects.get_or_create(&[("kind", kind), ("state", "read")]).set(whole(*count));
     }
     if status.is_known() {
         let kinds: BTreeSet<_> = status.states.iter().map(|state| state.id.kind).chain([Kind::INGRESS]).collect();
         // All states are there, so that rules see one go back to 0.
         for (kind, state) in iproduct!(kinds, ["accepted"].into_iter().chain(Standing::OF_OURS.map(Standing::name))) {
-            drop(objects.get_or_create(&ObjectLabels { kind: kind.name(), state }));
+            drop(objects.get_or_create(&[("kind", kind.name()), ("state", state)]));
         }
         for (state, _) in status.in_place() {
-            objects.get_or_create(&ObjectLabels { kind: state.id.kind.name(), state: "accepted" }).inc();
+            objects.get_or_create(&[("kind", state.id.kind.name()), ("state", "accepted")]).inc();
         }
         for (kind, standing) in status.standings() {
-            objects.get_or_create(&ObjectLabels { kind: kind.name(), state: standing.name() }).inc();
+            objects.get_or_create(&[("kind", kind.name()), ("state", standing.name())]).inc();
         }
     }
     for id in status.quarantined.iter() {
         let kind = id.kind.name();
-        objects.get_or_create(&ObjectLabels { kind, state: "quarantined" }).inc();
+        objects.get_or_create(&[("kind", kind), ("state", "quarantined")]).inc();
     }
     registry.register(
         "objects",
@@ -334,33 +290,32 @@ fn register_objects(registry: &mut Registry, status: &Status) {
         objects,
     );
 
-    let findings = Family::<FindingLabels, Gauge>::default();
+    let findings = Family::<Labels<2>, Gauge>::default();
     for finding in status.all_findings() {
-        let labels = FindingLabels { reason: finding.reason.row().name, severity: finding.severity.name() };
+        let labels = [("reason", finding.reason.row().name), ("severity", finding.severity.name())];
         findings.get_or_create(&labels).inc();
     }
     registry.register("findings", "Present findings, by reason", findings);
 }
 
 fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
-    let (states, ages) =
-        (Family::<WatchLabels, Gauge>::default(), Family::<WatchAgeLabels, Gauge<f64, AtomicU64>>::default());
+    let states = Family::<Labels<3, Cow<'static, str>>, Gauge>::default();
+    let ages = Family::<Labels<2, Cow<'static, str>>, Gauge<f64, AtomicU64>>::default();
     for watch in status.watches.iter() {
-        let namespace = watch.section.as_deref().unwrap_or_default().to_owned();
-        let labels = WatchLabels { kind: watch.kind.name(), namespace: namespace.clone(), state: watch.state() };
-        states.get_or_create(&labels).set(1);
+        let namespace = Cow::from(watch.section.as_deref().unwrap_or_default().to_owned());
+        let [kind, namespace] = [("kind", watch.kind.name().into()), ("namespace", namespace)];
+        states.get_or_create(&[kind.clone(), namespace.clone(), ("state", watch.state().into())]).set(1);
         if let Some(heard) = watch.heard {
-            let labels = WatchAgeLabels { kind: watch.kind.name(), namespace };
-            ages.get_or_create(&labels).set((now - heard).as_secs_f64());
+            ages.get_or_create(&[kind, namespace]).set((now - heard).as_secs_f64());
         }
     }
     registry.register("watch_state", "State of each watch of the cluster: 1 for its state", states);
     let help = "Time since the API server last confirmed a watch";
     registry.register_with_unit("watch_age", help, Unit::Seconds, ages);
 
-    let requests = Family::<RequestLabels, Counter>::default();
+    let requests = Family::<Labels<2, Cow<'static, str>>, Counter>::default();
     for (verb, code, count) in status.requests.iter().flat_map(|requests| requests.counts()) {
-        requests.get_or_create(&RequestLabels { verb, code }).inc_by(count);
+        requests.get_or_create(&[("verb", verb.into()), ("code", code.into())]).inc_by(count);
     }
     let help = "Requests to the API server, by verb and status of the answer, or error where none came";
     registry.register("api_requests", help, requests);
@@ -368,7 +323,7 @@ fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
 
 fn register_nodes(registry: &mut Registry, view: &View) {
     gauge(registry, "leader", "Whether this node is the leader", i64::from(view.leads));
-    let members = Family::<StateLabel, Gauge>::default();
+    let members = Family::<Labels<1>, Gauge>::default();
     for Peer { member, life, .. } in &view.members {
         let state = match (life, member.drained, member.serving) {
             (Life::Expired, _, _) => "expired",
@@ -376,7 +331,7 @@ fn register_nodes(registry: &mut Registry, view: &View) {
             (_, false, true) => "serving",
             (_, false, false) => "down",
         };
-        members.get_or_create(&StateLabel { state }).inc();
+        members.get_or_create(&[("state", state)]).inc();
     }
     registry.register("members", "Nodes of the group, by state", members);
 }
@@ -449,9 +404,9 @@ impl StubStatus {
     }
 
     fn register(self, registry: &mut Registry) {
-        let connections = Family::<StateLabel, Gauge>::default();
+        let connections = Family::<Labels<1>, Gauge>::default();
         for (state, count) in self.states() {
-            connections.get_or_create(&StateLabel { state }).set(count);
+            connections.get_or_create(&[("state", state)]).set(count);
         }
         registry.register("nginx_connections", "Connections of clients to nginx, by state", connections);
         for (name, help, count) in [

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::{Registry, Unit};
 
-use super::{Metrics, StateLabel, Status, StubStatus, gauge, whole};
+use super::{Labels, Metrics, Status, StubStatus, gauge, whole};
 use crate::daemon::traffic::{Controller, ExposedNamed};
 use ingressd_model::{CertificateId, TlsTermination};
 use ingressd_translate::written_host;
@@ -25,14 +24,6 @@ pub struct LastReload {
     pub is_confirmed: bool,
     /// When it was, in seconds since 1970.
     pub at: i64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct HostLabels {
-    namespace: String,
-    class: String,
-    host: String,
-    secret_name: String,
 }
 
 pub fn register(
@@ -83,9 +74,9 @@ fn reloads(registry: &mut Registry, metrics: &Metrics, status: &Status) {
 }
 
 fn connections(registry: &mut Registry, counted: StubStatus) {
-    let now = Family::<StateLabel, Gauge>::default();
+    let now = Family::<Labels<1>, Gauge>::default();
     for (state, count) in counted.states() {
-        now.get_or_create(&StateLabel { state }).set(count);
+        now.get_or_create(&[("state", state)]).set(count);
     }
     registry.register("nginx_process_connections", "Connections of clients to nginx, by state", now);
     let requests: Counter = Counter::default();
@@ -153,14 +144,14 @@ fn certificates(registry: &mut Registry, controller: &Controller, status: &Statu
         .collect();
     hosts.sort();
     hosts.truncate(MOST_HOSTS);
-    let expiry = Family::<HostLabels, Gauge>::default();
+    let expiry = Family::<Labels<4, String>, Gauge>::default();
     for (end, host, id) in hosts {
-        let labels = HostLabels {
-            namespace: id.namespace.to_string(),
-            class: controller.class.to_string(),
-            host,
-            secret_name: id.name.to_string(),
-        };
+        let labels = [
+            ("namespace", id.namespace.to_string()),
+            ("class", controller.class.to_string()),
+            ("host", host),
+            ("secret_name", id.name.to_string()),
+        ];
         expiry.get_or_create(&labels).set(end);
     }
     let help = "End of validity of the certificate of each host";

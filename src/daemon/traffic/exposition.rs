@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet};
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
@@ -14,22 +14,6 @@ use super::figures::{BOUNDS, Figure, Figures, Key, METHODS, STATUSES, Times};
 /// Writes the counts, whenever metrics are asked for.
 #[derive(Debug)]
 pub struct Exposed(pub Arc<Traffic>);
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Labels {
-    namespace: String,
-    ingress: String,
-    service: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ClassLabels {
-    namespace: String,
-    ingress: String,
-    service: String,
-    method: &'static str,
-    status: &'static str,
-}
 
 impl Collector for Exposed {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
@@ -56,9 +40,8 @@ fn requests(all: &[(&Key, &Figure)], encoder: &mut DescriptorEncoder<'_>) -> fmt
     for (key, figure) in all {
         for (method, counts) in METHODS.into_iter().zip(&figure.requests) {
             for (status, count) in STATUSES.into_iter().zip(counts).filter(|(_, count)| **count > 0) {
-                let Labels { namespace, ingress, service } = labels(key);
-                let labels = ClassLabels { namespace, ingress, service, method, status };
-                family.encode_family(&labels)?.encode_counter::<Labels, _, u64>(count, None)?;
+                let labels = (labels(key), [("method", method), ("status", status)]);
+                family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(count, None)?;
             }
         }
     }
@@ -76,7 +59,7 @@ fn histogram<'k>(
         let bounds = BOUNDS.into_iter().chain([f64::INFINITY]);
         let buckets: Vec<_> = bounds.zip(times.counts).collect();
         let count = times.counts.iter().sum();
-        family.encode_family(&labels(key))?.encode_histogram::<Labels>(times.sum, count, &buckets, None)?;
+        family.encode_family(&labels(key))?.encode_histogram::<NoLabelSet>(times.sum, count, &buckets, None)?;
     }
     Ok(())
 }
@@ -89,7 +72,7 @@ fn bytes<'k>(
 ) -> fmt::Result {
     let mut family = encoder.encode_descriptor(name, help, Some(&Unit::Bytes), MetricType::Counter)?;
     for (key, count) in all {
-        family.encode_family(&labels(key))?.encode_counter::<Labels, _, u64>(&count, None)?;
+        family.encode_family(&labels(key))?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
     }
     Ok(())
 }
@@ -100,13 +83,13 @@ fn losses(figures: &Figures, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result
         ("traffic_overflows", "Times that nginx had no room for lines about requests", figures.overflows),
     ] {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-        family.encode_counter::<Labels, _, u64>(&count, None)?;
+        family.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
     }
     let help = "Of how many requests one was read the last time; 1 where all were. Counts are corrected by it";
     let mut family = encoder.encode_descriptor("traffic_sampling", help, None, MetricType::Gauge)?;
     family.encode_gauge::<_>(&i64::try_from(figures.sampling.every()).unwrap_or(i64::MAX))
 }
 
-fn labels(key: &Key) -> Labels {
-    Labels { namespace: key.namespace.to_string(), ingress: key.ingress.to_string(), service: key.service.to_string() }
+fn labels(key: &Key) -> [(&'static str, &str); 3] {
+    [("namespace", &key.namespace), ("ingress", &key.ingress), ("service", &key.service)]
 }
