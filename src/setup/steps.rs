@@ -167,31 +167,22 @@ fn http_include(ground: &Ground<'_>) -> io::Result<Planned> {
         return Ok(Planned::Nothing(format!("nginx includes {pattern}")));
     }
     let line = format!("include {};", edit::argument(&pattern));
+    let said = format!("the line `{line}`");
     let name = format!("{}.conf", ground.name());
     if let Some(folder) = Ground::included_folder(&ground.layout.http_includes, &name) {
-        let file = folder.join(name);
-        if State::read(&file)? != State::Absent {
-            let words =
-                format!("{} is there and does not include {pattern}: write the line `{line}` into it", file.display());
-            return Ok(Planned::Left(words));
-        }
         let comment = HTTP_FILE.lines().next().unwrap_or_default();
-        let bytes = format!("{comment}\n{line}\n").into_bytes();
-        let after = State::File(Content { bytes, owned: Owned::ours(0o644) });
-        let what = format!("create {} with the line `{line}`", file.display());
-        return Ok(Planned::Change(vec![(what, change(step, &file, State::Absent, after))]));
+        return created(
+            step,
+            &folder.join(name),
+            format!("{comment}\n{line}\n"),
+            &said,
+            &format!("{pattern}: write {said}"),
+        );
     }
     let main = &ground.layout.configuration;
-    let edited = edited(step, main, |text| edit::include_in(text, &["http"], &pattern))?;
-    Ok(match edited {
-        Some(change) => {
-            Planned::Change(vec![(format!("add the line `{line}` to the http block of {}", main.display()), change)])
-        }
-        None => Planned::Left(format!(
-            "{} cannot be changed safely: write the line `{line}` into its http block",
-            main.display()
-        )),
-    })
+    let what = format!("add {said} to the http block of {}", main.display());
+    let by_hand = format!("write {said} into its http block");
+    Ok(planned(edited(step, main, |text| edit::include_in(text, &["http"], &pattern))?, main, what, &by_hand))
 }
 
 fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
@@ -209,46 +200,42 @@ fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
     let line = format!("include {};", edit::argument(&pattern));
     if let Some(file) = &layout.stream_in {
         let file = std::fs::canonicalize(file)?;
+        let what = format!("add the line `{line}` to the stream block of {}", file.display());
+        let by_hand = format!("write the line `{line}` into its stream block");
         let edited = edited(step, &file, |text| edit::include_in(text, &["stream"], &pattern))?;
-        return Ok(match edited {
-            Some(change) => {
-                let what = format!("add the line `{line}` to the stream block of {}", file.display());
-                Planned::Change(vec![(what, change)])
-            }
-            None => Planned::Left(format!(
-                "{} cannot be changed safely: write the line `{line}` into its stream block",
-                file.display()
-            )),
-        });
+        return Ok(planned(edited, &file, what, &by_hand));
     }
     // Its name sorts after every module of Debian (`50-mod-stream.conf`) and Fedora
     // (`mod-stream.conf`), because nginx accepts no `load_module` after it.
     let name = format!("zz-{}-stream.conf", ground.name());
+    let block = format!("write `stream {{ {line} }}`");
     if let Some(folder) = Ground::included_folder(&layout.main_includes, &name) {
-        let file = folder.join(name);
-        if State::read(&file)? != State::Absent {
-            let words = format!(
-                "{} is there and does not include {pattern}: write `stream {{ {line} }}` into it",
-                file.display()
-            );
-            return Ok(Planned::Left(words));
-        }
-        let bytes = edit::stream_file(&pattern).into_bytes();
-        let after = State::File(Content { bytes, owned: Owned::ours(0o644) });
-        let what = format!("create {} with a stream block that has the line `{line}`", file.display());
-        return Ok(Planned::Change(vec![(what, change(step, &file, State::Absent, after))]));
+        let said = format!("a stream block that has the line `{line}`");
+        return created(step, &folder.join(name), edit::stream_file(&pattern), &said, &format!("{pattern}: {block}"));
     }
     let main = &layout.configuration;
-    Ok(match edited(step, main, |text| edit::append_stream(text, &pattern))? {
-        Some(change) => Planned::Change(vec![(
-            format!("add a stream block with the line `{line}` at the end of {}", main.display()),
-            change,
-        )]),
-        None => Planned::Left(format!(
-            "{} cannot be changed safely: write `stream {{ {line} }}` at its end",
-            main.display()
-        )),
-    })
+    let what = format!("add a stream block with the line `{line}` at the end of {}", main.display());
+    let edited = edited(step, main, |text| edit::append_stream(text, &pattern))?;
+    Ok(planned(edited, main, what, &format!("{block} at its end")))
+}
+
+/// The plan of a new file with this text; one that is there has to be completed by hand, because
+/// it does not include what it should.
+fn created(step: &str, file: &Path, text: String, said: &str, lacks: &str) -> io::Result<Planned> {
+    if State::read(file)? != State::Absent {
+        return Ok(Planned::Left(format!("{} is there and does not include {lacks} into it", file.display())));
+    }
+    let after = State::File(Content { bytes: text.into_bytes(), owned: Owned::ours(0o644) });
+    let what = format!("create {} with {said}", file.display());
+    Ok(Planned::Change(vec![(what, change(step, file, State::Absent, after))]))
+}
+
+/// The plan of an edit; one that is unsafe is left to the administrator.
+fn planned(edited: Option<Change>, file: &Path, what: String, by_hand: &str) -> Planned {
+    match edited {
+        Some(change) => Planned::Change(vec![(what, change)]),
+        None => Planned::Left(format!("{} cannot be changed safely: {by_hand}", file.display())),
+    }
 }
 
 /// The change of a file by an edit of its text; `None` when the edit is unsafe.
