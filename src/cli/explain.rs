@@ -16,7 +16,7 @@ use super::offline::Judging;
 use super::output::{self, Format, FormatArguments};
 use super::page::{self, BAD, FAINT, GOOD, STRONG, styled, wrapped};
 use super::settings::SettingsArguments;
-use super::status::ask;
+use super::status::{ask, of_another_version};
 use crate::daemon::explain::Address;
 use ingressd_model::finding::{count, printable};
 use sent::Sent;
@@ -109,11 +109,7 @@ fn asked(arguments: &Arguments) -> Result<(Value, Option<Sent>), Exit> {
     let settings = arguments.settings.load_to_ask()?;
     let (_, mut status) = ask(&settings, &format!("explain {}", arguments.address.written()))?;
     if let Some(error) = status["error"].as_str() {
-        complain!(
-            "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {}",
-            printable(error)
-        );
-        return Err(Exit::Unavailable);
+        return Err(of_another_version(error));
     }
     match status["subject"].take() {
         Value::Null => {

@@ -8,7 +8,7 @@ mod problems;
 mod subject;
 mod watching;
 
-pub use asking::{ask, unanswered, understood};
+pub use asking::{ask, of_another_version, unanswered, understood};
 pub use overview::overview;
 pub use subject::subject;
 pub use watching::{Shown, is_closed, watch};
@@ -24,7 +24,7 @@ use super::{members, output, page};
 use crate::daemon::control;
 use filter::Filter;
 use ingressd_config::Settings;
-use ingressd_model::finding::{printable, printable_json};
+use ingressd_model::finding::printable_json;
 
 /// The time between two looks of `--watch`.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -143,11 +143,7 @@ fn shown(arguments: &Arguments, answer: String, mut status: Value) -> Result<(St
     let answer = if arguments.filter.is_some() { status.to_string() } else { answer };
     let is_json = arguments.form.format == Format::Json;
     if let Some(error) = status["error"].as_str() {
-        complain!(
-            "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {}",
-            printable(error)
-        );
-        return Err(Exit::Unavailable);
+        return Err(of_another_version(error));
     }
     if arguments.cluster && status["publishes"].is_null() {
         complain!("ingressd: the daemon serves a folder of manifests: it knows no other nodes");

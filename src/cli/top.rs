@@ -10,11 +10,11 @@ use super::exit::{Ended, Exit};
 use super::output::{Format, FormatArguments};
 use super::page;
 use super::settings::SettingsArguments;
-use super::status::{Shown, ask, watch};
+use super::status::{Shown, ask, of_another_version, watch};
 use crate::daemon::TrafficReport;
 use figures::{Between, between};
 use ingressd_config::Settings;
-use ingressd_model::finding::{printable, printable_json};
+use ingressd_model::finding::printable_json;
 
 /// How far back the figures of the table reach, in seconds.
 const REACH: f64 = 10.0;
@@ -109,11 +109,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 fn look(settings: &Settings) -> Result<TrafficReport, Exit> {
     let (answer, value) = ask(settings, "traffic")?;
     if let Some(error) = value["error"].as_str() {
-        complain!(
-            "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {}",
-            printable(error)
-        );
-        return Err(Exit::Unavailable);
+        return Err(of_another_version(error));
     }
     match serde_json::from_str::<TrafficReport>(&answer) {
         Ok(report) if report.counts => Ok(report),
@@ -124,12 +120,7 @@ fn look(settings: &Settings) -> Result<TrafficReport, Exit> {
             );
             Err(Exit::Unavailable)
         }
-        Err(error) => {
-            complain!(
-                "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {error}"
-            );
-            Err(Exit::Unavailable)
-        }
+        Err(error) => Err(of_another_version(&error.to_string())),
     }
 }
 

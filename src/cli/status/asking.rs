@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::cli::exit::Exit;
 use crate::daemon::control;
 use ingressd_config::Settings;
+use ingressd_model::finding::printable;
 
 /// Asks the daemon; errors are printed.
 pub fn ask(settings: &Settings, request: &str) -> Result<(String, Value), Exit> {
@@ -42,6 +43,15 @@ pub fn nobody(settings: &Settings, error: &io::Error) -> String {
         }
         _ => format!("the daemon cannot be asked on {path}: {error}"),
     }
+}
+
+/// Complains that the daemon does not understand what it was asked, or is not understood.
+pub fn of_another_version(error: &str) -> Exit {
+    complain!(
+        "ingressd: the running daemon is of another version; restart it (systemctl restart ingressd): {}",
+        printable(error)
+    );
+    Exit::Unavailable
 }
 
 /// Parses a response.
