@@ -7,7 +7,7 @@ use crate::{Capabilities, GateOptions, OtherSites, Plan};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Model, Tables};
 
-use super::{decide, streams};
+use super::{Node, decide, streams};
 
 /// The gate, with what it decided last. That saves time and never changes the result.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Gate {
         let kept = self.0.take().filter(is_of);
         let hosts = if kept.is_some() { 0 } else { model.servers.len() };
         let decided = self.0.insert(kept.unwrap_or_else(|| {
-            let (plan, findings) = decide(model, capabilities, other_sites, options);
+            let (plan, findings) = decide(model, &Node { capabilities, other_sites, options });
             Decided {
                 model: Arc::clone(model),
                 capabilities: capabilities.clone(),

@@ -35,6 +35,14 @@ const KEEPS_CONNECTIONS: Version = Version(1, 29, 7);
 /// The modules without which nothing can be served.
 const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
 
+/// What a model is fitted to: nginx, its other sites, and the settings.
+#[derive(Debug, Clone, Copy)]
+struct Node<'a> {
+    capabilities: &'a Capabilities,
+    other_sites: &'a OtherSites,
+    options: &'a GateOptions,
+}
+
 /// Fits a model and its tables to what this nginx can do. A route whose protection nginx cannot
 /// provide is closed.
 pub fn gate(
@@ -49,12 +57,8 @@ pub fn gate(
 }
 
 /// Decides about a model.
-fn decide(
-    model: &Model,
-    capabilities: &Capabilities,
-    other_sites: &OtherSites,
-    options: &GateOptions,
-) -> (Plan, Vec<Finding>) {
+fn decide(model: &Model, node: &Node<'_>) -> (Plan, Vec<Finding>) {
+    let Node { capabilities, other_sites, options } = *node;
     let mut findings = Vec::new();
     if let Some(words) = impossible(capabilities, options) {
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
@@ -62,7 +66,7 @@ fn decide(
     }
     let mut model = model.clone();
     model.default_certificate.take_if(|id| !model.certificates.iter().any(|certificate| certificate.id == *id));
-    let mut sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
+    let mut sockets = sockets::choose(&model, node, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
         // To trust no proxy can only close routes: address lists then see the proxy's own address.
@@ -86,12 +90,12 @@ fn decide(
     });
     let answer_memory = answer_memory(capabilities, options);
     let (firewall, obstacles) = firewall(other_sites, options, &mut findings);
-    let access_log = logs(capabilities, other_sites, options, &mut findings);
+    let access_log = logs(node, &mut findings);
     let global = global(capabilities, options, &mut findings);
-    let geo = geo(&model, &access_log, capabilities, other_sites, options, &mut findings);
+    let geo = geo(&model, &access_log, node, &mut findings);
     routes::fit(&mut model, capabilities, has_tls, (&obstacles, &geo.unknown), &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
-    streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
+    streams::fit(&mut model, node, &mut findings);
     // A load balancer with the PROXY protocol passes on what clients send: `X-Forwarded-*` headers
     // are then the clients' own words.
     let proxies = match model.has_proxy_protocol() {
@@ -109,7 +113,7 @@ fn decide(
     let sites_beside = SitesBeside::of(other_sites, &sockets.listens);
     taken::drop_taken_hosts(&mut model, &sites_beside, &mut findings);
     names::leave_out_colliding(&mut model, &mut findings);
-    let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
+    let preread = passthrough::fit(&mut model, &mut sockets, node, &mut findings);
     streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
@@ -206,14 +210,8 @@ fn firewall(
 }
 
 /// What is looked up of the addresses of clients.
-fn geo(
-    model: &Model,
-    access_log: &AccessLog,
-    capabilities: &Capabilities,
-    other_sites: &OtherSites,
-    options: &GateOptions,
-    findings: &mut Vec<Finding>,
-) -> Geo {
+fn geo(model: &Model, access_log: &AccessLog, node: &Node<'_>, findings: &mut Vec<Finding>) -> Geo {
+    let Node { capabilities, other_sites, options } = *node;
     let headers = options.global.answer_headers.iter().chain(&options.global.request_headers);
     let lines = access_log.line.as_deref().into_iter().chain(headers.map(|header| &header.value));
     let asked = lines.flat_map(geoip::of_line).chain(geoip::of_model(model)).collect();
@@ -224,12 +222,8 @@ fn geo(
 }
 
 /// The decision about access logs.
-fn logs(
-    capabilities: &Capabilities,
-    other_sites: &OtherSites,
-    options: &GateOptions,
-    findings: &mut Vec<Finding>,
-) -> AccessLog {
+fn logs(node: &Node<'_>, findings: &mut Vec<Finding>) -> AccessLog {
+    let Node { capabilities, other_sites, options } = *node;
     let conflict = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
     let mut decided = access_log::decide(&options.access_log, other_sites, conflict);
     if options.traffic.is_some() {

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::{Capabilities, ConnectedBy, GateOptions, Inside, Listen, OtherSites, Preread};
+use crate::{Capabilities, ConnectedBy, GateOptions, Inside, Listen, Preread};
 use ingressd_model::catalogue::Module;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{Model, Serves, Transport};
 
 use super::sockets::Sockets;
 use super::taken::places;
-use super::{host, routes, streams};
+use super::{Node, host, routes, streams};
 
 /// Why TLS passthrough is impossible.
 type Obstacle = (Reason, String);
@@ -20,20 +20,13 @@ type Obstacle = (Reason, String);
 /// Puts a stream server in front of a listener for TLS passthrough where some host needs it;
 /// without such a host nothing changes. Where it is impossible, those hosts are closed, and all
 /// others are served as before.
-pub fn fit(
-    model: &mut Model,
-    sockets: &mut Sockets,
-    capabilities: &Capabilities,
-    other_sites: &OtherSites,
-    options: &GateOptions,
-    findings: &mut Vec<Finding>,
-) -> Option<Preread> {
+pub fn fit(model: &mut Model, sockets: &mut Sockets, node: &Node<'_>, findings: &mut Vec<Finding>) -> Option<Preread> {
     let served: BTreeSet<_> = model.servers.iter().map(|server| &server.name).collect();
     model.passthroughs.hosts.retain(|host| served.contains(&host.name));
     let trusts_proxies = !model.forwarded.trusted.is_empty();
-    let inside = inside(trusts_proxies, options);
+    let inside = inside(trusts_proxies, node.options);
     if model.passthroughs.hosts.is_empty() {
-        stay(inside, sockets, capabilities, options);
+        stay(inside, sockets, node);
         return None;
     }
     let listeners = model.listeners.iter().filter(|listener| listener.serves == Serves::Passthrough);
@@ -43,20 +36,19 @@ pub fn fit(
         let has = |address: &SocketAddr| sockets.listens.iter().any(|listen| listen.address == *address);
         outside.extend(listener.sockets().filter(has));
     }
-    let obstacle =
-        lacking(model, capabilities, other_sites, options).or_else(|| occupied(&outside, other_sites, options));
+    let obstacle = lacking(model, node).or_else(|| occupied(&outside, node));
     if let Some((reason, words)) = obstacle {
         close(model, reason, &words, findings);
-        stay(inside, sockets, capabilities, options);
+        stay(inside, sockets, node);
         return None;
     }
     sockets.listens.retain(|listen| !outside.contains(&listen.address));
     sockets.listens.extend(inside);
-    let is_set = |name: &str| other_sites.stream_directives.contains(name);
+    let is_set = |name: &str| node.other_sites.stream_directives.contains(name);
     Some(Preread {
         listens: outside,
         proxy_protocol,
-        port: options.passthrough_port,
+        port: node.options.passthrough_port,
         sizes_tables: !is_set("map_hash_max_size") && !is_set("map_hash_bucket_size"),
     })
 }
@@ -76,21 +68,16 @@ fn inside(trusts_proxies: bool, options: &GateOptions) -> Vec<Listen> {
 
 /// Keeps listening inside for one more generation: workers of the current one have accepted
 /// connections that they have yet to pass on.
-fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities, options: &GateOptions) {
+fn stay(inside: Vec<Listen>, sockets: &mut Sockets, node: &Node<'_>) {
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
-    if options.has_passthrough && has_tls && capabilities.has(Module::RealIp) {
+    if node.options.has_passthrough && has_tls && node.capabilities.has(Module::RealIp) {
         sockets.listens.extend(inside);
     }
 }
 
 /// What nginx lacks for passthrough.
-fn lacking(
-    model: &Model,
-    capabilities: &Capabilities,
-    other_sites: &OtherSites,
-    options: &GateOptions,
-) -> Option<Obstacle> {
-    if let Some(words) = streams::impossible(capabilities, other_sites, options) {
+fn lacking(model: &Model, node: &Node<'_>) -> Option<Obstacle> {
+    if let Some(words) = streams::impossible(node) {
         return Some((Reason::MissingCapability, words));
     }
     // Without the last ones the addresses of clients would be unknown, and address lists would let
@@ -102,7 +89,7 @@ fn lacking(
         (true, Module::RealIp),
         (model.has_proxy_protocol(), Module::StreamRealIp),
     ];
-    let missing = needed.into_iter().find(|(is_needed, module)| *is_needed && !capabilities.has(*module));
+    let missing = needed.into_iter().find(|(is_needed, module)| *is_needed && !node.capabilities.has(*module));
     let words = |module| {
         format!(
             "this nginx has no {}; install a build with it, as all distributions have it",
@@ -113,7 +100,8 @@ fn lacking(
 }
 
 /// Who uses an address that is needed: nginx gives it to `http` or to `stream`, never to both.
-fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOptions) -> Option<Obstacle> {
+fn occupied(outside: &[SocketAddr], node: &Node<'_>) -> Option<Obstacle> {
+    let Node { other_sites, options, .. } = *node;
     let conflict = |words: String| Some((Reason::HostConflict, words));
     if outside.is_empty() {
         return conflict("nginx serves no TLS here".to_owned());

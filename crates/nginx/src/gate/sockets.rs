@@ -2,12 +2,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::{Capabilities, ConnectedBy, GateOptions, Http2, Listen, OtherSites, SiteListen, StreamListen};
+use crate::{ConnectedBy, Http2, Listen, OtherSites, SiteListen, StreamListen};
 use ingressd_model::catalogue::{self, Module};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Listener, Model, Transport};
 
-use super::{host, streams};
+use super::{Node, host, streams};
 
 /// The chosen sockets.
 pub struct Sockets {
@@ -20,15 +20,9 @@ pub struct Sockets {
 }
 
 /// Chooses sockets that are compatible with those of other sites.
-pub fn choose(
-    model: &Model,
-    capabilities: &Capabilities,
-    other_sites: &OtherSites,
-    options: &GateOptions,
-    findings: &mut Vec<Finding>,
-) -> Sockets {
+pub fn choose(model: &Model, node: &Node<'_>, findings: &mut Vec<Finding>) -> Sockets {
     let mut sockets = Sockets { listens: Vec::new(), http2: Http2::Off, default_server_taken: false };
-    let tls = match (model.asks_for_tls(), capabilities.has(Module::Ssl), &model.default_certificate) {
+    let tls = match (model.asks_for_tls(), node.capabilities.has(Module::Ssl), &model.default_certificate) {
         (false, ..) => false,
         (_, false, _) => {
             let words = "nginx has no ngx_http_ssl_module, so nothing is served over https; install an nginx with \
@@ -41,13 +35,13 @@ pub fn choose(
     };
     for listener in model.listeners.iter().filter(|listener| tls || !listener.serves.has_tls()) {
         for address in listener.sockets() {
-            if let Some(listen) = socket(address, listener, other_sites, findings) {
+            if let Some(listen) = socket(address, listener, node.other_sites, findings) {
                 sockets.default_server_taken |= listen.ssl && !listen.default_server;
                 sockets.listens.push(listen);
             }
         }
     }
-    sockets.http2 = http2(&sockets.listens, capabilities, other_sites, options, findings);
+    sockets.http2 = http2(&sockets.listens, node, findings);
     sockets
 }
 
@@ -172,13 +166,8 @@ fn is_default_server(address: SocketAddr, same: &[&SiteListen], mut report: impl
     }
 }
 
-fn http2(
-    listens: &[Listen],
-    capabilities: &Capabilities,
-    other_sites: &OtherSites,
-    options: &GateOptions,
-    findings: &mut Vec<Finding>,
-) -> Http2 {
+fn http2(listens: &[Listen], node: &Node<'_>, findings: &mut Vec<Finding>) -> Http2 {
+    let Node { capabilities, other_sites, options } = *node;
     let mut off = |words: String| {
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
         Http2::Off

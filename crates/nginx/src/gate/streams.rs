@@ -5,29 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use crate::{Capabilities, GateOptions, OtherSites, Plan};
+use crate::{GateOptions, OtherSites, Plan};
 use ingressd_model::catalogue::Module;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Directive, Kind, Listener, Model, ObjectId, Tables, Transport};
 
-use super::host;
 use super::routes::left_out;
+use super::{Node, host};
 
 /// nginx's default of `worker_connections`.
 const CONNECTIONS: u32 = 512;
 
 /// Leaves out the services that cannot be served.
-pub fn fit(
-    model: &mut Model,
-    capabilities: &Capabilities,
-    other_sites: &OtherSites,
-    options: &GateOptions,
-    findings: &mut Vec<Finding>,
-) {
+pub fn fit(model: &mut Model, node: &Node<'_>, findings: &mut Vec<Finding>) {
+    let Node { capabilities, other_sites, .. } = *node;
     if model.streams.is_empty() {
         return;
     }
-    if let Some(words) = impossible(capabilities, other_sites, options) {
+    if let Some(words) = impossible(node) {
         let words = format!("{} TCP and UDP services are left out: {words}", model.streams.len());
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
         model.streams.clear();
@@ -70,8 +65,8 @@ pub fn leave_out_unused(model: &mut Model) {
 }
 
 /// Why no service can be served at all, and the remedy.
-pub fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options: &GateOptions) -> Option<String> {
-    if !capabilities.has_stream() {
+pub fn impossible(node: &Node<'_>) -> Option<String> {
+    if !node.capabilities.has_stream() {
         return Some(
             "this nginx has no ngx_stream_module; install it (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and \
              RHEL) and run `ingressd setup --yes`"
@@ -81,10 +76,10 @@ pub fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options
     let include = || {
         format!(
             "no stream block of nginx's configuration includes {}/stream/*.conf; `ingressd setup --yes` adds the line",
-            options.current.display()
+            node.options.current.display()
         )
     };
-    other_sites.leaves_streams_out.then(include)
+    node.other_sites.leaves_streams_out.then(include)
 }
 
 /// Leaves out services where nginx has no room for all sockets: each takes one of the connections
@@ -200,6 +195,7 @@ pub fn overlap(own: IpAddr, other: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Capabilities;
     use crate::{Decisions, SiteListen, StreamListen};
     use ingressd_model::catalogue::Version;
     use ingressd_model::{
@@ -230,7 +226,7 @@ mod tests {
         model.forwarded.trusted = vec!["10.0.0.0/8".parse::<Cidr>().unwrap()];
         let options = GateOptions::default();
         let mut findings = Vec::new();
-        fit(&mut model, capabilities, other_sites, &options, &mut findings);
+        fit(&mut model, &Node { capabilities, other_sites, options: &options }, &mut findings);
         leave_out_unused(&mut model);
         assert_eq!(model.streams.len(), model.stream_upstreams.len(), "no endpoints without a service");
         let left: Vec<_> = model.streams.iter().map(|stream| stream.listener.port.to_string()).collect();
@@ -264,7 +260,7 @@ mod tests {
         let mut findings = Vec::new();
         let options = GateOptions::default();
         let other_sites = OtherSites { leaves_streams_out: true, ..OtherSites::default() };
-        fit(nothing, &all, &other_sites, &options, &mut findings);
+        fit(nothing, &Node { capabilities: &all, other_sites: &other_sites, options: &options }, &mut findings);
         assert_eq!(findings, [], "whoever serves none needs nothing");
     }
 
@@ -301,7 +297,8 @@ mod tests {
         let other_sites = OtherSites { worker_connections: Some(12), ..OtherSites::default() };
         let mut findings = Vec::new();
         let options = GateOptions::default();
-        fit(&mut model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options, &mut findings);
+        let capabilities = &Capabilities::profile(Version(1, 22, 1));
+        fit(&mut model, &Node { capabilities, other_sites: &other_sites, options: &options }, &mut findings);
         let left: Vec<_> = model.streams.iter().map(|stream| stream.listener.port.to_string()).collect();
         assert_eq!(left.join(", "), format!("TCP port 1, TCP port 2, TCP port 53, TCP port 4000, {}", &ALL[13..]));
         let reported = findings.iter().filter(|finding| finding.reason == Reason::PortConflict);
