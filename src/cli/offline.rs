@@ -9,7 +9,7 @@ use super::settings::SettingsArguments;
 use crate::daemon::explain::InForce;
 use crate::daemon::{Composition, Dns, look_up, to_look_with, traffic_found};
 use ingressd_apply::Survey;
-use ingressd_config::{Nginx, Settings};
+use ingressd_config::Settings;
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::{Finding, count, limit};
 use ingressd_model::{HostName, Instance, ObjectId, ObjectState, UpstreamId};
@@ -296,10 +296,7 @@ impl Host {
         if let Some(version) = version {
             return other(version);
         }
-        let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
-        let root = &settings.apply.root;
-        let survey = Survey::of(binary, Some(configuration), prefix.as_deref(), root, &settings.instance);
-        match survey.and_then(|survey| survey.with_files(&settings.gate)) {
+        match settings.survey().and_then(|survey| survey.with_files(&settings.gate)) {
             Ok(Survey { capabilities, other_sites, .. }) => Host { capabilities, other_sites, is_this: true },
             Err(error) => {
                 complain!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");

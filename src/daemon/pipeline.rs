@@ -17,11 +17,10 @@ use super::{last_good, options, state_file, states, traffic};
 use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
-    Applier, ApplyError, Cause, Contents, NginxState, Options, Outcome, Pinned, Steps, Survey, System, SystemOptions,
-    connections, ports, remove_abandoned_caches,
+    Applier, ApplyError, Cause, Contents, NginxState, Options, Outcome, Pinned, Steps, Survey, System, connections,
+    ports, remove_abandoned_caches,
 };
 use ingressd_config::Settings;
-use ingressd_config::Usual as _;
 use ingressd_model::catalogue;
 use ingressd_model::{HostName, Instance, Model, ObjectState, Port, Tables, Transport};
 use ingressd_nginx::render::{Digest, Renderer};
@@ -125,17 +124,7 @@ impl Pipeline {
             state_file::remove_unfinished(&folder).map_err(|source| Error::State { path: folder, source })?;
         }
         let on_this_host = (options::of_host(settings), options::world(settings, certificate::kept_in(state)?));
-        let system = System::new(SystemOptions {
-            binary: settings.nginx.binary.clone(),
-            configuration: Some(settings.nginx.configuration.clone()),
-            prefix: settings.nginx.prefix.clone(),
-            pid_file: settings.nginx.pid_file.clone(),
-            unit: settings.nginx.unit.clone(),
-            status: settings.gate.status,
-            // A reload takes longer than the test before it.
-            test_timeout: settings.apply.confirm_timeout,
-            ..SystemOptions::usual()
-        });
+        let system = System::new(settings.system_options());
         let running = system.version();
         let known = memory.as_ref().and_then(|memory| memory.survey.clone());
         let known = known.filter(|known| known.configuration.ends_with(&settings.nginx.configuration));
@@ -149,16 +138,10 @@ impl Pipeline {
         };
         let applier = Applier::open(
             Options {
-                root: settings.apply.root.clone(),
-                state: state.clone(),
-                nginx_configuration: Some(settings.nginx.configuration.clone()),
                 turn: Some(lock::beside(&settings.nginx.pid_file)),
                 keep: settings.apply.kept_generations.max(2),
-                confirm_timeout: settings.apply.confirm_timeout,
-                draining: settings.pacing.draining,
                 workers_group: survey.workers_group,
-                instance: settings.instance.clone(),
-                ..Options::usual()
+                ..settings.apply_options()
             },
             system,
         )?
@@ -426,13 +409,5 @@ fn uninspected(error: &ApplyError) -> String {
 }
 
 fn look(settings: &Settings) -> Result<Survey, ApplyError> {
-    let nginx = &settings.nginx;
-    Survey::of(
-        &nginx.binary,
-        Some(&nginx.configuration),
-        nginx.prefix.as_deref(),
-        &settings.apply.root,
-        &settings.instance,
-    )
-    .and_then(|survey| survey.with_files(&settings.gate))
+    settings.survey()?.with_files(&settings.gate)
 }

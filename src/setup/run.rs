@@ -11,9 +11,8 @@ use super::points::reached;
 use super::state::remove_scratch;
 use super::steps::{Ground, Planned, STEPS, Step};
 use super::undo::Group;
-use ingressd_apply::{ApplyError, Host as _, Survey, System, SystemOptions};
+use ingressd_apply::{ApplyError, Host as _, System, SystemOptions};
 use ingressd_config::Settings;
-use ingressd_config::Usual as _;
 
 /// Why setup failed.
 #[derive(Debug, thiserror::Error)]
@@ -115,14 +114,7 @@ pub struct Setup<'s> {
 impl<'s> Setup<'s> {
     /// Setup of the nginx that the settings name; the settings file is in this folder.
     pub fn new(settings: &'s Settings, settings_folder: &Path, choices: Choices) -> Self {
-        let nginx = &settings.nginx;
-        let host = System::new(SystemOptions {
-            binary: nginx.binary.clone(),
-            configuration: Some(nginx.configuration.clone()),
-            prefix: nginx.prefix.clone(),
-            pid_file: nginx.pid_file.clone(),
-            ..SystemOptions::usual()
-        });
+        let host = System::new(SystemOptions { unit: None, ..settings.system_options() });
         Setup { settings, settings_folder: settings_folder.to_owned(), choices, host }
     }
 
@@ -181,16 +173,8 @@ impl<'s> Setup<'s> {
     }
 
     pub(super) fn ground(&self) -> Result<Ground<'_>, Error> {
-        let nginx = &self.settings.nginx;
-        let root = &self.settings.apply.root;
-        let survey = Survey::of(
-            &nginx.binary,
-            Some(&nginx.configuration),
-            nginx.prefix.as_deref(),
-            root,
-            &self.settings.instance,
-        )?;
-        let layout = Layout::read(self.settings).map_err(Error::files("read", &nginx.configuration))?;
+        let survey = self.settings.survey()?;
+        let layout = Layout::read(self.settings).map_err(Error::files("read", &self.settings.nginx.configuration))?;
         Ok(Ground {
             settings: self.settings,
             settings_folder: &self.settings_folder,

@@ -12,7 +12,7 @@ use super::layer::Layer;
 use super::layers::{merge, merged_value};
 use super::table::rows;
 use super::written::Layers;
-use ingressd_apply::Allowance;
+use ingressd_apply::{self as apply, Allowance, ApplyError, Survey, SystemOptions};
 use ingressd_cluster::publish;
 use ingressd_model::{HostName, Instance};
 use ingressd_nginx as nginx;
@@ -349,6 +349,45 @@ impl Settings {
             traffic_connects: self.traffic.ingress_nginx_names,
             ..self.gate.clone()
         }
+    }
+
+    /// The options of applying, but for what is known of this host.
+    pub fn apply_options(&self) -> apply::Options {
+        apply::Options {
+            root: self.apply.root.clone(),
+            state: self.apply.state.clone(),
+            nginx_configuration: Some(self.nginx.configuration.clone()),
+            keep: self.apply.kept_generations,
+            confirm_timeout: self.apply.confirm_timeout,
+            draining: self.pacing.draining,
+            instance: self.instance.clone(),
+            ..apply::Options::empty()
+        }
+    }
+
+    /// Where nginx of this host is, and how it is reached.
+    pub fn system_options(&self) -> SystemOptions {
+        SystemOptions {
+            binary: self.nginx.binary.clone(),
+            configuration: Some(self.nginx.configuration.clone()),
+            prefix: self.nginx.prefix.clone(),
+            pid_file: self.nginx.pid_file.clone(),
+            unit: self.nginx.unit.clone(),
+            status: self.gate.status,
+            // A reload takes longer than the test before it.
+            test_timeout: self.apply.confirm_timeout,
+            ..SystemOptions::empty()
+        }
+    }
+
+    /// Asks nginx of this host what it is, and reads its configuration.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Survey::of`].
+    pub fn survey(&self) -> Result<Survey, ApplyError> {
+        let Nginx { binary, configuration, prefix, .. } = &self.nginx;
+        Survey::of(binary, Some(configuration), prefix.as_deref(), &self.apply.root, &self.instance)
     }
 
     /// Sets whether the rules of the firewall are loaded once for all sites, which also affects

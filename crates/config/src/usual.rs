@@ -56,29 +56,13 @@ impl Usual for GateOptions {
 
 impl Usual for apply::Options {
     fn usual() -> Self {
-        let Settings { apply, nginx, pacing, .. } = usual();
-        apply::Options {
-            root: apply.root.clone(),
-            state: apply.state.clone(),
-            nginx_configuration: Some(nginx.configuration.clone()),
-            keep: apply.kept_generations,
-            confirm_timeout: apply.confirm_timeout,
-            draining: pacing.draining,
-            ..apply::Options::empty()
-        }
+        usual().apply_options()
     }
 }
 
 impl Usual for SystemOptions {
     fn usual() -> Self {
-        let Settings { apply, nginx, gate, .. } = usual();
-        SystemOptions {
-            binary: nginx.binary.clone(),
-            pid_file: nginx.pid_file.clone(),
-            status: gate.status,
-            test_timeout: apply.confirm_timeout,
-            ..SystemOptions::empty()
-        }
+        SystemOptions { configuration: None, unit: None, ..usual().system_options() }
     }
 }
 

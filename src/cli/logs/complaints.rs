@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::Arguments;
 use super::file::{self, Reported};
-use super::{Arguments, places};
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::output::{self, Format, Reader};
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, styled};
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments, settings: &Settings) -> Ended {
 }
 
 fn of_nginx(settings: &Settings) -> Result<PathBuf, Exit> {
-    let survey = places::survey(settings).map_err(|error| {
+    let survey = settings.survey().map_err(|error| {
         complain!("ingressd: {error}");
         Exit::Unavailable
     })?;

@@ -7,7 +7,6 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use crate::cli::exit::Exit;
-use ingressd_apply::Survey;
 use ingressd_config::Settings;
 use ingressd_migrate::compare::Format;
 use ingressd_model::USUAL_LINE;
@@ -29,7 +28,7 @@ pub struct AccessLogs {
 pub fn find(settings: &Settings, file: Option<&Path>) -> Result<AccessLogs, Exit> {
     let (mut logs, mut formats) = of_generation(&settings.apply.root.join("current/http"));
     // Another nginx may be there than the one that wrote the log.
-    if let Ok(survey) = survey(settings) {
+    if let Ok(survey) = settings.survey() {
         if logs.is_empty() {
             let built_in = HostLog { place: survey.capabilities.access_log, format: None, parameters: Vec::new() };
             logs = if survey.other_sites.logs.is_empty() { vec![built_in] } else { survey.other_sites.logs };
@@ -55,13 +54,6 @@ pub fn find(settings: &Settings, file: Option<&Path>) -> Result<AccessLogs, Exit
         return Err(Exit::NoInput);
     }
     Ok(AccessLogs { files: files.into_iter().map(PathBuf::from).collect(), formats })
-}
-
-/// Asks nginx of this host.
-pub fn survey(settings: &Settings) -> Result<Survey, ingressd_apply::ApplyError> {
-    let nginx = &settings.nginx;
-    let (configuration, prefix) = (Some(&*nginx.configuration), nginx.prefix.as_deref());
-    Survey::of(&nginx.binary, configuration, prefix, &settings.apply.root, &settings.instance)
 }
 
 /// The logs that servers of ours have, and the format of ours. There may be very many servers, so

@@ -8,36 +8,20 @@ use super::objects::Translated;
 use crate::doctor::facts::{Nginx, NoNginx, OpenFiles};
 use crate::setup::Layout;
 use ingressd_apply::process::{Role, Table};
-use ingressd_apply::{ApplyError, Host as _, Survey, System, SystemOptions};
-use ingressd_config::{Settings, Usual as _};
+use ingressd_apply::{ApplyError, Host as _, System};
+use ingressd_config::Settings;
 use ingressd_nginx::{Gated, wanted};
 use ingressd_translate::Translation;
 
 /// Gathers facts about the nginx of the settings, given the translation that it would get.
 pub fn look(settings: &Settings, translated: Translated) -> Result<Nginx, NoNginx> {
     let Translated { mut composition, translation: Translation { model, tables, .. } } = translated;
-    let nginx = &settings.nginx;
-    let mut system = System::new(SystemOptions {
-        binary: nginx.binary.clone(),
-        configuration: Some(nginx.configuration.clone()),
-        prefix: nginx.prefix.clone(),
-        pid_file: nginx.pid_file.clone(),
-        unit: nginx.unit.clone(),
-        status: settings.gate.status,
-        ..SystemOptions::usual()
-    });
+    let mut system = System::new(settings.system_options());
     let master = system.master().map_err(|why| why.to_string()).and_then(|master| {
         let table = system.table(master).map_err(|error| error.to_string())?;
         table.ok_or_else(|| format!("process {} ended while it was looked at", master.pid))
     });
-    let survey = Survey::of(
-        &nginx.binary,
-        Some(&nginx.configuration),
-        nginx.prefix.as_deref(),
-        &settings.apply.root,
-        &settings.instance,
-    )
-    .and_then(|survey| survey.with_files(&settings.gate));
+    let survey = settings.survey().and_then(|survey| survey.with_files(&settings.gate));
     // A running nginx is the host's nginx, also where its configuration cannot be read any more.
     let survey = match survey {
         Ok(survey) => survey.run_by(system.version()),
@@ -50,7 +34,7 @@ pub fn look(settings: &Settings, translated: Translated) -> Result<Nginx, NoNgin
     let layout = match Layout::read(settings) {
         Ok(layout) => layout,
         Err(error) => {
-            let why = format!("cannot read {}: {error}", nginx.configuration.display());
+            let why = format!("cannot read {}: {error}", settings.nginx.configuration.display());
             return Err(NoNginx { why, tested: None, master });
         }
     };
