@@ -24,289 +24,233 @@ const NO_NGINX: End = (Exit::Unavailable, "nginx of this host cannot be asked, o
 /// What is true of every command that has no words of its own for it.
 const USAGE: End = (Exit::Usage, "the command line is wrong");
 
+/// A command with its exit statuses.
+struct CommandEnds {
+    command: &'static str,
+    ends: &'static [End],
+}
+
+const fn command(command: &'static str) -> CommandEnds {
+    CommandEnds { command, ends: &[] }
+}
+
+impl CommandEnds {
+    const fn ends(self, ends: &'static [End]) -> Self {
+        CommandEnds { ends, ..self }
+    }
+}
+
 /// The exit statuses by command.
-const ENDS: &[(&str, &[End])] = &[
-    ("admission", &[(Exit::Success, "the policies are printed"), NO_OUTPUT, NO_FILE, BAD_SETTINGS]),
-    (
-        "check",
-        &[
-            (Exit::Success, "no error was found, and with --strict no warning"),
-            (Exit::Findings, "an error was found, or with --strict a warning"),
-            (Exit::NoInput, "a manifest cannot be read"),
-            NO_NGINX,
-            NO_FILE,
-            BAD_SETTINGS,
-        ],
-    ),
-    ("completions", &[(Exit::Success, "the script is printed"), NO_OUTPUT]),
-    (
-        "demo",
-        &[
-            (Exit::Success, "the user ended it, or with --check everything is right"),
-            (Exit::Findings, "with --check: something is wrong"),
-            (Exit::Unavailable, "nginx, the examples or a port cannot be used"),
-            NO_FILE,
-        ],
-    ),
-    (
-        "diff",
-        &[
-            (Exit::Success, "nothing differs"),
-            (Exit::Findings, "something differs"),
-            (Exit::NoInput, "a generation is not kept or cannot be read"),
-            NO_OUTPUT,
-            NO_FILE,
-            BAD_SETTINGS,
-        ],
-    ),
-    (
-        "doctor",
-        &[
-            (Exit::Success, "all is well"),
-            (Exit::Findings, "there are warnings"),
-            (Exit::Failures, "there are errors"),
-            NO_OUTPUT,
-        ],
-    ),
-    (
-        "drain",
-        &[
-            (Exit::Success, "no client is connected any more, or with --no-wait the daemon has noted the order"),
-            (Exit::Findings, "the node is withdrawn, and clients are still connected"),
-            (Exit::Unavailable, "no daemon answers, or the withdrawal was not seen in time"),
-            NO_SOCKET,
-            BAD_SETTINGS,
-        ],
-    ),
-    (
-        "explain",
-        &[
-            (Exit::Success, "an Ingress takes the request"),
-            (Exit::Findings, "no Ingress takes the request"),
-            (Exit::Failures, "with --send: nginx answers otherwise"),
-            (Exit::NoInput, "a manifest cannot be read"),
-            (
-                Exit::Unavailable,
-                "no daemon answers, nginx of this host cannot be asked, or the output cannot be written",
-            ),
-            NO_SOCKET,
-            BAD_SETTINGS,
-        ],
-    ),
-    (
-        "kubeconfig",
-        &[
-            (Exit::Success, "the credentials are written and work"),
-            (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
-            (Exit::CannotCreate, "the file exists already"),
-            (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
-            (Exit::Configuration, "the administrator's kubeconfig or the settings cannot be used"),
-        ],
-    ),
-    ("kubectl __complete", &[(Exit::Success, "the completions are printed"), NO_OUTPUT]),
-    (
-        "kubectl check",
-        &[
-            (Exit::Success, "no error was found"),
-            (Exit::Findings, "an error was found"),
-            (Exit::NoInput, "a manifest cannot be read"),
-            NO_CLUSTER,
-            NO_RIGHT,
-            BAD_ACCESS,
-        ],
-    ),
-    (
-        "kubectl diff",
-        &[
-            (Exit::Success, "the manifests change nothing of what is served"),
-            (Exit::Findings, "they change something"),
-            (Exit::NoInput, "a manifest cannot be read"),
-            NO_CLUSTER,
-            NO_RIGHT,
-            BAD_ACCESS,
-        ],
-    ),
-    (
-        "kubectl explain",
-        &[
-            (Exit::Success, "an Ingress takes the request"),
-            (Exit::Findings, "no Ingress takes the request"),
-            (Exit::NoInput, "a manifest cannot be read"),
-            NO_CLUSTER,
-            NO_RIGHT,
-            BAD_ACCESS,
-        ],
-    ),
-    (
-        "kubectl status",
-        &[
-            (
-                Exit::Success,
-                "every node that is not drained lives and serves, and no Ingress of the namespace has an error",
-            ),
-            (Exit::Findings, "one of these is not the case"),
-            NO_CLUSTER,
-            NO_RIGHT,
-            BAD_ACCESS,
-        ],
-    ),
-    (
-        "logs",
-        &[
-            (Exit::Success, "something is shown, or the user ended --follow"),
-            (Exit::Findings, "nothing is found"),
-            (Exit::NoInput, "a log cannot be found or read"),
-            (Exit::Unavailable, "nginx of this host cannot be asked, or the output cannot be written"),
-            (Exit::Permission, "this user may not read a file, or may not connect to the daemon"),
-            BAD_SETTINGS,
-        ],
-    ),
-    (
-        "migrate compare",
-        &[
-            (Exit::Success, "both answer alike"),
-            (Exit::Findings, "something differs, or neither answers"),
-            (Exit::Usage, "the command line is wrong, or there are several controllers"),
-            (Exit::NoInput, "a file cannot be read, or there is no request to send"),
-            (Exit::Unavailable, "a side or the API server cannot be reached"),
-            (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
-            BAD_ACCESS,
-        ],
-    ),
-    (
-        "migrate report",
-        &[
-            (Exit::Success, "nothing is refused"),
-            (Exit::Findings, "something is refused"),
-            (Exit::Usage, "the command line is wrong, or there are several controllers"),
-            (Exit::NoInput, "a file cannot be read"),
-            (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
-            NOT_ALLOWED,
-            BAD_ACCESS,
-        ],
-    ),
-    (
-        "migrate settings",
-        &[
-            (Exit::Success, "the settings are printed"),
-            (Exit::Usage, "the command line is wrong, there are several controllers, or the controller has the ports"),
-            (Exit::NoInput, "a file cannot be read"),
-            (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
-            NOT_ALLOWED,
-            (Exit::Configuration, "the kubeconfig cannot be used"),
-        ],
-    ),
-    (
-        "migrate take-over",
-        &[
-            (
-                Exit::Success,
-                "every Ingress has the addresses that it should have, or with --dry-run nothing prevents the take-over",
-            ),
-            (
-                Exit::Findings,
-                "something prevents the take-over and nothing was changed, or single Ingresses lack addresses",
-            ),
-            (Exit::Usage, "the command line is wrong, or there are several controllers"),
-            (Exit::NoInput, "the report, or the file of what was there before, cannot be read"),
-            (Exit::Unavailable, "the API server or the nodes do not answer"),
-            (Exit::CannotCreate, "the file of what was there before is of another cluster"),
-            (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
-            BAD_ACCESS,
-        ],
-    ),
-    (
-        "reload",
-        &[
-            (Exit::Success, "the settings are in force"),
-            NO_DAEMON,
-            NO_SOCKET,
-            (Exit::Configuration, "the new settings cannot be used, and those from before stay in force"),
-        ],
-    ),
-    (
-        "render",
-        &[
-            (Exit::Success, "the configuration is written"),
-            (Exit::NoInput, "a manifest cannot be read"),
-            NO_NGINX,
-            NO_FILE,
-            BAD_SETTINGS,
-        ],
-    ),
-    (
-        "resume",
-        &[
-            (Exit::Success, "what is wanted now is applied, or will be as soon as it has been read"),
-            (Exit::Findings, "nothing waits, or nginx does not run it, and everything is as before"),
-            (Exit::Unavailable, "nginx or the daemon cannot be used"),
-            NO_FILE,
-            BAD_SETTINGS,
-        ],
-    ),
-    (
-        "rollback",
-        &[
-            (Exit::Success, "nginx runs the generation, or will run it when it starts"),
-            (Exit::Findings, "nginx does not run the generation, and everything is as before"),
-            (Exit::Unavailable, "nginx or the daemon cannot be used"),
-            NO_FILE,
-            BAD_SETTINGS,
-        ],
-    ),
-    (
-        "run",
-        &[
-            (Exit::Success, "a signal ended it"),
-            (Exit::Unavailable, "an address or nginx cannot be used"),
-            NO_FILE,
-            BAD_ACCESS,
-        ],
-    ),
-    (
-        "setup",
-        &[
-            (Exit::Success, "the steps are done, shown or undone"),
-            (Exit::Findings, "--undo left files that somebody changed since setup"),
-            (Exit::Unavailable, "nginx refuses its configuration, or is not installed"),
-            NO_FILE,
-            BAD_SETTINGS,
-        ],
-    ),
-    (
-        "status",
-        &[
-            (
-                Exit::Success,
-                "nginx serves the confirmed generation; with NAMESPACE/NAME or --host: it is served and nothing is wrong with it; with \
-                 --cluster: every node that is not drained lives and serves; with --watch: the reader of the output is gone",
-            ),
-            (Exit::Findings, "one of these is not the case"),
-            (
-                Exit::Unavailable,
-                "no daemon answers, or with --cluster: it serves a folder of manifests, and so has no other nodes",
-            ),
-            NO_SOCKET,
-            BAD_SETTINGS,
-        ],
-    ),
-    ("templates", &[(Exit::Success, "the text or the names are printed"), NO_OUTPUT]),
-    (
-        "top",
-        &[
-            (Exit::Success, "the figures are shown"),
-            (Exit::Unavailable, "no daemon answers, or it does not count requests"),
-            NO_SOCKET,
-            BAD_SETTINGS,
-        ],
-    ),
-    ("undrain", &[(Exit::Success, "the daemon has noted the order"), NO_DAEMON, NO_SOCKET, BAD_SETTINGS]),
+const ENDS: &[CommandEnds] = &[
+    command("admission").ends(&[(Exit::Success, "the policies are printed"), NO_OUTPUT, NO_FILE, BAD_SETTINGS]),
+    command("check").ends(&[
+        (Exit::Success, "no error was found, and with --strict no warning"),
+        (Exit::Findings, "an error was found, or with --strict a warning"),
+        (Exit::NoInput, "a manifest cannot be read"),
+        NO_NGINX,
+        NO_FILE,
+        BAD_SETTINGS,
+    ]),
+    command("completions").ends(&[(Exit::Success, "the script is printed"), NO_OUTPUT]),
+    command("demo").ends(&[
+        (Exit::Success, "the user ended it, or with --check everything is right"),
+        (Exit::Findings, "with --check: something is wrong"),
+        (Exit::Unavailable, "nginx, the examples or a port cannot be used"),
+        NO_FILE,
+    ]),
+    command("diff").ends(&[
+        (Exit::Success, "nothing differs"),
+        (Exit::Findings, "something differs"),
+        (Exit::NoInput, "a generation is not kept or cannot be read"),
+        NO_OUTPUT,
+        NO_FILE,
+        BAD_SETTINGS,
+    ]),
+    command("doctor").ends(&[
+        (Exit::Success, "all is well"),
+        (Exit::Findings, "there are warnings"),
+        (Exit::Failures, "there are errors"),
+        NO_OUTPUT,
+    ]),
+    command("drain").ends(&[
+        (Exit::Success, "no client is connected any more, or with --no-wait the daemon has noted the order"),
+        (Exit::Findings, "the node is withdrawn, and clients are still connected"),
+        (Exit::Unavailable, "no daemon answers, or the withdrawal was not seen in time"),
+        NO_SOCKET,
+        BAD_SETTINGS,
+    ]),
+    command("explain").ends(&[
+        (Exit::Success, "an Ingress takes the request"),
+        (Exit::Findings, "no Ingress takes the request"),
+        (Exit::Failures, "with --send: nginx answers otherwise"),
+        (Exit::NoInput, "a manifest cannot be read"),
+        (
+            Exit::Unavailable,
+            "no daemon answers, nginx of this host cannot be asked, or the output cannot be written",
+        ),
+        NO_SOCKET,
+        BAD_SETTINGS,
+    ]),
+    command("kubeconfig").ends(&[
+        (Exit::Success, "the credentials are written and work"),
+        (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
+        (Exit::CannotCreate, "the file exists already"),
+        (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
+        (Exit::Configuration, "the administrator's kubeconfig or the settings cannot be used"),
+    ]),
+    command("kubectl __complete").ends(&[(Exit::Success, "the completions are printed"), NO_OUTPUT]),
+    command("kubectl check").ends(&[
+        (Exit::Success, "no error was found"),
+        (Exit::Findings, "an error was found"),
+        (Exit::NoInput, "a manifest cannot be read"),
+        NO_CLUSTER,
+        NO_RIGHT,
+        BAD_ACCESS,
+    ]),
+    command("kubectl diff").ends(&[
+        (Exit::Success, "the manifests change nothing of what is served"),
+        (Exit::Findings, "they change something"),
+        (Exit::NoInput, "a manifest cannot be read"),
+        NO_CLUSTER,
+        NO_RIGHT,
+        BAD_ACCESS,
+    ]),
+    command("kubectl explain").ends(&[
+        (Exit::Success, "an Ingress takes the request"),
+        (Exit::Findings, "no Ingress takes the request"),
+        (Exit::NoInput, "a manifest cannot be read"),
+        NO_CLUSTER,
+        NO_RIGHT,
+        BAD_ACCESS,
+    ]),
+    command("kubectl status").ends(&[
+        (
+            Exit::Success,
+            "every node that is not drained lives and serves, and no Ingress of the namespace has an error",
+        ),
+        (Exit::Findings, "one of these is not the case"),
+        NO_CLUSTER,
+        NO_RIGHT,
+        BAD_ACCESS,
+    ]),
+    command("logs").ends(&[
+        (Exit::Success, "something is shown, or the user ended --follow"),
+        (Exit::Findings, "nothing is found"),
+        (Exit::NoInput, "a log cannot be found or read"),
+        (Exit::Unavailable, "nginx of this host cannot be asked, or the output cannot be written"),
+        (Exit::Permission, "this user may not read a file, or may not connect to the daemon"),
+        BAD_SETTINGS,
+    ]),
+    command("migrate compare").ends(&[
+        (Exit::Success, "both answer alike"),
+        (Exit::Findings, "something differs, or neither answers"),
+        (Exit::Usage, "the command line is wrong, or there are several controllers"),
+        (Exit::NoInput, "a file cannot be read, or there is no request to send"),
+        (Exit::Unavailable, "a side or the API server cannot be reached"),
+        (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
+        BAD_ACCESS,
+    ]),
+    command("migrate report").ends(&[
+        (Exit::Success, "nothing is refused"),
+        (Exit::Findings, "something is refused"),
+        (Exit::Usage, "the command line is wrong, or there are several controllers"),
+        (Exit::NoInput, "a file cannot be read"),
+        (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
+        NOT_ALLOWED,
+        BAD_ACCESS,
+    ]),
+    command("migrate settings").ends(&[
+        (Exit::Success, "the settings are printed"),
+        (Exit::Usage, "the command line is wrong, there are several controllers, or the controller has the ports"),
+        (Exit::NoInput, "a file cannot be read"),
+        (Exit::Unavailable, "the API server cannot be reached, or refuses a request"),
+        NOT_ALLOWED,
+        (Exit::Configuration, "the kubeconfig cannot be used"),
+    ]),
+    command("migrate take-over").ends(&[
+        (
+            Exit::Success,
+            "every Ingress has the addresses that it should have, or with --dry-run nothing prevents the take-over",
+        ),
+        (
+            Exit::Findings,
+            "something prevents the take-over and nothing was changed, or single Ingresses lack addresses",
+        ),
+        (Exit::Usage, "the command line is wrong, or there are several controllers"),
+        (Exit::NoInput, "the report, or the file of what was there before, cannot be read"),
+        (Exit::Unavailable, "the API server or the nodes do not answer"),
+        (Exit::CannotCreate, "the file of what was there before is of another cluster"),
+        (Exit::Permission, "the administrator lacks a right, or this user may not use a file"),
+        BAD_ACCESS,
+    ]),
+    command("reload").ends(&[
+        (Exit::Success, "the settings are in force"),
+        NO_DAEMON,
+        NO_SOCKET,
+        (Exit::Configuration, "the new settings cannot be used, and those from before stay in force"),
+    ]),
+    command("render").ends(&[
+        (Exit::Success, "the configuration is written"),
+        (Exit::NoInput, "a manifest cannot be read"),
+        NO_NGINX,
+        NO_FILE,
+        BAD_SETTINGS,
+    ]),
+    command("resume").ends(&[
+        (Exit::Success, "what is wanted now is applied, or will be as soon as it has been read"),
+        (Exit::Findings, "nothing waits, or nginx does not run it, and everything is as before"),
+        (Exit::Unavailable, "nginx or the daemon cannot be used"),
+        NO_FILE,
+        BAD_SETTINGS,
+    ]),
+    command("rollback").ends(&[
+        (Exit::Success, "nginx runs the generation, or will run it when it starts"),
+        (Exit::Findings, "nginx does not run the generation, and everything is as before"),
+        (Exit::Unavailable, "nginx or the daemon cannot be used"),
+        NO_FILE,
+        BAD_SETTINGS,
+    ]),
+    command("run").ends(&[
+        (Exit::Success, "a signal ended it"),
+        (Exit::Unavailable, "an address or nginx cannot be used"),
+        NO_FILE,
+        BAD_ACCESS,
+    ]),
+    command("setup").ends(&[
+        (Exit::Success, "the steps are done, shown or undone"),
+        (Exit::Findings, "--undo left files that somebody changed since setup"),
+        (Exit::Unavailable, "nginx refuses its configuration, or is not installed"),
+        NO_FILE,
+        BAD_SETTINGS,
+    ]),
+    command("status").ends(&[
+        (
+            Exit::Success,
+            "nginx serves the confirmed generation; with NAMESPACE/NAME or --host: it is served and nothing is wrong with it; with \
+             --cluster: every node that is not drained lives and serves; with --watch: the reader of the output is gone",
+        ),
+        (Exit::Findings, "one of these is not the case"),
+        (
+            Exit::Unavailable,
+            "no daemon answers, or with --cluster: it serves a folder of manifests, and so has no other nodes",
+        ),
+        NO_SOCKET,
+        BAD_SETTINGS,
+    ]),
+    command("templates").ends(&[(Exit::Success, "the text or the names are printed"), NO_OUTPUT]),
+    command("top").ends(&[
+        (Exit::Success, "the figures are shown"),
+        (Exit::Unavailable, "no daemon answers, or it does not count requests"),
+        NO_SOCKET,
+        BAD_SETTINGS,
+    ]),
+    command("undrain").ends(&[(Exit::Success, "the daemon has noted the order"), NO_DAEMON, NO_SOCKET, BAD_SETTINGS]),
 ];
 
 /// The exit statuses of a command, in numerical order; `None` for a command that only has
 /// subcommands.
 pub fn of(words: &str) -> Option<Vec<End>> {
-    let (_, own) = ENDS.iter().find(|(command, _)| *command == words)?;
+    let own = ENDS.iter().find(|row| row.command == words)?.ends;
     let mut ends = own.to_vec();
     if own.iter().all(|(exit, _)| *exit != Exit::Usage) {
         ends.push(USAGE);
@@ -384,12 +328,12 @@ mod tests {
     fn every_command_has_its_ends_in_order_and_each_once() {
         let mut found = BTreeSet::new();
         commands(&Cli::command(), "", &mut found);
-        let mut rows: BTreeSet<_> = ENDS.iter().map(|(words, _)| (*words).to_owned()).collect();
+        let mut rows: BTreeSet<_> = ENDS.iter().map(|row| row.command.to_owned()).collect();
         if cfg!(not(feature = "demo")) {
             rows.remove("demo");
         }
         assert_eq!(found, rows);
-        for (words, own) in ENDS {
+        for CommandEnds { command: words, ends: own } in ENDS {
             let ends = of(words).unwrap();
             let numbers: Vec<_> = ends.iter().map(|(exit, _)| exit.number()).collect();
             assert!(numbers.is_sorted_by(|one, next| one < next), "{words}: {numbers:?}");
