@@ -36,19 +36,11 @@ pub const ROWS: &[Row] = &[
 
 /// The columns of `[[hosts.allowed]]`.
 const ALLOWED: &[Column] = &[
-    Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
-    Column {
-        key: "selector",
-        form: Form::Text,
-        doc: "Labels of namespaces, written as kubectl takes them with -l, for example `team=a` or `team in (a,b),!old`. The credentials need the right to list and watch Namespaces; without it the hosts of this table are refused, and all others are served.",
-        example: r#""team=a""#,
-    },
-    Column {
-        key: "hosts",
-        form: Form::List,
-        doc: "Hosts that these namespaces may claim. `a.example.com` is only that host. `*.a.example.com` is everything below it at any depth, exact or wildcard, and the wildcard `*.a.example.com` itself, but not `a.example.com`; unlike this, the wildcard of an Ingress stands for one label. `*` is every host.",
-        example: r#"["*.a.example.com", "a.example.com"]"#,
-    },
+    Column::new("namespaces", Form::List, r#"["team-a"]"#).doc("Names of namespaces; `*` for all."),
+    Column::new("selector", Form::Text, r#""team=a""#)
+        .doc("Labels of namespaces, written as kubectl takes them with -l, for example `team=a` or `team in (a,b),!old`. The credentials need the right to list and watch Namespaces; without it the hosts of this table are refused, and all others are served."),
+    Column::new("hosts", Form::List, r#"["*.a.example.com", "a.example.com"]"#)
+        .doc("Hosts that these namespaces may claim. `a.example.com` is only that host. `*.a.example.com` is everything below it at any depth, exact or wildcard, and the wildcard `*.a.example.com` itself, but not `a.example.com`; unlike this, the wildcard of an Ingress stands for one label. `*` is every host."),
 ];
 
 /// Reads tables of namespaces and what they may use; `nothing` is the mistake of a table that

@@ -21,25 +21,13 @@ pub const ROWS: &[Row] = &[
 
 /// The columns of `[[snippets.allowed]]`.
 const ALLOWED: &[Column] = &[
-    Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
-    Column {
-        key: "selector",
-        form: Form::Text,
-        doc: "Labels of namespaces, written as kubectl takes them with -l. A namespace whose labels are not known yet is selected by no selector.",
-        example: r#""snippets=yes""#,
-    },
-    Column {
-        key: "kinds",
-        form: Form::List,
-        doc: "The snippets that they may use: the annotations `configuration-snippet`, `server-snippet`, `auth-snippet` and `stream-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet`, `stream-snippet` (TCP and UDP services) and, by the kind `auth-snippet`, `global-auth-snippet`. `main-snippet` is never used.",
-        example: r#"["configuration-snippet"]"#,
-    },
-    Column {
-        key: "ports",
-        form: Form::List,
-        doc: "TCP and UDP ports of the node that the annotation `stream-snippet` of these namespaces may open, as numbers or ranges. List a port for one namespace: of several the first one keeps it. Without this key the kind `stream-snippet` counts in the ConfigMap alone.",
-        example: r#"["5432", "6000-6009"]"#,
-    },
+    Column::new("namespaces", Form::List, r#"["team-a"]"#).doc("Names of namespaces; `*` for all."),
+    Column::new("selector", Form::Text, r#""snippets=yes""#)
+        .doc("Labels of namespaces, written as kubectl takes them with -l. A namespace whose labels are not known yet is selected by no selector."),
+    Column::new("kinds", Form::List, r#"["configuration-snippet"]"#)
+        .doc("The snippets that they may use: the annotations `configuration-snippet`, `server-snippet`, `auth-snippet` and `stream-snippet`, and, for the namespace of the ConfigMap that `ingress-nginx.configmap` names, its keys `http-snippet` (tables for all hosts), `location-snippet`, `server-snippet`, `stream-snippet` (TCP and UDP services) and, by the kind `auth-snippet`, `global-auth-snippet`. `main-snippet` is never used."),
+    Column::new("ports", Form::List, r#"["5432", "6000-6009"]"#)
+        .doc("TCP and UDP ports of the node that the annotation `stream-snippet` of these namespaces may open, as numbers or ranges. List a port for one namespace: of several the first one keeps it. Without this key the kind `stream-snippet` counts in the ConfigMap alone."),
 ];
 
 /// A port, or the first and the last one.

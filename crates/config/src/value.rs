@@ -46,6 +46,16 @@ pub struct Column {
     pub example: &'static str,
 }
 
+impl Column {
+    pub(super) const fn new(key: &'static str, form: Form, example: &'static str) -> Column {
+        Column { key, form, doc: "", example }
+    }
+
+    pub(super) const fn doc(self, doc: &'static str) -> Column {
+        Column { doc, ..self }
+    }
+}
+
 impl Form {
     /// Its description, for documentation and messages.
     pub const fn name(self) -> &'static str {
@@ -448,54 +458,21 @@ pub(super) fn read_table<T>(
 
 /// The columns of `[[classes]]`.
 pub(super) const CLASS: &[Column] = &[
-    Column {
-        key: "controller",
-        form: Form::Text,
-        doc: "`spec.controller` of the IngressClass. It must be given.",
-        example: r#""ingressd/nginx""#,
-    },
-    Column {
-        key: "dialect",
-        form: Form::Text,
-        doc: "`specification`: paths as the Ingress specification describes them. `ingress-nginx`: the semantics of that controller, peculiarities included, with the headers that it sends backends (docs/security-review.md) and without buffering of responses (`proxy-buffering`). Both read the same annotations.",
-        example: r#""specification""#,
-    },
-    Column {
-        key: "class-name",
-        form: Form::Text,
-        doc: "Name of an IngressClass that belongs to this rule whatever its `spec.controller` says, as with the flag `--ingress-class-by-name` of ingress-nginx.",
-        example: r#""nginx""#,
-    },
-    Column {
-        key: "legacy-class",
-        form: Form::Text,
-        doc: "Value of the old annotation `kubernetes.io/ingress.class` that belongs to this rule.",
-        example: r#""nginx""#,
-    },
-    Column {
-        key: "without-class",
-        form: Form::Boolean,
-        doc: "Whether objects without a class belong to this rule.",
-        example: "false",
-    },
-    Column {
-        key: "endpoints",
-        form: Form::Text,
-        doc: "Endpoint mode of this class, where it differs from `upstreams.endpoints`.",
-        example: r#""pod""#,
-    },
-    Column {
-        key: "ownership",
-        form: Form::Text,
-        doc: "Ownership of the hosts of this class, where it differs from `hosts.ownership`: `namespace` or `shared`.",
-        example: r#""namespace""#,
-    },
-    Column {
-        key: "annotations-prefix",
-        form: Form::Text,
-        doc: "Prefix of the annotations of this class, before the `/`, as with the flag `--annotations-prefix` of ingress-nginx.",
-        example: r#""nginx.ingress.kubernetes.io""#,
-    },
+    Column::new("controller", Form::Text, r#""ingressd/nginx""#)
+        .doc("`spec.controller` of the IngressClass. It must be given."),
+    Column::new("dialect", Form::Text, r#""specification""#)
+        .doc("`specification`: paths as the Ingress specification describes them. `ingress-nginx`: the semantics of that controller, peculiarities included, with the headers that it sends backends (docs/security-review.md) and without buffering of responses (`proxy-buffering`). Both read the same annotations."),
+    Column::new("class-name", Form::Text, r#""nginx""#)
+        .doc("Name of an IngressClass that belongs to this rule whatever its `spec.controller` says, as with the flag `--ingress-class-by-name` of ingress-nginx."),
+    Column::new("legacy-class", Form::Text, r#""nginx""#)
+        .doc("Value of the old annotation `kubernetes.io/ingress.class` that belongs to this rule."),
+    Column::new("without-class", Form::Boolean, "false").doc("Whether objects without a class belong to this rule."),
+    Column::new("endpoints", Form::Text, r#""pod""#)
+        .doc("Endpoint mode of this class, where it differs from `upstreams.endpoints`."),
+    Column::new("ownership", Form::Text, r#""namespace""#)
+        .doc("Ownership of the hosts of this class, where it differs from `hosts.ownership`: `namespace` or `shared`."),
+    Column::new("annotations-prefix", Form::Text, r#""nginx.ingress.kubernetes.io""#)
+        .doc("Prefix of the annotations of this class, before the `/`, as with the flag `--annotations-prefix` of ingress-nginx."),
 ];
 
 impl Setting for HostOwnership {
