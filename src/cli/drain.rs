@@ -66,7 +66,9 @@ pub fn run(arguments: &Arguments) -> Ended {
     if arguments.no_wait {
         return Ok(Exit::Success);
     }
-    let Some(withdrawal) = wait(&settings, arguments.timeout, &mut Withdrawing::default())? else {
+    let mut warned = false;
+    let withdrawal = wait(&settings, arguments.timeout, |withdrawal| is_withdrawn(withdrawal, &mut warned))?;
+    let Some(withdrawal) = withdrawal else {
         complain!(
             "ingressd: the node is drained, but its withdrawal was not seen within {} s: is there a leader, and does it reach the \
              API server? `ingressd status` tells. The node stays drained.",
@@ -79,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         _ => "the source is a folder: nothing is published of this node",
     };
     complain!("{withdrawn}");
-    match wait(&settings, arguments.connections_timeout, &mut Emptying::default())? {
+    match wait(&settings, arguments.connections_timeout, is_empty)? {
         Some(_) => {
             complain!("no client is connected");
             Ok(Exit::Success)
@@ -102,19 +104,21 @@ fn order(settings: &Settings, request: &str) -> Result<(), Exit> {
     }
 }
 
-/// A condition that is waited for, with its progress.
-trait Progress {
-    /// Looks at the status; true when the condition is fulfilled.
-    fn look(&mut self, withdrawal: &Value) -> bool;
-}
-
-/// Asks the daemon until the condition is fulfilled, at least once; `None` after the time limit.
-fn wait(settings: &Settings, limit: Duration, progress: &mut impl Progress) -> Result<Option<Value>, Exit> {
-    let begun = Instant::now();
+/// Asks the daemon until `look` finds what is waited for, at least once; `None` after the time
+/// limit. What it finds instead is reported.
+fn wait(
+    settings: &Settings,
+    limit: Duration,
+    mut look: impl FnMut(&Value) -> Result<(), String>,
+) -> Result<Option<Value>, Exit> {
+    let (begun, mut reporter) = (Instant::now(), Reporter::default());
     loop {
         let (_, status) = ask(settings, "status")?;
-        if status["drained"] == true && progress.look(&status["withdrawal"]) {
-            return Ok(Some(status["withdrawal"].clone()));
+        let withdrawal = &status["withdrawal"];
+        match (status["drained"] == true).then(|| look(withdrawal)) {
+            Some(Ok(())) => return Ok(Some(withdrawal.clone())),
+            Some(Err(words)) => reporter.report(words),
+            None => {}
         }
         if begun.elapsed() >= limit {
             return Ok(None);
@@ -123,55 +127,30 @@ fn wait(settings: &Settings, limit: Duration, progress: &mut impl Progress) -> R
     }
 }
 
-/// Waits until the cluster has no address of this node.
-#[derive(Default)]
-struct Withdrawing {
-    reporter: Reporter,
-    warned: bool,
-}
-
-impl Progress for Withdrawing {
-    fn look(&mut self, withdrawal: &Value) -> bool {
-        if withdrawal["others"] == 0 && !std::mem::replace(&mut self.warned, true) {
-            complain!(
-                "ingressd: warning: no other node is published: hosts are left without any address, and clients who look them up \
-                 get none. `ingressd undrain` takes this node back in."
-            );
+/// Whether the cluster has no address of this node.
+fn is_withdrawn(withdrawal: &Value, warned: &mut bool) -> Result<(), String> {
+    if withdrawal["others"] == 0 && !std::mem::replace(warned, true) {
+        complain!(
+            "ingressd: warning: no other node is published: hosts are left without any address, and clients who look them up \
+             get none. `ingressd undrain` takes this node back in."
+        );
+    }
+    match (&withdrawal["current"], withdrawal["ingresses"].as_u64()) {
+        _ if withdrawal["done"] == true => Ok(()),
+        (Value::Bool(false), _) => Err("what the cluster says is not known at the moment".to_owned()),
+        (_, Some(0) | None) => Err("waiting for the cluster to know of it".to_owned()),
+        (_, Some(left)) => {
+            Err(format!("{} an address of this node in the status", count(left, "Ingress has", "Ingresses have")))
         }
-        let words = match (&withdrawal["current"], withdrawal["ingresses"].as_u64()) {
-            (Value::Bool(false), _) => "what the cluster says is not known at the moment".to_owned(),
-            (_, Some(0) | None) => "waiting for the cluster to know of it".to_owned(),
-            (_, Some(left)) => {
-                format!("{} an address of this node in the status", count(left, "Ingress has", "Ingresses have"))
-            }
-        };
-        let done = withdrawal["done"] == true;
-        if !done {
-            self.reporter.report(words);
-        }
-        done
     }
 }
 
-/// Waits until no client is connected.
-#[derive(Default)]
-struct Emptying {
-    reporter: Reporter,
-}
-
-impl Progress for Emptying {
-    fn look(&mut self, withdrawal: &Value) -> bool {
-        match withdrawal["connections"].as_u64() {
-            Some(0) => true,
-            Some(open) => {
-                self.reporter.report(count(open, "connection is open", "connections are open"));
-                false
-            }
-            None => {
-                self.reporter.report("how many connections are open is not known".to_owned());
-                false
-            }
-        }
+/// Whether no client is connected.
+fn is_empty(withdrawal: &Value) -> Result<(), String> {
+    match withdrawal["connections"].as_u64() {
+        Some(0) => Ok(()),
+        Some(open) => Err(count(open, "connection is open", "connections are open")),
+        None => Err("how many connections are open is not known".to_owned()),
     }
 }
 
