@@ -8,7 +8,7 @@ use crate::daemon::LONGEST_QUIET;
 use ingressd_model::finding::{count, printable};
 
 /// How good the state is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
     /// Everything in the source is served.
     Well,
@@ -49,16 +49,6 @@ pub fn headline(status: &Value) -> Headline {
         health = health.max(Health::Doubtful);
     }
     Headline { words, health }
-}
-
-impl Health {
-    fn max(self, other: Health) -> Health {
-        match (self, other) {
-            (Health::Bad, _) | (_, Health::Bad) => Health::Bad,
-            (Health::Doubtful, _) | (_, Health::Doubtful) => Health::Doubtful,
-            _ => Health::Well,
-        }
-    }
 }
 
 fn not_serving(status: &Value) -> (String, Health) {
