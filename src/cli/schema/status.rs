@@ -5,7 +5,7 @@ use super::{Document, Field, field, optional};
 pub const EVERYTHING: Document = Document {
     title: "ingressd status, /status.json",
     doc: "`--namespace`, `--state` and `--text` leave out entries of `ingresses`, `not_served`, `findings`\nand `findings_left_out`.",
-    parts: &[("", NODE), ("", OBJECTS)],
+    parts: &[("", NODE), ("members[]", MEMBER), ("", GENERATIONS), ("", OBJECTS)],
 };
 
 pub const INGRESS: Document = Document {
@@ -13,6 +13,8 @@ pub const INGRESS: Document = Document {
     doc: "",
     parts: &[
         ("", NODE),
+        ("members[]", MEMBER),
+        ("", GENERATIONS),
         ("", SUBJECT),
         ("subject", STANDING),
         ("subject", OF_INGRESS),
@@ -27,6 +29,8 @@ pub const HOST: Document = Document {
     doc: "",
     parts: &[
         ("", NODE),
+        ("members[]", MEMBER),
+        ("", GENERATIONS),
         ("", SUBJECT),
         ("subject", OF_HOST),
         ("subject.ingresses[]", STANDING),
@@ -87,18 +91,10 @@ const NODE: &[Field] = &[
     field("publishes.addresses", "list?", "its addresses"),
     field("publishes.addresses[]", "string", "an address or a name"),
     field("members", "list", "the nodes of the group"),
-    field("members[].node", "string", "its name"),
-    field("members[].state", "string", "`alive`, `presumed` or `expired`, by its Lease"),
-    field("members[].serving", "boolean", "whether its nginx serves"),
-    field("members[].drained", "boolean", "whether it is drained"),
-    field("members[].generation", "number?", "the generation that it serves"),
-    field("members[].pinned", "number?", "the generation that is pinned there"),
-    field("members[].version", "string", "its version of ingressd"),
-    field("members[].phase", "string", "its phase"),
-    field("members[].writes", "string?", "what it may write into the cluster"),
-    field("members[].seen_seconds", "number", "the age of what its Lease says"),
-    field("members[].addresses", "list", "its addresses"),
-    field("members[].addresses[]", "string", "an address or a name"),
+];
+
+/// What is about this node, behind the members of its group.
+const GENERATIONS: &[Field] = &[
     field("generation", "number?", "the latest generation that nginx was confirmed to run"),
     field("prepared", "number?", "the generation that is ready for the start of nginx"),
     field("served", "number?", "the generation that nginx itself names"),
