@@ -65,12 +65,19 @@ pub struct Facts {
     pub metrics: Arc<Metrics>,
     /// When the main loop last turned.
     pub heartbeat: Arc<Heartbeat>,
+    /// What the settings say.
+    pub settings: watch::Receiver<EndpointSettings>,
+}
+
+/// What the settings say of the endpoints; they may say something else later.
+#[derive(Debug)]
+pub struct EndpointSettings {
     /// The address of nginx's counters.
-    pub nginx: watch::Receiver<SocketAddr>,
+    pub nginx: SocketAddr,
     /// Accepted host names in requests, besides addresses and the names of loopback.
-    pub hosts: watch::Receiver<Vec<HostName>>,
+    pub hosts: Vec<HostName>,
     /// What lets other machines see the status page; `None` where they may not.
-    pub remote: watch::Receiver<Option<Arc<Remote>>>,
+    pub remote: Option<Arc<Remote>>,
 }
 
 /// Who asks.
@@ -106,7 +113,7 @@ pub async fn serve(listener: TcpListener, facts: Facts) {
 }
 
 async fn connection(stream: TcpStream, peer: IpAddr, facts: Facts, answering: Answering) {
-    let remote = facts.remote.borrow().clone();
+    let remote = facts.settings.borrow().remote.clone();
     match tokio::time::timeout(REQUEST_TIMEOUT, accept(stream, remote)).await {
         Ok(Ok(Spoken::Plain(stream))) => speak(stream, Caller { address: peer, proof: None }, facts, answering).await,
         Ok(Ok(Spoken::Tls(stream, proof))) => {
@@ -137,7 +144,7 @@ async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin, caller: Caller, fact
 async fn answer(request: &Request<Incoming>, caller: &Caller, facts: &Facts) -> Response<Body> {
     // A page in a browser on this host could resolve a name of its own to this address, and could
     // then read the response (DNS rebinding).
-    if !names(request).all(|name| is_known(name, &facts.hosts.borrow())) {
+    if !names(request).all(|name| is_known(name, &facts.settings.borrow().hosts)) {
         let words = "ask by an IP address, by localhost, or by a name in http.hosts\n";
         return text(StatusCode::MISDIRECTED_REQUEST, words.to_owned());
     }
@@ -171,7 +178,7 @@ async fn answer(request: &Request<Incoming>, caller: &Caller, facts: &Facts) -> 
             Err(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
         },
         "/metrics" => {
-            let nginx = *facts.nginx.borrow();
+            let nginx = facts.settings.borrow().nginx;
             let stub_status = StubStatus::ask(nginx).await;
             let content = facts.metrics.encode(&status, stub_status, now);
             let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
@@ -193,7 +200,7 @@ async fn may_see(request: &Request<Incoming>, caller: &Caller, facts: &Facts) ->
     match &caller.proof {
         _ if caller.address.to_canonical().is_loopback() => Ok(()),
         Some(proof) => proof.admits(request.headers(), caller.address).await,
-        None if facts.remote.borrow().is_some() => Err(Refusal(StatusCode::FORBIDDEN, PLAIN)),
+        None if facts.settings.borrow().remote.is_some() => Err(Refusal(StatusCode::FORBIDDEN, PLAIN)),
         None => Err(Refusal(StatusCode::FORBIDDEN, LOCAL)),
     }
 }

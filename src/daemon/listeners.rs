@@ -15,13 +15,12 @@ use super::commands::CommandSender;
 use super::control::Control;
 use super::drain::Drain;
 use super::error::Error;
-use super::http::{self, Facts, Remote};
+use super::http::{self, EndpointSettings, Facts, Remote};
 use super::metrics::Heartbeat;
 use super::pipeline;
 use super::reporter::Reporter;
 use ingressd_apply::folder::Existing;
 use ingressd_config::{PageFiles, Settings};
-use ingressd_model::HostName;
 
 /// The HTTP endpoints and the control socket.
 #[derive(Debug)]
@@ -35,12 +34,8 @@ pub struct Listeners {
 #[derive(Debug)]
 struct Http {
     address: SocketAddr,
-    /// The address of nginx's counters.
-    nginx: watch::Sender<SocketAddr>,
-    /// The accepted host names of requests.
-    hosts: watch::Sender<Vec<HostName>>,
-    /// What lets other machines see the status page.
-    remote: watch::Sender<Option<Arc<Remote>>>,
+    /// What the settings say of them.
+    settings: watch::Sender<EndpointSettings>,
     /// The task of the endpoints; it ends when this is dropped.
     task: JoinSet<()>,
 }
@@ -69,13 +64,11 @@ impl Listeners {
             None => Arc::new(Heartbeat::new(Instant::now())),
         };
         let address = settings.http.address;
-        let facts = |nginx, hosts, remote| Facts {
+        let facts = |settings| Facts {
             status: reporter.status(),
             metrics: Arc::clone(reporter.metrics()),
             heartbeat: Arc::clone(&heartbeat),
-            nginx,
-            hosts,
-            remote,
+            settings,
         };
         let there = match earlier.as_mut() {
             Some(earlier) => earlier.make_room(address).await,
@@ -87,9 +80,8 @@ impl Listeners {
                 .await
                 .map_err(|source| Error::Http { address, source })?,
         };
-        http.nginx.send_replace(settings.gate.status);
-        http.hosts.send_replace(settings.http.hosts.clone());
-        http.admit(settings.http.page_files()).await;
+        let (hosts, remote) = (settings.http.hosts.clone(), http.remote(settings.http.page_files()).await);
+        http.settings.send_replace(EndpointSettings { nginx: settings.gate.status, hosts, remote });
         Ok(Listeners { http: Some(http), commands, heartbeat })
     }
 
@@ -135,33 +127,24 @@ impl Http {
     async fn open(
         address: SocketAddr,
         nginx: SocketAddr,
-        facts: impl FnOnce(
-            watch::Receiver<SocketAddr>,
-            watch::Receiver<Vec<HostName>>,
-            watch::Receiver<Option<Arc<Remote>>>,
-        ) -> Facts,
+        facts: impl FnOnce(watch::Receiver<EndpointSettings>) -> Facts,
     ) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(address).await?;
-        let (nginx, reported) = watch::channel(nginx);
-        let (hosts, known) = watch::channel(Vec::new());
-        let (remote, admitted) = watch::channel(None);
+        let settings = watch::Sender::new(EndpointSettings { nginx, hosts: Vec::new(), remote: None });
         let mut task = JoinSet::new();
-        task.spawn(http::serve(listener, facts(reported, known, admitted)));
-        Ok(Arc::new(Http { address, nginx, hosts, remote, task }))
+        task.spawn(http::serve(listener, facts(settings.subscribe())));
+        Ok(Arc::new(Http { address, settings, task }))
     }
 
-    /// Lets other machines see the status page by these files. The same files are kept as they
-    /// were read, so that a certificate that cannot be used now does not end its use.
-    async fn admit(&self, files: Option<PageFiles>) {
-        let is_same = match (&*self.remote.borrow(), &files) {
-            (Some(remote), Some(files)) => remote.is_of(files),
-            (remote, files) => remote.is_none() && files.is_none(),
-        };
-        if is_same {
-            return;
+    /// What lets other machines see the status page by these files. The same files are kept as
+    /// they were read, so that a certificate that cannot be used now does not end its use.
+    async fn remote(&self, files: Option<PageFiles>) -> Option<Arc<Remote>> {
+        let files = files?;
+        let known = self.settings.borrow().remote.clone().filter(|remote| remote.is_of(&files));
+        match known {
+            Some(known) => Some(known),
+            None => tokio::task::spawn_blocking(|| Arc::new(Remote::new(files))).await.ok(),
         }
-        let read = tokio::task::spawn_blocking(|| files.map(|files| Arc::new(Remote::new(files)))).await;
-        self.remote.send_replace(read.unwrap_or_default());
     }
 }
 

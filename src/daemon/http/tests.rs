@@ -9,9 +9,7 @@ use ingressd_cluster::publish::Served;
 /// What facts are made of.
 struct World {
     status: watch::Sender<Arc<Status>>,
-    nginx: watch::Sender<SocketAddr>,
-    hosts: watch::Sender<Vec<HostName>>,
-    remote: watch::Sender<Option<Arc<Remote>>>,
+    settings: watch::Sender<EndpointSettings>,
 }
 
 impl World {
@@ -19,9 +17,11 @@ impl World {
         World {
             status: watch::Sender::default(),
             // Port 1 has no listener, so nginx does not answer.
-            nginx: watch::Sender::new(SocketAddr::from(([127, 0, 0, 1], 1))),
-            hosts: watch::Sender::default(),
-            remote: watch::Sender::default(),
+            settings: watch::Sender::new(EndpointSettings {
+                nginx: ([127, 0, 0, 1], 1).into(),
+                hosts: Vec::new(),
+                remote: None,
+            }),
         }
     }
 
@@ -30,9 +30,7 @@ impl World {
             status: self.status.subscribe(),
             metrics: Arc::default(),
             heartbeat: Arc::new(Heartbeat::new(Instant::now())),
-            nginx: self.nginx.subscribe(),
-            hosts: self.hosts.subscribe(),
-            remote: self.remote.subscribe(),
+            settings: self.settings.subscribe(),
         }
     }
 
@@ -57,7 +55,7 @@ async fn get(address: SocketAddr, request: &str) -> (u16, String) {
 async fn endpoints_report_the_truth() {
     let world = World::new();
     let (address, sender) = (world.serve().await, &world.status);
-    world.hosts.send_replace(vec![HostName::new("edge1.example").unwrap()]);
+    world.settings.send_modify(|settings| settings.hosts.push(HostName::new("edge1.example").unwrap()));
     let path = |path: &str| format!("GET {path} HTTP/1.0\r\n\r\n");
 
     // A page of another site cannot read it, and makes no work either.
