@@ -135,26 +135,13 @@ pub struct Product {
 pub struct Report {
     /// The outcome of the last attempt.
     pub outcome: Outcome,
-    /// All findings, sorted, without duplicates.
-    pub findings: Vec<Finding>,
-    /// The states of objects, judged; what nginx serves of them is not known yet.
-    pub states: Vec<Arc<ObjectState>>,
+    /// What was made for it, without the files: with all findings, sorted and without duplicates,
+    /// and with judged states; what nginx serves of them is not known yet.
+    pub product: Product,
     /// The objects with a version in quarantine.
     pub quarantined: Vec<Arc<ObjectId>>,
-    /// Certificates that are served, see [`Product::certificates`].
-    pub certificates: Vec<(Arc<ObjectId>, i64)>,
-    /// The estimated cost of each namespace for nginx.
-    pub estimate: Arc<Estimate>,
     /// The Secrets and ConfigMaps to which served versions refer that are not the newest.
     pub held: BTreeSet<ObjectId>,
-    /// See [`Product::claims`].
-    pub claims: Arc<Claims>,
-    /// See [`Product::due`].
-    pub due: Option<i64>,
-    /// See [`Product::names`].
-    pub names: BTreeMap<HostName, Namespaces>,
-    /// See [`Product::in_force`].
-    pub in_force: Option<Arc<InForce>>,
     /// The number of attempts.
     pub attempts: usize,
     /// The duration of the test of each attempt that had one.
@@ -168,16 +155,9 @@ impl Report {
     pub fn of(outcome: Outcome) -> Self {
         Report {
             outcome,
-            findings: Vec::new(),
-            states: Vec::new(),
+            product: Product::default(),
             quarantined: Vec::new(),
-            certificates: Vec::new(),
-            estimate: Arc::default(),
             held: BTreeSet::new(),
-            claims: Arc::default(),
-            due: None,
-            names: BTreeMap::new(),
-            in_force: None,
             attempts: 0,
             tests: Vec::new(),
             again: None,
@@ -473,7 +453,8 @@ impl Cycle {
             self.kills = 0;
             self.keeper.keep(Arc::clone(&self.confirmed), self.worth.send(), Arc::clone(&product.claims));
         }
-        let Product { mut findings, states, certificates, estimate, claims, due, names, in_force, .. } = product;
+        let mut product = Product { files: Arc::default(), ..product };
+        let findings = &mut product.findings;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -482,11 +463,10 @@ impl Cycle {
         findings.extend(self.findings_of_removals());
         findings.sort();
         findings.dedup();
-        let states = self.judged.states(snapshot, states);
+        product.states = self.judged.states(snapshot, std::mem::take(&mut product.states));
         tracing::debug!(states = self.judged.step.looked_at, "looked at for the verdicts");
         let quarantined = self.quarantine.entries().map(|(id, _)| Arc::clone(id)).collect();
-        let known = Report { findings, states, quarantined, certificates, estimate, ..Report::of(outcome) };
-        Report { claims, due, names, in_force, ..known }
+        Report { product, quarantined, ..Report::of(outcome) }
     }
 }
 

@@ -271,8 +271,8 @@ impl Publication {
         // withdrawn. New objects are accepted all the same, and other nodes may serve them.
         let before = self.knows.then_some(&*self.states);
         let states = match report.outcome.is_in_place() {
-            true => states::still_in_place(&mut self.step, &report.states, before, is_confirmed.then_some(now)),
-            false => states::unchanged(&report.states, &self.states),
+            true => states::still_in_place(&mut self.step, &report.product.states, before, is_confirmed.then_some(now)),
+            false => states::unchanged(&report.product.states, &self.states),
         };
         self.set_states(states);
         tracing::debug!(states = self.step.looked_at, "looked at for what is served");
@@ -289,9 +289,9 @@ impl Publication {
             // A status that was published meanwhile makes no new version of an object.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
             self.served.observed = newest(latest);
-            if self.claims.as_ref().is_none_or(|claims| !Arc::ptr_eq(claims, &report.claims)) {
-                self.served.claim_order = Arc::new(report.claims.order());
-                self.claims = Some(Arc::clone(&report.claims));
+            if self.claims.as_ref().is_none_or(|claims| !Arc::ptr_eq(claims, &report.product.claims)) {
+                self.served.claim_order = Arc::new(report.product.claims.order());
+                self.claims = Some(Arc::clone(&report.product.claims));
             }
         }
     }

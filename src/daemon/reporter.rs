@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::watch;
 
-use super::cycle::Report;
+use super::cycle::{Product, Report};
 use super::explain::InForce;
 use super::feed::Observed;
 use super::link::Link;
@@ -190,7 +190,8 @@ impl Reporter {
         nginx: &Nginx,
         waited: Option<Duration>,
     ) {
-        let Report { outcome, findings, quarantined, certificates, estimate, claims, tests, in_force, .. } = report;
+        let Report { outcome, product, quarantined, tests, .. } = report;
+        let Product { findings, certificates, estimate, claims, in_force, .. } = product;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         // The confirmation has just got this answer from nginx.

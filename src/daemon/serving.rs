@@ -149,8 +149,8 @@ impl Daemon {
         // The objects are read while nginx is surveyed.
         let (work, source) = tokio::join!(work, source);
         let (work, (link, feed)) = (work?, source?);
-        reporter.found(&work.nginx_version());
-        let error_log = work.error_log();
+        reporter.found(&work.pipeline().nginx_version());
+        let error_log = work.pipeline().error_log();
         reporter.limited(&settings.translate.limits);
         let mut publication = Publication::start(
             (settings, tables.statuses),
@@ -159,9 +159,9 @@ impl Daemon {
             earlier.publication.take(),
         )
         .await;
-        if let Some(contents) = work.earlier() {
+        if let Some(contents) = work.pipeline().earlier() {
             publication.found(contents, began);
-            reporter.left(contents, publication.states(), work.earlier_made());
+            reporter.left(contents, publication.states(), work.pipeline().earlier_made());
         }
         reporter.connected(feed::read_from(settings, publication.link()), publication.link(), publication.outlook());
         let (drained, heartbeat) = (listeners.drained(), listeners.heartbeat());
@@ -500,7 +500,7 @@ impl Daemon {
     }
 
     fn conclude(&mut self, mut report: Report, nginx: &Nginx, now: Instant, reporter: &mut Reporter) {
-        self.names.judged(std::mem::take(&mut report.names));
+        self.names.judged(std::mem::take(&mut report.product.names));
         let reload = match &report.outcome {
             Outcome::Confirmed { reload, .. } => Some(*reload),
             Outcome::RolledBack { .. } => Some(Duration::ZERO),
@@ -512,8 +512,8 @@ impl Daemon {
             self.retry.at(now + after);
         }
         self.feed.hold(&report.held);
-        self.ends =
-            report.due.map(|due| now + Duration::from_secs(due.saturating_sub(options::now()).max(1).unsigned_abs()));
+        let left = |due: i64| Duration::from_secs(due.saturating_sub(options::now()).max(1).unsigned_abs());
+        self.ends = report.product.due.map(|due| now + left(due));
         let noticed_first = self.cycle_noticed.take();
         if !report.outcome.is_in_place() {
             // The change still waits, and has waited since it was first noticed.

@@ -1,9 +1,7 @@
 //! Runs blocking work on a thread of its own.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -15,7 +13,7 @@ use super::explain::InForce;
 use super::pipeline::{Memory, Pipeline};
 use super::publication::Peers;
 use super::tables::Tables;
-use ingressd_apply::{Cause, Contents, NginxState, Outcome, Pinned};
+use ingressd_apply::{Cause, NginxState, Outcome, Pinned};
 use ingressd_config::Settings;
 use ingressd_model::HostName;
 use ingressd_model::finding::limit;
@@ -102,25 +100,9 @@ impl Work {
         task_result(opening.await)
     }
 
-    /// What the generation of an earlier run serves that nginx was last seen to run; `None` when
-    /// it was not recorded.
-    pub fn earlier(&self) -> Option<&Contents> {
-        self.pipeline.earlier()
-    }
-
-    /// When that generation was made.
-    pub fn earlier_made(&self) -> Option<SystemTime> {
-        self.pipeline.earlier_made()
-    }
-
-    /// The version of nginx's binary.
-    pub fn nginx_version(&self) -> String {
-        self.pipeline.nginx_version()
-    }
-
-    /// The file of nginx's error log.
-    pub fn error_log(&self) -> Option<PathBuf> {
-        self.pipeline.error_log()
+    /// What brings a snapshot to nginx.
+    pub fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
     }
 
     /// Sets whether the administrator drained this node, so that the remaining connections are
@@ -134,7 +116,7 @@ impl Work {
         spawn_blocking(move || {
             self.prepare(names, &peers);
             let mut report = self.cycle.turn(&snapshot, &mut self.pipeline);
-            limit(&mut report.findings, self.pipeline.most_findings());
+            limit(&mut report.product.findings, self.pipeline.most_findings());
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
                 self.pipeline.sweep();
             }

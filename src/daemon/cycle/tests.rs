@@ -192,7 +192,7 @@ impl Rules {
 }
 
 fn quarantined(report: &Report) -> Vec<String> {
-    let findings = report.findings.iter().filter(|finding| finding.reason == Reason::Quarantined);
+    let findings = report.product.findings.iter().filter(|finding| finding.reason == Reason::Quarantined);
     findings.map(|finding| format!("{}", finding.origin)).collect()
 }
 
@@ -205,7 +205,7 @@ fn the_last_good_version_takes_the_place_of_a_bad_one() {
     let report = cycle.turn(&snapshot(&["a@2", "b@2", "c@1"]), &mut rules);
     assert_eq!(rules.made, ["a@2", "b@1", "c@1"], "everybody else's change goes through");
     assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]"]);
-    assert!(report.findings[0].note.contains("unknown variable"), "{}", report.findings[0].note);
+    assert!(report.product.findings[0].note.contains("unknown variable"), "{}", report.product.findings[0].note);
     assert_eq!(report.attempts, 2);
     // The version stays in quarantine and costs no further attempt.
     let report = cycle.turn(&snapshot(&["a@3", "b@2", "c@1"]), &mut rules);
@@ -278,7 +278,7 @@ fn without_an_earlier_version_the_object_is_left_out() {
     let mut rules = Rules { bad: ["b@1"].into(), ..Rules::default() };
     let report = Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     assert_eq!(rules.made, ["a@1"]);
-    assert!(report.findings[0].note.contains("left out"), "{}", report.findings[0].note);
+    assert!(report.product.findings[0].note.contains("left out"), "{}", report.product.findings[0].note);
 }
 
 #[test]
@@ -322,7 +322,10 @@ fn when_nothing_helps_nobody_is_blamed() {
     let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
     assert!(matches!(report.outcome, Outcome::Refused { .. }));
     assert!(quarantined(&report).is_empty());
-    assert_eq!(report.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), [Reason::ReloadFailed]);
+    assert_eq!(
+        report.product.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(),
+        [Reason::ReloadFailed]
+    );
     assert!(report.attempts < MOST_ATTEMPTS, "{}", report.attempts);
 }
 
@@ -332,12 +335,12 @@ fn what_the_translation_refuses_is_put_back_too() {
     let mut cycle = Cycle::open(state.path(), None).unwrap();
     let mut rules = Rules { unfit: ["a@2", "b@1"].into(), ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
-    assert_eq!((rules.made.clone(), report.findings.len()), (vec!["a@1".into(), "b@1".into()], 1));
+    assert_eq!((rules.made.clone(), report.product.findings.len()), (vec!["a@1".into(), "b@1".into()], 1));
     for _ in 0..2 {
         let report = cycle.turn(&snapshot(&["a@2", "b@1"]), &mut rules);
         assert_eq!(rules.made, ["a@1", "b@1"]);
         let findings: Vec<_> =
-            report.findings.iter().map(|finding| (finding.origin.to_string(), &*finding.note)).collect();
+            report.product.findings.iter().map(|finding| (finding.origin.to_string(), &*finding.note)).collect();
         assert_eq!(findings, [("Ingress shop/a".to_owned(), "2"), ("Ingress shop/b".to_owned(), "1")]);
     }
     drop(cycle);
@@ -446,8 +449,9 @@ fn new_templates_are_to_blame_for_what_is_accepted_without_them() {
     let objects = snapshot(&["a@1", "b@1", "c@1"]);
     let report = cycle.turn(&objects, &mut rules);
     assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]"], "that one is bad without them, too");
-    let reported = |report: &Report| report.findings.iter().any(|finding| finding.note.contains("nginx.templates"));
-    assert!(matches!(report.outcome, Outcome::Refused { .. }) && reported(&report), "{:?}", report.findings);
+    let reported =
+        |report: &Report| report.product.findings.iter().any(|finding| finding.note.contains("nginx.templates"));
+    assert!(matches!(report.outcome, Outcome::Refused { .. }) && reported(&report), "{:?}", report.product.findings);
     // No other object is ever blamed, however often it is tried.
     assert_eq!(quarantined(&cycle.turn(&objects, &mut rules)), ["Ingress shop/b: spec.rules[2]"]);
     rules.bad_by_templates = Some(BTreeSet::new());
@@ -474,8 +478,8 @@ fn with_templates_that_nginx_has_taken_a_bad_object_harms_only_itself() {
     let report = cycle.turn(&snapshot(&["a@2", "b@2", "c@1", "d@1"]), &mut rules);
     assert_eq!(rules.made, ["a@2", "b@1", "c@1"]);
     assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]", "Ingress shop/d: spec.rules[2]"]);
-    let notes = report.findings.iter().filter(|finding| finding.note.contains("nginx.templates"));
-    assert_eq!(notes.count(), 2, "{:?}", report.findings);
+    let notes = report.product.findings.iter().filter(|finding| finding.note.contains("nginx.templates"));
+    assert_eq!(notes.count(), 2, "{:?}", report.product.findings);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Who is told what by which node.
 
 use super::*;
+use crate::daemon::cycle::Product;
 use ingressd_apply::Pin;
 use ingressd_cluster::publish::Offer;
 use ingressd_model::{Kind, ObjectId, Version, WorkingVersion};
@@ -39,7 +40,7 @@ fn observed(revision: u64) -> Observed {
 
 fn report(states: Vec<Arc<ObjectState>>) -> Report {
     let outcome = Outcome::Unchanged { generation: 1 };
-    Report { states, ..Report::of(outcome) }
+    Report { product: Product { states, ..Product::default() }, ..Report::of(outcome) }
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ impl Stages for Hosts {
 }
 
 fn reported(report: &Report) -> Vec<(Kind, String)> {
-    let found = report.findings.iter().filter(|finding| finding.reason == Reason::HostsRemoved);
+    let found = report.product.findings.iter().filter(|finding| finding.reason == Reason::HostsRemoved);
     found.map(|finding| (finding.origin.object.kind, finding.note.split("; ").next().unwrap().to_owned())).collect()
 }
 

@@ -173,7 +173,7 @@ fn an_object_that_is_bad_on_two_hosts_goes_on_in_its_last_good_version() {
     turn(&mut cycle, &["a@1", "b@1"], &mut hosts);
     let report = turn(&mut cycle, &["a@2", "b@2"], &mut hosts);
     assert_eq!((hosts.made.as_slice(), report.attempts), (["a@1".to_owned(), "b@2".to_owned()].as_slice(), 2));
-    let notes: Vec<_> = report.findings.iter().map(|finding| &*finding.note).collect();
+    let notes: Vec<_> = report.product.findings.iter().map(|finding| &*finding.note).collect();
     assert!(matches!(notes[..], [note] if note.contains("last good version is served")), "{notes:?}");
 }
 

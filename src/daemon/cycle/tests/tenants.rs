@@ -337,7 +337,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             tenants.applied.len()
         );
         assert!(tenants.applied.len() <= row.known, "{}: {}", row.what, tenants.applied.len());
-        let notes: Vec<_> = report.findings.iter().map(|finding| &*finding.note).collect();
+        let notes: Vec<_> = report.product.findings.iter().map(|finding| &*finding.note).collect();
         assert!(
             notes.iter().all(|note| note.contains("nginx refuses this version: it is short of memory")),
             "{notes:?}"
