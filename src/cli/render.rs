@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::exit::{Ended, Exit};
 use super::offline::Manifests;
 use super::output;
+use ingressd_apply::unless_missing;
 use ingressd_nginx::render::{FileSet, Renderer};
 
 /// The mark of a folder that an earlier `render` wrote, so that it may be overwritten.
@@ -68,10 +69,7 @@ fn write(files: &FileSet, folder: &Path) -> io::Result<()> {
     }
     fs::write(&mark, "")?;
     for name in ["http", "stream", "certs", "auth", "empty"] {
-        match fs::remove_dir_all(folder.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        unless_missing(fs::remove_dir_all(folder.join(name)))?;
     }
     for (path, file) in &files.files {
         let path = folder.join(&**path);

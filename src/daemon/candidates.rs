@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::last_good::{LastGood, written};
 use super::objects;
 use super::state_file;
-use ingressd_apply::is_shortage;
+use ingressd_apply::{is_shortage, unless_missing};
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
 use ingressd_objects::{Entry, Snapshot};
@@ -95,10 +95,7 @@ pub fn forget(state: &Path) {
 }
 
 fn remove(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    unless_missing(std::fs::remove_file(path)).map(drop)
 }
 
 fn name(files: Digest) -> String {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::state_file;
+use ingressd_apply::unless_missing;
 
 /// The mark of a drained node; clones share it.
 #[derive(Debug, Clone)]
@@ -40,11 +41,7 @@ impl Drain {
                 std::fs::File::create(&self.file)?.sync_all()?;
                 self.flush()?;
             }
-            false => match std::fs::remove_file(&self.file) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Err(_) => {}
-                Ok(()) => self.flush()?,
-            },
+            false => unless_missing(std::fs::remove_file(&self.file))?.map_or(Ok(()), |()| self.flush())?,
         }
         if self.drained.send_replace(drained) != drained {
             tracing::info!("this node is {}", if drained { "drained" } else { "no longer drained" });

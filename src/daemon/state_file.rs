@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use ingressd_apply::folder::{self, Existing};
-use ingressd_apply::is_shortage;
+use ingressd_apply::{is_shortage, unless_missing};
 
 /// How the name of a file begins that is being written.
 const UNFINISHED: &str = ".new-";
@@ -15,11 +15,7 @@ const UNFINISHED: &str = ".new-";
 /// Removes what a killed predecessor had begun to write into a folder: Secrets may be in it.
 /// Without the folder there is nothing.
 pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
-    let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
+    for entry in unless_missing(std::fs::read_dir(folder))?.into_iter().flatten() {
         let entry = entry?;
         if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
             std::fs::remove_file(entry.path())?;
@@ -35,11 +31,7 @@ pub fn unfinished(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
 
 /// Reads a file; `None` when it does not exist.
 pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    Ok(unless_missing(std::fs::read(path))?.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
 }
 
 /// Reads what an earlier run kept; `None` when there is nothing, or only damage, which is logged

@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use ingressd_apply::unless_missing;
 use ingressd_model::Digest;
 
 /// The state of a path.
@@ -116,11 +117,7 @@ impl State {
     ///
     /// When it cannot be read.
     pub fn mode_of(path: &Path) -> io::Result<State> {
-        let metadata = match fs::metadata(path) {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::Absent),
-            Err(error) => return Err(error),
-        };
+        let Some(metadata) = unless_missing(fs::metadata(path))? else { return Ok(State::Absent) };
         let digest = match metadata.is_file() {
             true => Some(STANDARD.encode(Digest::of(&fs::read(path)?).0)),
             false => None,

@@ -136,6 +136,18 @@ impl ApplyError {
     }
 }
 
+/// The result of reading or removing something; `None` when it is not there.
+///
+/// # Errors
+///
+/// Every other error.
+pub fn unless_missing<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
+}
+
 /// Whether an error says that this process or its host ran short of something, or that a disk
 /// failed. Then it is no answer: it does not tell that a file, a process or an address is absent.
 pub fn is_shortage(error: &io::Error) -> bool {

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use itertools::{EitherOrBoth, Itertools as _};
 
 use super::cause::{Cause, Change};
-use super::error::ApplyError;
+use super::error::{ApplyError, unless_missing};
 use super::folder::{self, Existing};
 use super::journal::Journal;
 use super::manifest::{Manifest, by_path};
@@ -352,10 +351,8 @@ impl Generations {
 
     /// Makes the folder of a generation the one to spare.
     fn set_aside(&self, folder: &Path) -> std::io::Result<()> {
-        match fs::remove_dir_all(self.spare()) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => fs::rename(folder, self.spare()),
-        }
+        unless_missing(fs::remove_dir_all(self.spare()))?;
+        fs::rename(folder, self.spare())
     }
 
     /// Gives up generations that are neither in use, pinned, the last confirmed one nor among the
@@ -368,11 +365,9 @@ impl Generations {
     /// folder to spare goes too.
     pub fn make_room(&self) -> Result<usize, ApplyError> {
         let count = self.sweep_to(LEAST_KEPT)?;
-        match fs::remove_dir_all(self.spare()) {
-            Ok(()) => Ok(count.max(1)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(count),
-            Err(error) => Err(ApplyError::files("remove", self.spare())(error)),
-        }
+        let removed =
+            unless_missing(fs::remove_dir_all(self.spare())).map_err(ApplyError::files("remove", self.spare()))?;
+        Ok(if removed.is_some() { count.max(1) } else { count })
     }
 
     fn sweep_to(&self, keep: usize) -> Result<usize, ApplyError> {
@@ -463,8 +458,6 @@ fn flush_folder(path: &Path) -> Result<(), ApplyError> {
 
 fn remove_link(path: &Path) -> Result<(), ApplyError> {
     // Look first: a read-only file system refuses to remove even what does not exist.
-    match fs::symlink_metadata(path).and_then(|_| fs::remove_file(path)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(ApplyError::files("remove", path)(error)),
-        _ => Ok(()),
-    }
+    let removed = fs::symlink_metadata(path).and_then(|_| fs::remove_file(path));
+    unless_missing(removed).map(drop).map_err(ApplyError::files("remove", path))
 }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::cause::Cause;
-use super::error::ApplyError;
+use super::error::{ApplyError, unless_missing};
 use super::journal::Journal;
 use super::manifest::{MANIFEST, Manifest};
 use super::pin::Pin;
@@ -83,11 +82,7 @@ impl History {
         let current = current.and_then(|target| target.file_name()?.to_str()?.parse().ok());
         let pinned = Pin::read(state, current)?;
         let folder = root.join("generations");
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => Some(entries),
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(ApplyError::files("list", &folder)(error)),
-        };
+        let entries = unless_missing(fs::read_dir(&folder)).map_err(ApplyError::files("list", &folder))?;
         let names = entries.into_iter().flatten().map(|entry| Ok(entry?.file_name()));
         let names = names.collect::<std::io::Result<Vec<_>>>().map_err(ApplyError::files("list", &folder))?;
         let numbers = names.iter().filter_map(|name| name.to_str()?.parse().ok());

@@ -1,13 +1,13 @@
 //! Records which generations nginx was seen to run, across restarts.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ApplyError;
+use super::error::{ApplyError, unless_missing};
 
 /// How many numbers are remembered: more than generations are kept on disk.
 const REMEMBERED: usize = 256;
@@ -33,14 +33,12 @@ impl Journal {
     /// it runs.
     pub fn open(state: &Path) -> Result<Journal, ApplyError> {
         let path = state.join("journal.json");
-        let content = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                tracing::warn!(path = %path.display(), "the journal of changes is damaged and begun anew: {}: {error}", path.display());
-                Content::default()
-            }),
-            Err(error) if error.kind() == ErrorKind::NotFound => Content::default(),
-            Err(error) => return Err(ApplyError::files("read", &path)(error)),
-        };
+        let read = unless_missing(fs::read(&path)).map_err(ApplyError::files("read", &path))?;
+        let content = read.map(|bytes| serde_json::from_slice(&bytes)).transpose().unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), "the journal of changes is damaged and begun anew: {}: {error}", path.display());
+            None
+        });
+        let content = content.unwrap_or_default();
         Ok(Journal { path, content })
     }
 

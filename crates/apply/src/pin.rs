@@ -1,12 +1,11 @@
 //! The pin that keeps the node at a generation, across restarts.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ApplyError;
+use super::error::{ApplyError, unless_missing};
 use super::journal::replace;
 
 /// The administrator's decision to stay at a generation.
@@ -32,11 +31,8 @@ impl Pin {
     /// When there may be a pin that cannot be read.
     pub fn read(state: &Path, in_use: Option<u64>) -> Result<Option<Pin>, ApplyError> {
         let path = file(state);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(ApplyError::files("read", &path)(error)),
-        };
+        let read = unless_missing(fs::read(&path)).map_err(ApplyError::files("read", &path))?;
+        let Some(bytes) = read else { return Ok(None) };
         match serde_json::from_slice(&bytes) {
             Ok(pin) => Ok(Some(pin)),
             Err(error) => {
@@ -62,11 +58,11 @@ impl Pin {
     /// When the file system fails; then the pin may come back with the next start.
     pub fn forget(state: &Path) -> Result<(), ApplyError> {
         let path = file(state);
-        let removed = match fs::remove_file(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            removed => removed,
+        let forget = || match unless_missing(fs::remove_file(&path))? {
+            Some(()) => fs::File::open(state)?.sync_all(),
+            None => Ok(()),
         };
-        removed.and_then(|()| fs::File::open(state)?.sync_all()).map_err(ApplyError::files("remove", &path))
+        forget().map_err(ApplyError::files("remove", &path))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::blame::{Failure, GenerationFolders, Scope, complaint};
-use super::error::ApplyError;
+use super::error::{ApplyError, unless_missing};
 use super::host::{Host, Tested};
 use super::outcome::Complaint;
 use super::staging::NUMBER_FILE;
@@ -438,10 +438,7 @@ fn quoted(path: &Path) -> String {
 
 /// Removes what a killed predecessor or this test left.
 fn remove(folder: &Path) -> Result<(), ApplyError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(ApplyError::files("remove", folder)(error)),
-        _ => Ok(()),
-    }
+    unless_missing(fs::remove_dir_all(folder)).map(drop).map_err(ApplyError::files("remove", folder))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::layer::Layer;
 use super::settings::Settings;
 use super::templates;
 use super::written::Layers;
+use ingressd_apply::unless_missing;
 use ingressd_model::Instance;
 
 /// The default path of the settings file.
@@ -159,14 +160,11 @@ impl Sources {
     fn files(&self) -> Result<Vec<PathBuf>, Error> {
         let file = self.file.clone().unwrap_or_else(|| self.default_file());
         let folder = file.with_file_name("conf.d");
-        let mut drop_ins = match std::fs::read_dir(&folder) {
-            Ok(entries) => {
-                let paths: io::Result<Vec<_>> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
-                paths.map_err(|source| Error::Read { path: folder, source })?
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(Error::Read { path: folder, source }),
+        let read = || -> io::Result<Vec<_>> {
+            let entries = unless_missing(std::fs::read_dir(&folder))?.into_iter().flatten();
+            entries.map(|entry| entry.map(|entry| entry.path())).collect()
         };
+        let mut drop_ins = read().map_err(|source| Error::Read { path: folder.clone(), source })?;
         drop_ins.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
         drop_ins.sort();
         let given = self.file.is_some() || file.exists();
