@@ -10,7 +10,6 @@ use ingressd_model::LogVariable::{
     Alternative, IngressName, IngressNamespace, Namespace, RequestId, ServiceName, ServicePort, Status, Time, Upstream,
 };
 use ingressd_model::catalogue::Module;
-use ingressd_model::expression::{LIMITS, anywhere};
 use ingressd_model::{
     Action, HeaderSet, Kind, LogVariable, PathMatch, Refused, Route, Server, ServerName, Unlogged, UpstreamId,
 };
@@ -18,7 +17,7 @@ use ingressd_model::{
 use super::head::{Head, HeadSlots};
 use super::location::Scene;
 use super::slots::{Slot, Slots, text};
-use super::tables::Files;
+use super::tables::{Files, matching};
 use super::traffic;
 
 /// The variable that says whether a request is logged.
@@ -142,12 +141,7 @@ fn say(log: &AccessLog, global: &Global, tables: &mut Tables) -> Result<(), Refu
 fn unlogged(request: &Unlogged) -> Result<Literal, Refused> {
     match request {
         Unlogged::Exact(path) => Literal::new(path.as_str()),
-        Unlogged::Expression { pattern, case_sensitive: true } => {
-            Literal::new(&format!("~{LIMITS}{}", anywhere(pattern.as_str())))
-        }
-        Unlogged::Expression { pattern, case_sensitive: false } => {
-            Literal::new(&format!("~*{LIMITS}{}", anywhere(pattern.as_str())))
-        }
+        Unlogged::Expression { pattern, case_sensitive } => matching(pattern, *case_sensitive),
     }
 }
 

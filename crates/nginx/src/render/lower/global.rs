@@ -9,8 +9,9 @@ use ingressd_model::expression::{LIMITS, anywhere, literal};
 use ingressd_model::{Cidr, HeaderName, LogLine, Refused};
 
 use super::head::{Head, HeadSlots};
+use super::lists::halves;
 use super::slots::{Header, Inherited};
-use super::tables::Files;
+use super::tables::{Files, matching};
 
 /// The variables that say which clients are refused.
 const NETWORK: &str = "blocked_network";
@@ -40,14 +41,9 @@ fn say(global: &Global, tables: &mut Tables) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The networks without duplicates. A network of all addresses is written as two halves, because
-/// nginx takes it for a second `default`.
+/// The networks without duplicates.
 fn distinct(networks: &[Cidr]) -> Vec<Cidr> {
-    let halves = |network: &Cidr| {
-        let is_all = network.prefix_len() == 0;
-        network.trunc().subnets(network.prefix_len() + u8::from(is_all)).into_iter().flatten().collect::<Vec<_>>()
-    };
-    let mut all: Vec<_> = networks.iter().flat_map(halves).collect();
+    let mut all: Vec<_> = networks.iter().flat_map(|network| halves(network.trunc())).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -56,12 +52,7 @@ fn distinct(networks: &[Cidr]) -> Vec<Cidr> {
 fn test(test: &HeaderTest) -> Result<Literal, Refused> {
     match test {
         HeaderTest::Exact(value) => Literal::new(&format!("~*^{}$", literal(value.as_str()))),
-        HeaderTest::Expression { pattern, case_sensitive: true } => {
-            Literal::new(&format!("~{LIMITS}{}", anywhere(pattern.as_str())))
-        }
-        HeaderTest::Expression { pattern, case_sensitive: false } => {
-            Literal::new(&format!("~*{LIMITS}{}", anywhere(pattern.as_str())))
-        }
+        HeaderTest::Expression { pattern, case_sensitive } => matching(pattern, *case_sensitive),
     }
 }
 

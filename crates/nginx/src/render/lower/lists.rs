@@ -86,7 +86,7 @@ fn table(list: &AccessList) -> Vec<(Cidr, bool)> {
 
 /// The network; a network of all addresses as two halves, because nginx takes it for a second
 /// `default`.
-fn halves(network: Cidr) -> impl Iterator<Item = Cidr> {
+pub fn halves(network: Cidr) -> impl Iterator<Item = Cidr> {
     let is_all = network.prefix_len() == 0;
     let halves = network.subnets(network.prefix_len() + u8::from(is_all)).ok();
     halves.into_iter().flatten()

@@ -4,12 +4,11 @@ use crate::Plan;
 use crate::render::names;
 use crate::render::token::{Literal, SnippetSurroundings, Text, Word, Words};
 use crate::render::view::{Block, Tables};
-use ingressd_model::expression::{LIMITS, anywhere};
 use ingressd_model::{LookupKey, LookupRows, LookupTable, Refused, SnippetText};
 
 use super::server::fill;
 use super::shared::has_request_ids;
-use super::tables::Files;
+use super::tables::{Files, matching};
 use super::writer::Writer;
 
 /// Texts that are keywords as keys of nginx's `map`.
@@ -64,12 +63,10 @@ fn say(table: &LookupTable, surroundings: &SnippetSurroundings<'_>, tables: &mut
 fn key_of(key: &LookupKey) -> Result<Words, Refused> {
     let written = match key {
         LookupKey::Is(text) => match SPECIAL.contains(&&**text) || text.starts_with(['~', '\\']) {
-            true => format!("\\{text}"),
-            false => text.to_string(),
+            true => Literal::new(&format!("\\{text}")),
+            false => Literal::new(text),
         },
-        LookupKey::Matches { pattern, any_case } => {
-            format!("~{}{LIMITS}{}", if *any_case { "*" } else { "" }, anywhere(pattern.as_str()))
-        }
+        LookupKey::Matches { pattern, any_case } => matching(pattern, !any_case),
     };
-    Literal::new(&written).map(Words::from)
+    written.map(Words::from)
 }

@@ -10,8 +10,10 @@ use crate::Plan;
 use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::token::Literal;
 use crate::render::view::Tables;
-use ingressd_model::{Origin, Refused};
+use ingressd_model::expression::{LIMITS, anywhere};
+use ingressd_model::{Origin, Pattern, Refused};
 
 use super::{
     access_log, branches, client_certificates, cors, empty, external_authentication, firewall, geo, global, limits,
@@ -100,4 +102,10 @@ fn all(features: &[Feature], plan: &Plan, engine: &Engine) -> Vec<(FilePath, Arc
     };
     let all: Vec<_> = features.par_iter().map(files).collect();
     all.into_iter().flatten().map(|(path, file)| (path, Arc::new(file))).collect()
+}
+
+/// The key of a row that stands for what this expression matches anywhere.
+pub fn matching(pattern: &Pattern, case_sensitive: bool) -> Result<Literal, Refused> {
+    let mark = if case_sensitive { "~" } else { "~*" };
+    Literal::new(&format!("{mark}{LIMITS}{}", anywhere(pattern.as_str())))
 }
