@@ -84,11 +84,7 @@ impl StatusRow {
             kind: S::Kind::MODEL_KIND,
             addresses: |published| S::default().current(published).0.addresses().to_vec(),
             trouble: S::TROUBLE,
-            start: |parts, inputs| {
-                let Parts { client, identity, options, counts, outputs, trouble } = parts;
-                let writer = Writer::new(S::default(), client, identity, options, counts, outputs, trouble);
-                Box::pin(writer.run(inputs))
-            },
+            start: |parts, inputs| Box::pin(Writer::new(S::default(), parts).run(inputs)),
         }
     }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Resource as _;
 use kube::api::{Patch, PatchParams};
 use kube::core::Request;
-use kube::{Client, Resource as _};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::watch;
@@ -16,20 +16,18 @@ use tokio::time::{Instant, sleep_until};
 use super::address::Address;
 use super::bucket::Bucket;
 use super::call::{Failure, call};
-use super::counts::{Counts, StatusWrite};
+use super::counts::StatusWrite;
 use super::damper::Damper;
 use super::desired::Nodes;
 use super::election::Leadership;
 use super::ledger::{Ledger, Plan, UnderWay, Write};
 use super::member::Member;
 use super::members::Members;
-use super::options::Options;
 use super::order::{Order, Writes};
 use super::own_addresses::OwnAddresses;
 use super::served::Served;
 use super::status::{Content as _, IngressAddresses, StatusStrategy};
-use super::statuses::Outputs;
-use super::trouble::Trouble;
+use super::statuses::Parts;
 use ingressd_model::ObjectId;
 
 /// How long one write may take.
@@ -63,11 +61,7 @@ type Ended<C> = (Write<C>, Result<Option<String>, Failure>);
 
 /// Writes the statuses of a kind.
 pub struct Writer<S: StatusStrategy = IngressAddresses> {
-    client: Client,
-    identity: Arc<str>,
-    options: Arc<Options>,
-    counts: Counts,
-    outputs: Outputs,
+    parts: Parts,
     ledger: Ledger<S>,
     /// All addresses that this node had since its start.
     former: BTreeSet<Address>,
@@ -86,26 +80,13 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
     paused: Option<Instant>,
     /// The object whose write failed last, when none succeeded since.
     failed: Option<Arc<ObjectId>>,
-    trouble: Trouble,
 }
 
 impl<S: StatusStrategy> Writer<S> {
     /// A writer as a node of the group.
-    pub fn new(
-        strategy: S,
-        client: Client,
-        identity: Arc<str>,
-        options: Arc<Options>,
-        counts: Counts,
-        outputs: Outputs,
-        trouble: Trouble,
-    ) -> Self {
+    pub fn new(strategy: S, parts: Parts) -> Self {
         Writer {
-            client,
-            identity,
-            counts,
-            outputs,
-            ledger: Ledger::new(strategy, options.manager().into()),
+            ledger: Ledger::new(strategy, parts.options.manager().into()),
             former: BTreeSet::new(),
             plan: Plan::default(),
             planned: None,
@@ -114,12 +95,11 @@ impl<S: StatusStrategy> Writer<S> {
             queue: VecDeque::new(),
             under_way: UnderWay::new(),
             requests: JoinSet::new(),
-            bucket: Bucket::per_second(options.status_rate, options.status_burst),
+            bucket: Bucket::per_second(parts.options.status_rate, parts.options.status_burst),
             pause: PAUSE.0,
             paused: None,
             failed: None,
-            trouble,
-            options,
+            parts,
         }
     }
 
@@ -141,7 +121,7 @@ impl<S: StatusStrategy> Writer<S> {
             if !held {
                 // From now on the next leader reports failures, also when a write of this node
                 // fails late.
-                self.trouble.ceased();
+                self.parts.trouble.ceased();
             }
             if !held || due.is_some_and(|due| due <= now) {
                 self.plan(&mut inputs, held, now);
@@ -185,7 +165,7 @@ impl<S: StatusStrategy> Writer<S> {
 
     /// Whether the administrator's order lets the nodes of the group write.
     fn may_write(&self, members: &Members) -> bool {
-        members.order().map_or(!self.options.hold, |order| order == Order::Publish)
+        members.order().map_or(!self.parts.options.hold, |order| order == Order::Publish)
     }
 
     /// Reports whether this node writes. Restoring former statuses relies on this: after `Held`
@@ -193,7 +173,7 @@ impl<S: StatusStrategy> Writer<S> {
     fn report(&self, may_write: bool, is_known: bool) {
         let is_held = !may_write && is_known && self.under_way.is_empty();
         let writes = if is_held { Writes::Held } else { Writes::Now };
-        self.outputs.report::<S>(None, Some(writes));
+        self.parts.outputs.report::<S>(None, Some(writes));
     }
 
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
@@ -206,7 +186,7 @@ impl<S: StatusStrategy> Writer<S> {
             _ => Plan::default(),
         };
         let contended = std::mem::take(&mut self.plan.contended);
-        self.outputs.report::<S>(Some(contended), None);
+        self.parts.outputs.report::<S>(Some(contended), None);
         self.queue = std::mem::take(&mut self.plan.writes).into();
     }
 
@@ -227,7 +207,7 @@ impl<S: StatusStrategy> Writer<S> {
     fn nodes(&mut self, inputs: &Inputs, now: Instant) -> Option<Nodes> {
         let served = inputs.served.borrow().clone()?;
         let place = inputs.place.borrow().clone()?;
-        let us = Member::of(&self.identity, &served, &place);
+        let us = Member::of(&self.parts.identity, &served, &place);
         self.former.extend(us.addresses.iter().cloned());
         let members = inputs.members.borrow();
         if !members.is_complete() {
@@ -258,13 +238,13 @@ impl<S: StatusStrategy> Writer<S> {
                 return Some(until);
             }
             let write = self.queue.pop_front()?;
-            let timing = self.options.timing();
+            let timing = self.parts.options.timing();
             // A write that outlasts the term of this leader could undo what the next leader wrote.
             let limit = leadership.until? + (timing.duration - timing.deadline) - now;
             self.ledger.sent(&write, now);
             self.under_way.insert(Arc::clone(&write.id), write.clone());
-            let client = self.client.clone();
-            let request = request(self.ledger.strategy(), &write, &self.options.manager());
+            let client = self.parts.client.clone();
+            let request = request(self.ledger.strategy(), &write, &self.parts.options.manager());
             self.requests.spawn(async move {
                 let answer = async { client.request::<Answer>(request.map_err(kube::Error::BuildRequest)?).await };
                 let answer = call(DEADLINE.min(limit), answer).await;
@@ -280,7 +260,7 @@ impl<S: StatusStrategy> Writer<S> {
         self.under_way.remove(&write.id);
         match result {
             Ok(version) => {
-                self.counts.status(StatusWrite::Written);
+                self.parts.counts.status(StatusWrite::Written);
                 self.ledger.wrote(write, version.as_deref());
                 self.went_on();
                 // The plan skipped the object while it was being written.
@@ -290,16 +270,20 @@ impl<S: StatusStrategy> Writer<S> {
                 tracing::debug!("the status of {} was not written: {failure}", write.id);
                 let is_outdated = self.ledger.is_outdated(write, &failure);
                 if !is_outdated {
-                    self.trouble.failed(failure.sort(), &format_args!("{}: {failure}", write.id));
+                    self.parts.trouble.failed(failure.sort(), &format_args!("{}: {failure}", write.id));
                 }
                 self.ledger.failed(write, &failure, now);
                 match failure {
                     Failure::Away { retry_after, .. } => {
-                        self.counts.status(StatusWrite::Failed);
+                        self.parts.counts.status(StatusWrite::Failed);
                         self.wait(write, retry_after, now);
                     }
                     _ => {
-                        self.counts.status(if is_outdated { StatusWrite::Outdated } else { StatusWrite::Refused });
+                        self.parts.counts.status(if is_outdated {
+                            StatusWrite::Outdated
+                        } else {
+                            StatusWrite::Refused
+                        });
                         self.went_on();
                     }
                 }
@@ -311,8 +295,8 @@ impl<S: StatusStrategy> Writer<S> {
     /// Ends the failure when no failed write is left: each was written, or is not desired any
     /// more.
     fn look_back(&mut self) {
-        if self.trouble.is_reported() && self.ledger.is_clear() {
-            self.trouble.worked();
+        if self.parts.trouble.is_reported() && self.ledger.is_clear() {
+            self.parts.trouble.worked();
         }
     }
 

@@ -9,7 +9,7 @@ use super::api::FakeApi;
 use super::{Counts, World};
 use crate::publish::address::Address;
 use crate::publish::status::{Content, Situation, StatusStrategy, entries};
-use crate::publish::statuses::Outputs;
+use crate::publish::statuses::{Outputs, Parts};
 use crate::publish::trouble::Board;
 use crate::publish::writer::{Inputs, Writer};
 use ingressd_objects::Published;
@@ -76,8 +76,17 @@ async fn another_kind_is_written_as_its_strategy_says_and_withdrawn_with_the_nod
     let client = world.api.client_of("one", availability);
     let options = Arc::new(world.options.clone());
     let trouble = Board::default().trouble("the status of Services cannot be written");
-    let writer =
-        Writer::new(OfServices, client, "one_0".into(), options, Counts::default(), Outputs::default(), trouble);
+    let writer = Writer::new(
+        OfServices,
+        Parts {
+            client,
+            identity: "one_0".into(),
+            options,
+            counts: Counts::default(),
+            outputs: Outputs::default(),
+            trouble,
+        },
+    );
     let writing = tokio::spawn(writer.run(inputs));
     let shown = |api: &FakeApi| {
         let status = serde_json::to_value(api.service("web").status).unwrap();
