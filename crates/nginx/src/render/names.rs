@@ -57,6 +57,11 @@ pub fn lookup_file() -> FilePath {
     Arc::clone(&PATH)
 }
 
+/// The file of a variable, or of those that begin with its name.
+pub fn variable_file(name: &str) -> FilePath {
+    format!("http/10-{}.conf", name.replace('_', "-")).into()
+}
+
 /// The copy of a variable that holds no control characters.
 pub fn line(variable: &str) -> String {
     format!("line_{variable}")
@@ -358,11 +363,6 @@ pub fn stranger(certificates: &ClientCertificates) -> String {
     format!("stranger_{}", hash(&[certificates.common_name.as_ref().map_or("", Pattern::as_str)]))
 }
 
-/// The file of that variable.
-pub fn stranger_file(name: &str) -> FilePath {
-    format!("http/10-{}.conf", name.replace('_', "-")).into()
-}
-
 /// The file of names and passwords.
 pub fn password_file(id: &PasswordFileId) -> FilePath {
     let [kind, namespace, name] = object(&id.secret);
@@ -442,11 +442,6 @@ pub fn split(split: &Split, upstream: &UpstreamId) -> String {
     format!("split_{}", hash(&[&format!("{split:?}"), &readable(upstream)]))
 }
 
-/// The file of those variables.
-pub fn split_file(name: &str) -> FilePath {
-    format!("http/10-{}.conf", name.replace('_', "-")).into()
-}
-
 /// The variable with the session of a client, by the name of its cookie.
 pub fn session(cookie: &HeaderName) -> String {
     format!("session_{}", hash(&[cookie.as_str()]))
@@ -520,11 +515,6 @@ pub fn cookie_path_file() -> FilePath {
     "http/10-cookie-path.conf".into()
 }
 
-/// The file of a session or cookie variable.
-pub fn session_file(name: &str) -> FilePath {
-    format!("http/10-{}.conf", name.replace('_', "-")).into()
-}
-
 /// The variable with a random number below this number of endpoints.
 pub fn turn(endpoints: u8) -> String {
     format!("turn_{endpoints}")
@@ -541,7 +531,7 @@ pub fn list(mark: ListMark) -> String {
 }
 
 pub fn list_file(mark: ListMark) -> FilePath {
-    format!("http/10-{}.conf", list(mark).replace('_', "-")).into()
+    variable_file(&list(mark))
 }
 
 /// The variable with the client that is counted for an object. The names of its zones are derived

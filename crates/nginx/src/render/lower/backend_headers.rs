@@ -1,5 +1,7 @@
 //! Request headers that a route sets for its backend, in the place of the usual ones.
 
+use std::sync::Arc;
+
 use ingressd_model::{Handler, Refused, RewriteTarget, RouteVariable, TargetPart};
 
 use super::groups;
@@ -25,21 +27,23 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     Ok(())
 }
 
+/// The value of a variable that is known from the route, without a request.
+pub fn known(handler: &Handler, variable: RouteVariable) -> Option<Arc<str>> {
+    let upstream = handler.action.upstream();
+    match variable {
+        RouteVariable::Namespace => Some(Arc::clone(&handler.origin.object.namespace)),
+        RouteVariable::IngressName => Some(Arc::clone(&handler.origin.object.name)),
+        RouteVariable::ServiceName => upstream.map(|upstream| Arc::clone(&upstream.service)),
+        RouteVariable::ServicePort => upstream.map(|upstream| Arc::clone(&upstream.port)),
+    }
+}
+
 /// The text with the parts replaced that are known from the route.
 pub fn resolved(host: &RewriteTarget, handler: &Handler) -> Result<RewriteTarget, Refused> {
-    let known = |variable: RouteVariable| {
-        let upstream = handler.action.upstream();
-        match variable {
-            RouteVariable::Namespace => Some(&handler.origin.object.namespace),
-            RouteVariable::IngressName => Some(&handler.origin.object.name),
-            RouteVariable::ServiceName => upstream.map(|upstream| &upstream.service),
-            RouteVariable::ServicePort => upstream.map(|upstream| &upstream.port),
-        }
-    };
     let part = |part: &TargetPart| match part {
         TargetPart::Variable(variable) => RouteVariable::named(variable.as_str())
-            .and_then(known)
-            .map_or_else(|| part.clone(), |text| TargetPart::Literal(text.clone())),
+            .and_then(|variable| known(handler, variable))
+            .map_or_else(|| part.clone(), TargetPart::Literal),
         part => part.clone(),
     };
     RewriteTarget::new(host.parts().iter().map(part).collect())

@@ -75,13 +75,13 @@ fn written(server: &Server) -> impl Iterator<Item = (&Route, String, Vec<Block>)
 
 /// The files that a server requires for them.
 pub fn requires(server: &Server) -> impl Iterator<Item = FilePath> {
-    written(server).map(|(_, name, _)| names::split_file(&name))
+    written(server).map(|(_, name, _)| names::variable_file(&name))
 }
 
 /// One file for each distinct list of conditions.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for (route, name, blocks) in plan.model.servers.iter().flat_map(|server| written(server)) {
-        files.add(names::split_file(&name), Some(&route.origin), [], |tables| {
+        files.add(names::variable_file(&name), Some(&route.origin), [], |tables| {
             blocks.into_iter().for_each(|block| tables.block(block));
             Ok(())
         });

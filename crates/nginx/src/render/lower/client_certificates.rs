@@ -34,7 +34,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let asked = plan.model.servers.iter().filter_map(|server| server.client_certificates.as_deref());
     for certificates in asked.filter(|certificates| certificates.chooses()) {
         let name = names::stranger(certificates);
-        files.add(names::stranger_file(&name), Some(&certificates.origin), [], |tables| {
+        files.add(names::variable_file(&name), Some(&certificates.origin), [], |tables| {
             map(certificates, &name, tables)
         });
     }
@@ -57,7 +57,7 @@ fn map(certificates: &ClientCertificates, name: &str, tables: &mut Tables) -> Re
 pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FilePath> {
     let id = &certificates.authority.id;
     let revoked = certificates.authority.revoked.as_ref().map(|_| names::revoked_file(id));
-    let stranger = certificates.chooses().then(|| names::stranger_file(&names::stranger(certificates)));
+    let stranger = certificates.chooses().then(|| names::variable_file(&names::stranger(certificates)));
     [names::authority_file(id)].into_iter().chain(revoked).chain(stranger)
 }
 

@@ -124,8 +124,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
             requires.extend(all.flat_map(variables_of));
             if let Some(split) = split {
-                requires.extend(split.session.iter().map(|cookie| names::session_file(&names::session(cookie))));
-                requires.insert(names::split_file(&names::split(split, upstream)));
+                requires.extend(split.session.iter().map(|cookie| names::variable_file(&names::session(cookie))));
+                requires.insert(names::variable_file(&names::split(split, upstream)));
                 requires.extend(split.upstreams().map(|upstream| names::upstream_file(upstream, facts.search_order)));
             }
         }

@@ -67,19 +67,19 @@ fn variable(cookie: &SessionCookie, handler: &Handler) -> String {
 pub fn requires(handler: &Handler) -> BTreeSet<FilePath> {
     let Some(Session { cookie, .. }) = given(handler) else { return BTreeSet::new() };
     let parts = named(handler).into_iter().map(|upstream| names::naming_cookie(cookie, upstream));
-    let own = parts.chain([variable(cookie, handler)]).map(|name| names::session_file(&name));
+    let own = parts.chain([variable(cookie, handler)]).map(|name| names::variable_file(&name));
     own.chain(moved(handler).map(|_| usual_file(cookie))).chain(required(cookie)).collect()
 }
 
 /// The file of the cookie that is the session.
 fn usual_file(cookie: &SessionCookie) -> FilePath {
-    names::session_file(&names::session_cookie(cookie))
+    names::variable_file(&names::session_cookie(cookie))
 }
 
 /// The files that the file of a cookie requires.
 fn required(cookie: &SessionCookie) -> impl Iterator<Item = FilePath> + use<> {
     let conditional = is_conditional(cookie).then(names::same_site_file);
-    [names::session_file(&names::session(&cookie.name)), names::cookie_path_file()].into_iter().chain(conditional)
+    [names::variable_file(&names::session(&cookie.name)), names::cookie_path_file()].into_iter().chain(conditional)
 }
 
 /// One file for each cookie name, and one for each cookie.
@@ -90,7 +90,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     // A cookie has a session even where no upstream uses it.
     for (cookie, origin) in upstreams.chain(cookies.clone().map(|(cookie, handler)| (&cookie.name, &handler.origin))) {
         let name = names::session(cookie);
-        files.add(names::session_file(&name), Some(origin), [], |tables| session(cookie, &name, tables));
+        files.add(names::variable_file(&name), Some(origin), [], |tables| session(cookie, &name, tables));
     }
     if cookies.clone().next().is_some() {
         // Locations set it, if there are any.
@@ -109,16 +109,16 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         match &named(handler)[..] {
             [] => {
                 let name = names::session_cookie(cookie);
-                files.add(names::session_file(&name), Some(&handler.origin), required(cookie), |tables| {
+                files.add(names::variable_file(&name), Some(&handler.origin), required(cookie), |tables| {
                     Source::of_session(cookie, &scheme)?.say(cookie, &name, &scheme, tables)
                 });
                 if let Some((main, split)) = moved(handler) {
                     let name = names::split_cookie(cookie, split, main);
-                    let parts = [names::split_file(&names::split(split, main)), usual_file(cookie)];
+                    let parts = [names::variable_file(&names::split(split, main)), usual_file(cookie)];
                     let upstreams = others(split, main).into_iter().chain([main]);
                     let upstreams = upstreams.map(|upstream| names::upstream_file(upstream, &search_order));
                     let requires = parts.into_iter().chain(upstreams).chain(required(cookie));
-                    files.add(names::session_file(&name), Some(&handler.origin), requires, |tables| {
+                    files.add(names::variable_file(&name), Some(&handler.origin), requires, |tables| {
                         of_moved(cookie, &name, (main, split), &scheme, tables)
                     });
                 }
@@ -144,16 +144,16 @@ fn naming_tables(
     for upstream in named {
         let name = names::naming_cookie(cookie, upstream);
         let requires = of_upstream(upstream).chain(required(cookie));
-        files.add(names::session_file(&name), Some(&handler.origin), requires, |tables| {
+        files.add(names::variable_file(&name), Some(&handler.origin), requires, |tables| {
             Source::of_endpoint(upstream, scheme)?.say(cookie, &name, scheme, tables)
         });
     }
     if let (Some(main), Some(split)) = (named.first(), handler.action.split()) {
         let name = names::split_cookie(cookie, split, main);
-        let parts = named.iter().map(|id| names::session_file(&names::naming_cookie(cookie, id)));
-        let requires = [names::split_file(&names::split(split, main))].into_iter().chain(parts);
+        let parts = named.iter().map(|id| names::variable_file(&names::naming_cookie(cookie, id)));
+        let requires = [names::variable_file(&names::split(split, main))].into_iter().chain(parts);
         let requires = requires.chain(named.iter().flat_map(|id| of_upstream(id))).chain(required(cookie));
-        files.add(names::session_file(&name), Some(&handler.origin), requires, |tables| {
+        files.add(names::variable_file(&name), Some(&handler.origin), requires, |tables| {
             of_split(cookie, &name, split, named, tables)
         });
     }

@@ -4,17 +4,16 @@
 //! Headers of snippets are merged with those of the server, because in nginx a single header
 //! directive in a location replaces the server's list as a whole.
 
-use std::sync::Arc;
-
 use crate::render::token::{Literal, SnippetSurroundings, Text, Word, Words};
 use crate::render::view;
 use ingressd_model::catalogue;
 use ingressd_model::expression::{LIMITS, anywhere};
 use ingressd_model::{
-    Action, Handler, LONGEST_HOST, Origin, Pattern, Refused, RewriteFlag, RouteVariable, Snippet, SnippetCondition,
-    SnippetDirective, SnippetPart, SnippetStatement, SnippetText, Variable,
+    Action, LONGEST_HOST, Origin, Pattern, Refused, RewriteFlag, Snippet, SnippetCondition, SnippetDirective,
+    SnippetPart, SnippetStatement, SnippetText, Variable,
 };
 
+use super::backend_headers;
 use super::location::Scene;
 use super::slots::{Header, Slot, Slots};
 
@@ -34,7 +33,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if snippets.is_empty() || scene.handler.action == Action::Closed {
         return Ok(());
     }
-    let known = |variable| known(scene.handler, variable);
+    let known = |variable| backend_headers::known(scene.handler, variable);
     let surroundings = SnippetSurroundings {
         known: &known,
         trusts: scene.facts.names_scheme(),
@@ -68,17 +67,6 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Backend, catalogue::DEFAULT_TYPE.name, Text::of(default_type));
     }
     Ok(())
-}
-
-/// The value of a variable that is known from the route, without a request.
-fn known(handler: &Handler, variable: RouteVariable) -> Option<Arc<str>> {
-    let upstream = handler.action.upstream();
-    match variable {
-        RouteVariable::Namespace => Some(Arc::clone(&handler.origin.object.namespace)),
-        RouteVariable::IngressName => Some(Arc::clone(&handler.origin.object.name)),
-        RouteVariable::ServiceName => upstream.map(|upstream| Arc::clone(&upstream.service)),
-        RouteVariable::ServicePort => upstream.map(|upstream| Arc::clone(&upstream.port)),
-    }
 }
 
 struct Lowering<'a> {

@@ -31,11 +31,11 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     for handler in handlers(plan) {
         let Action::Proxy { upstream, split: Some(split) } = &handler.action else { continue };
         let name = names::split(split, upstream);
-        let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
+        let session = split.session.as_ref().map(|cookie| names::variable_file(&names::session(cookie)));
         let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &search_order));
         let variables = split.upstreams().chain([upstream]).flat_map(variables_of);
         let requires = upstreams.chain(session).chain(variables);
-        files.add(names::split_file(&name), Some(&split.origin), requires, |tables| {
+        files.add(names::variable_file(&name), Some(&split.origin), requires, |tables| {
             // A split that cannot be written sends all requests to the main upstream.
             let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
             blocks(split, upstream, &empty, &name)

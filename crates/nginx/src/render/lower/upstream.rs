@@ -31,8 +31,8 @@ pub fn upstream(upstream: &Upstream, endpoints: &[Endpoint], decisions: &Decisio
 /// The files with the variables that select an endpoint of the upstream, where those are ours.
 pub fn variables_of(upstream: &UpstreamId) -> Vec<FilePath> {
     match upstream.balance.as_deref() {
-        Some(Balance::Session(cookie)) => vec![names::session_file(&names::session(cookie))],
-        Some(Balance::Named(cookie)) => vec![names::session_file(&names::session(cookie)), names::answered_file()],
+        Some(Balance::Session(cookie)) => vec![names::variable_file(&names::session(cookie))],
+        Some(Balance::Named(cookie)) => vec![names::variable_file(&names::session(cookie)), names::answered_file()],
         Some(Balance::SharedKey(_, endpoints)) => vec![names::turn_file(*endpoints)],
         Some(Balance::Key(_) | Balance::TwoByChance) | None => Vec::new(),
     }
