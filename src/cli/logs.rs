@@ -8,7 +8,6 @@ mod file;
 mod places;
 mod text;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use super::exit::{Ended, Exit};
@@ -16,7 +15,7 @@ use super::output::{self, Format, FormatArguments, Reader};
 use super::settings::SettingsArguments;
 use choice::Choice;
 use entry::Entry;
-use file::Reported;
+use file::{Halt, Reported};
 use ingressd_config::duration;
 use ingressd_model::finding::{count, printable_json};
 
@@ -61,9 +60,17 @@ pub fn run(arguments: &Arguments) -> Ended {
         Reported::Line(line) => shown.report(Entry::read(line, &places.formats)),
         Reported::Pause => shown.flush(),
     };
-    let earliest = arguments.choice.earliest();
-    let read = file::read(&places.files, earliest, arguments.follow, &mut report)?;
+    let read = file::read(&places.files, arguments.choice.earliest(), arguments.follow, &mut report);
     shown.end(read)
+}
+
+/// Shows a text.
+fn show(text: &str) -> Result<(), Halt> {
+    match output::report(text) {
+        Ok(Reader::There) => Ok(()),
+        Ok(Reader::Gone) => Err(Halt::ReaderGone),
+        Err(exit) => Err(Halt::Failed(exit)),
+    }
 }
 
 /// What was shown, and what waits to be.
@@ -86,7 +93,7 @@ impl<'a> Shown<'a> {
     }
 
     /// Takes a line.
-    fn report(&mut self, entry: Option<Entry>) -> ControlFlow<Result<(), Exit>> {
+    fn report(&mut self, entry: Option<Entry>) -> Result<(), Halt> {
         match entry {
             None => self.unread += 1,
             Some(entry) => match self.arguments.choice.lacks(&entry) {
@@ -100,7 +107,7 @@ impl<'a> Shown<'a> {
                 None => self.others += 1,
             },
         }
-        if self.waiting.len() > CHUNK { self.flush() } else { ControlFlow::Continue(()) }
+        if self.waiting.len() > CHUNK { self.flush() } else { Ok(()) }
     }
 
     fn show(&mut self, entry: &Entry) {
@@ -112,12 +119,8 @@ impl<'a> Shown<'a> {
         self.waiting.push('\n');
     }
 
-    fn flush(&mut self) -> ControlFlow<Result<(), Exit>> {
-        match output::report(&std::mem::take(&mut self.waiting)) {
-            Ok(Reader::There) => ControlFlow::Continue(()),
-            Ok(Reader::Gone) => ControlFlow::Break(Ok(())),
-            Err(exit) => ControlFlow::Break(Err(exit)),
-        }
+    fn flush(&mut self) -> Result<(), Halt> {
+        show(&std::mem::take(&mut self.waiting))
     }
 
     fn complain(&self) {
@@ -128,9 +131,8 @@ impl<'a> Shown<'a> {
         );
     }
 
-    fn end(mut self, read: ControlFlow<Result<(), Exit>>) -> Ended {
-        let read = if read.is_continue() { self.flush() } else { read };
-        if let ControlFlow::Break(Err(exit)) = read {
+    fn end(mut self, read: Result<(), Halt>) -> Ended {
+        if let Err(Halt::Failed(exit)) = read.and_then(|()| self.flush()) {
             return Err(exit);
         }
         if self.lacking > 0 && !self.arguments.follow {

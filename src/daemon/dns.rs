@@ -14,6 +14,7 @@ use hickory_resolver::proto::rr::Name;
 
 use ingressd_config::Resolver;
 use ingressd_model::HostName;
+use ingressd_objects::Family;
 
 /// Where this host says which servers its own programs ask.
 const FILE: &str = "/etc/resolv.conf";
@@ -52,29 +53,8 @@ pub struct Half {
     pub why: String,
 }
 
-/// A family of addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    Four,
-    Six,
-}
-
-impl Family {
-    /// The families, in the order of the queries.
-    const ALL: [Family; 2] = [Family::Four, Family::Six];
-
-    /// Whether an address is of this family.
-    pub const fn has(self, address: &IpAddr) -> bool {
-        address.is_ipv4() == matches!(self, Family::Four)
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Family::Four => "IPv4",
-            Family::Six => "IPv6",
-        }
-    }
-}
+/// The families, in the order of the queries.
+const FAMILIES: [Family; 2] = [Family::Four, Family::Six];
 
 /// The DNS servers.
 #[derive(Debug, Clone)]
@@ -194,7 +174,7 @@ fn merge(answers: [Result<Lookup, NetError>; 2], now: Instant) -> LookupResult {
     let mut lasts = Duration::MAX;
     let mut failures = Vec::new();
     let mut nothing = "it has no address";
-    for (family, answer) in Family::ALL.into_iter().zip(answers) {
+    for (family, answer) in FAMILIES.into_iter().zip(answers) {
         match answer {
             Ok(lookup) => {
                 lasts = lasts.min(lookup.valid_until().saturating_duration_since(now));

@@ -17,6 +17,7 @@ use super::dns::{Dns, Half, LookupResult};
 use super::state_file;
 use ingressd_model::HostName;
 use ingressd_model::finding::count;
+use ingressd_objects::Family;
 use ingressd_translate::{ChosenNames, Limits, NameAnswer, Names, Namespaces, Wanted};
 
 mod answer_pacing;
@@ -288,7 +289,8 @@ fn kept(names: &Names) -> StoredAnswers {
 /// is not missed: many servers never answer for it.
 fn judged(before: Option<&NameAnswer>, looked: LookupResult, most: usize) -> NameAnswer {
     let known = before.map(|answer| answer.addresses.as_slice()).unwrap_or_default();
-    let stays = |half: &Half| known.iter().copied().filter(|address| half.missing.has(address)).collect::<Vec<_>>();
+    let stays =
+        |half: &Half| known.iter().copied().filter(|address| Family::of(*address) == half.missing).collect::<Vec<_>>();
     match looked {
         LookupResult::Half(half) if !half.addresses.is_empty() && stays(&half).is_empty() => {
             judged(before, LookupResult::Addresses(half.addresses, half.lasts), most)
@@ -348,7 +350,6 @@ pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
 
 #[cfg(test)]
 mod tests {
-    use super::super::dns::Family;
     use super::*;
     use ingressd_config::Resolver;
     use ingressd_translate::Namespaces;

@@ -1,14 +1,13 @@
 //! Lines of nginx's error log, by the hosts that they are about.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::Arguments;
-use super::file::{self, Reported};
+use super::file::{self, Halt, Reported};
+use super::{Arguments, show};
 use crate::cli::exit::{Ended, Exit};
-use crate::cli::output::{self, Format, Reader};
+use crate::cli::output::Format;
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, styled};
 use crate::cli::status::ask;
 use crate::daemon::ErrorLine;
@@ -40,28 +39,24 @@ pub fn run(arguments: &Arguments, settings: &Settings) -> Ended {
     let is_about_all = choice.hosts.is_empty() && choice.ingress.is_none();
     let (mut found, mut read_lines) = (0_usize, 0_usize);
     let mut report = |reported: Reported<&[u8]>| {
-        let Reported::Line(line) = reported else { return ControlFlow::Continue(()) };
+        let Reported::Line(line) = reported else { return Ok(()) };
         read_lines += 1;
         let text = String::from_utf8_lossy(line);
-        let Some(line) = ErrorLine::read(&text) else { return ControlFlow::Continue(()) };
+        let Some(line) = ErrorLine::read(&text) else { return Ok(()) };
         let host = line.request.map_or("", |request| without_port(request.host));
         let is_late = choice.earliest().is_none_or(|since| line.time().is_some_and(|time| time >= since));
         if !is_late || !(is_about_all || choice.has_host(host)) {
-            return ControlFlow::Continue(());
+            return Ok(());
         }
         found += 1;
         let shown = match arguments.form.format {
             Format::Json => as_json(&line),
             Format::Text => as_text(&text, &line),
         };
-        match output::report(&(shown + "\n")) {
-            Ok(Reader::There) => ControlFlow::Continue(()),
-            Ok(Reader::Gone) => ControlFlow::Break(Ok(())),
-            Err(exit) => ControlFlow::Break(Err(exit)),
-        }
+        show(&(shown + "\n"))
     };
-    match file::read(&[path], arguments.choice.earliest(), arguments.follow, &mut report)? {
-        ControlFlow::Break(Err(exit)) => Err(exit),
+    match file::read(&[path], arguments.choice.earliest(), arguments.follow, &mut report) {
+        Err(Halt::Failed(exit)) => Err(exit),
         _ if found > 0 || arguments.follow => Ok(Exit::Success),
         _ => {
             complain!("ingressd: none of {} fits", count(read_lines, "line", "lines"));

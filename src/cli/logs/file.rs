@@ -3,7 +3,6 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom};
-use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,94 +26,77 @@ pub enum Reported<T> {
     Pause,
 }
 
-/// Whoever takes lines; a break ends the reading.
-pub type Report<'t> = &'t mut dyn FnMut(Reported<&[u8]>) -> ControlFlow<Result<(), Exit>>;
+/// Why the reading ends before its end.
+#[derive(Debug)]
+pub enum Halt {
+    /// Nobody reads what is shown any more.
+    ReaderGone,
+    Failed(Exit),
+}
+
+/// Whoever takes lines.
+pub type Report<'t> = &'t mut dyn FnMut(Reported<&[u8]>) -> Result<(), Halt>;
 
 /// Reads files from the beginning, and where a time is named also what was rotated away since
 /// then; with `follow` goes on with what is added, and without a time begins with that.
-pub fn read(
-    files: &[PathBuf],
-    since: Option<Timestamp>,
-    follow: bool,
-    report: Report<'_>,
-) -> Result<ControlFlow<Result<(), Exit>>, Exit> {
+pub fn read(files: &[PathBuf], since: Option<Timestamp>, follow: bool, report: Report<'_>) -> Result<(), Halt> {
     let mut open = Vec::new();
     for path in files {
         if path.as_os_str() == "-" {
-            let read = all(&mut io::stdin().lock(), report).map_err(|error| failed(path, &error))?;
-            if read.is_break() {
-                return Ok(read);
-            }
+            all(path, &mut io::stdin().lock(), report)?;
             continue;
         }
         for earlier in since.map(|since| rotated(path, since)).unwrap_or_default() {
-            let read = whole(&earlier, report).map_err(|error| failed(&earlier, &error))?;
-            if read.is_break() {
-                return Ok(read);
-            }
+            whole(&earlier, report)?;
         }
-        let mut followed = Followed::open(path).map_err(|error| failed(path, &error))?;
+        let mut followed = Followed::open(path)?;
         if follow && since.is_none() {
-            followed.reader.seek(SeekFrom::End(0)).map_err(|error| failed(path, &error))?;
+            followed.reader.seek(SeekFrom::End(0)).map_err(failed(path))?;
         }
-        let read = followed.read(report).map_err(|error| failed(path, &error))?;
-        if read.is_break() {
-            return Ok(read);
-        }
+        followed.read(report)?;
         open.push((followed, None));
     }
     while follow && !open.is_empty() {
-        let paused = report(Reported::Pause);
-        if paused.is_break() {
-            return Ok(paused);
-        }
+        report(Reported::Pause)?;
         if is_closed(INTERVAL) {
             break;
         }
-        for (followed, before) in &mut open {
-            let read = go_on(followed, before, report).map_err(|error| failed(&followed.path, &error))?;
-            if read.is_break() {
-                return Ok(read);
-            }
-        }
+        open.iter_mut().try_for_each(|(followed, before)| go_on(followed, before, report))?;
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(())
 }
 
-fn failed(path: &Path, error: &io::Error) -> Exit {
-    complain!("ingressd: {} cannot be read: {error}", path.display());
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => Exit::Permission,
-        _ => Exit::NoInput,
+/// For `map_err`: complains that a file cannot be read.
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> Halt {
+    move |error| {
+        complain!("ingressd: {} cannot be read: {error}", path.display());
+        Halt::Failed(match error.kind() {
+            io::ErrorKind::PermissionDenied => Exit::Permission,
+            _ => Exit::NoInput,
+        })
     }
 }
 
 /// Reads what was added. The file before a rotation is read until the next one: nginx writes to it
 /// until it is told of the rotation.
-fn go_on(
-    followed: &mut Followed,
-    before: &mut Option<Followed>,
-    report: Report<'_>,
-) -> io::Result<ControlFlow<Result<(), Exit>>> {
+fn go_on(followed: &mut Followed, before: &mut Option<Followed>, report: Report<'_>) -> Result<(), Halt> {
     for file in before.iter_mut().chain([&mut *followed]) {
-        let read = file.read(report)?;
-        if read.is_break() {
-            return Ok(read);
-        }
+        file.read(report)?;
     }
+    let position = followed.reader.stream_position().map_err(failed(&followed.path))?;
     match fs::metadata(&followed.path) {
         Ok(now) if (now.dev(), now.ino()) != followed.identity => {
             let next = Followed::open(&followed.path)?;
             *before = Some(std::mem::replace(followed, next));
         }
-        Ok(now) if now.len() < followed.reader.stream_position()? => {
-            followed.reader.rewind()?;
+        Ok(now) if now.len() < position => {
+            followed.reader.rewind().map_err(failed(&followed.path))?;
             followed.rest = Rest::default();
         }
         // Between the steps of a rotation there is no file.
         _ => {}
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(())
 }
 
 struct Followed {
@@ -126,18 +108,22 @@ struct Followed {
 }
 
 impl Followed {
-    fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let found: Metadata = file.metadata()?;
-        if !found.is_file() {
-            return Err(io::Error::other("it is no file"));
-        }
+    fn open(path: &Path) -> Result<Self, Halt> {
+        let open = || {
+            let file = File::open(path)?;
+            let found: Metadata = file.metadata()?;
+            match found.is_file() {
+                true => Ok((file, found)),
+                false => Err(io::Error::other("it is no file")),
+            }
+        };
+        let (file, found) = open().map_err(failed(path))?;
         let (path, identity) = (path.to_owned(), (found.dev(), found.ino()));
         Ok(Followed { path, reader: BufReader::new(file), identity, rest: Rest::default() })
     }
 
-    fn read(&mut self, report: Report<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
-        lines(&mut self.reader, &mut self.rest, report)
+    fn read(&mut self, report: Report<'_>) -> Result<(), Halt> {
+        lines(&self.path, &mut self.reader, &mut self.rest, report)
     }
 }
 
@@ -149,11 +135,11 @@ struct Rest {
 }
 
 /// Tells each whole line until the end.
-fn lines(reader: &mut dyn BufRead, rest: &mut Rest, report: Report<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+fn lines(path: &Path, reader: &mut dyn BufRead, rest: &mut Rest, report: Report<'_>) -> Result<(), Halt> {
     loop {
-        let chunk = reader.fill_buf()?;
+        let chunk = reader.fill_buf().map_err(failed(path))?;
         if chunk.is_empty() {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(());
         }
         let end = chunk.iter().position(|byte| *byte == b'\n');
         let (text, used) = (&chunk[..end.unwrap_or(chunk.len())], end.map_or(chunk.len(), |end| end + 1));
@@ -168,36 +154,29 @@ fn lines(reader: &mut dyn BufRead, rest: &mut Rest, report: Report<'_>) -> io::R
             if rest.is_too_long {
                 complain!("ingressd: a line of more than {LONGEST} bytes was left out");
             }
-            let reported = match rest.is_too_long || rest.bytes.is_empty() {
-                true => ControlFlow::Continue(()),
-                false => report(Reported::Line(&rest.bytes)),
-            };
+            if !rest.is_too_long && !rest.bytes.is_empty() {
+                report(Reported::Line(&rest.bytes))?;
+            }
             rest.bytes.clear();
             rest.is_too_long = false;
-            if reported.is_break() {
-                return Ok(reported);
-            }
         }
     }
 }
 
-fn whole(path: &Path, report: Report<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
-    let file = File::open(path)?;
+fn whole(path: &Path, report: Report<'_>) -> Result<(), Halt> {
+    let file = File::open(path).map_err(failed(path))?;
     let reader: Box<dyn Read> = match path.extension().is_some_and(|end| end == "gz") {
         true => Box::new(MultiGzDecoder::new(file)),
         false => Box::new(file),
     };
-    all(&mut BufReader::new(reader), report)
+    all(path, &mut BufReader::new(reader), report)
 }
 
 /// Tells each line of what does not grow any more: the last one may lack its end.
-fn all(reader: &mut dyn BufRead, report: Report<'_>) -> io::Result<ControlFlow<Result<(), Exit>>> {
+fn all(path: &Path, reader: &mut dyn BufRead, report: Report<'_>) -> Result<(), Halt> {
     let mut rest = Rest::default();
-    let read = lines(reader, &mut rest, report)?;
-    match read {
-        ControlFlow::Continue(()) if !rest.bytes.is_empty() => Ok(report(Reported::Line(&rest.bytes))),
-        read => Ok(read),
-    }
+    lines(path, reader, &mut rest, report)?;
+    if rest.bytes.is_empty() { Ok(()) } else { report(Reported::Line(&rest.bytes)) }
 }
 
 /// The files that were rotated away, and to which something was written since then, the oldest
@@ -234,9 +213,9 @@ mod tests {
             if let Reported::Line(line) = reported {
                 lengths.push(line.len());
             }
-            ControlFlow::Continue(())
+            Ok(())
         };
-        assert!(all(&mut BufReader::new(bytes), &mut report).unwrap().is_continue());
+        assert!(all(Path::new("-"), &mut BufReader::new(bytes), &mut report).is_ok());
         lengths
     }
 
@@ -270,7 +249,7 @@ mod tests {
             if let Reported::Line(line) = line {
                 reported.push(String::from_utf8(line.to_vec()).unwrap());
             }
-            ControlFlow::Continue(())
+            Ok(())
         });
         assert!(read.is_ok());
         assert_eq!(reported, ["oldest", "older", "now"]);
