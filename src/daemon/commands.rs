@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
+use super::options;
 use super::pipeline::Pipeline;
 use super::reporter::describe;
 use ingressd_apply::Outcome;
@@ -149,7 +150,7 @@ pub const NOT_PINNED: &str = "no generation is pinned";
 /// Executes a command. The result is a text for people.
 pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<String, String> {
     match command {
-        ControlCommand::RollBack(generation) => match pipeline.roll_back_to(generation) {
+        ControlCommand::RollBack(generation) => match pipeline.applier.roll_back_to(generation, options::now()) {
             Outcome::Confirmed { generation, .. } | Outcome::Unchanged { generation } => Ok(format!(
                 "nginx runs generation {generation}, and stays there until `ingressd resume`: changes are not \
                  applied, and endpoints may be stale"
@@ -159,7 +160,7 @@ pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<Strin
             }
             outcome => Err(describe(&outcome)),
         },
-        ControlCommand::Resume => match pipeline.resume() {
+        ControlCommand::Resume => match pipeline.applier.resume() {
             Ok(Some(generation)) => Ok(format!("generation {generation} is no longer pinned")),
             Ok(None) => Err(NOT_PINNED.to_owned()),
             Err(error) => Err(error.to_string()),

@@ -18,6 +18,7 @@ use self::worth::Worth;
 use super::candidates;
 use super::estimate::Estimate;
 use super::explain::InForce;
+use super::host_findings::of_nginx;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
@@ -25,7 +26,7 @@ use super::states::JudgedStates;
 use super::status::start_nginx;
 use ingressd_apply::{Complaint, Outcome};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{HostName, Kind, ObjectId, ObjectState, Origin};
+use ingressd_model::{HostName, ObjectId, ObjectState};
 use ingressd_nginx::render::{Digest, FileSet};
 use ingressd_objects::{Kinds, Snapshot, Version};
 use ingressd_translate::{Claims, Namespaces};
@@ -488,8 +489,7 @@ fn blame_templates(outcome: &mut Outcome) {
 
 /// The finding about this host that follows from an outcome.
 fn findings_of(outcome: &Outcome) -> Vec<Finding> {
-    let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
-    let report = |reason, note: String| vec![Finding::new(reason, Origin::object(&nginx), note)];
+    let report = |reason, note| vec![of_nginx(reason, note)];
     match outcome {
         Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => Vec::new(),
         Outcome::Pinned { generation, outcome, .. } => {

@@ -8,16 +8,25 @@ use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Kind, ObjectId, Origin};
 use ingressd_nginx::GateOptions;
 
+/// nginx of this host, as the object of a finding.
+pub(super) fn nginx() -> Arc<ObjectId> {
+    Arc::new(ObjectId::new(Kind::HOST, "", "nginx"))
+}
+
+/// A finding about nginx of this host.
+pub(super) fn of_nginx(reason: Reason, note: String) -> Finding {
+    Finding::new(reason, Origin::object(&nginx()), note)
+}
+
 /// The finding that another version of nginx runs than the installed one.
 pub(super) fn not_restarted(installed: Version, survey: &Survey) -> Finding {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::HOST, "", "nginx")));
     let running = survey.capabilities.version;
     let note = format!(
         "nginx {installed} is installed, and {running} still runs: files are made for {running}, which cannot load \
          modules of {installed} and then takes no change; when few clients are connected, restart nginx: `nginx -t && systemctl \
          restart nginx`"
     );
-    Finding::new(Reason::MissingCapability, origin, note)
+    of_nginx(Reason::MissingCapability, note)
 }
 
 /// The finding that nginx's configuration does not include our files.
@@ -34,10 +43,9 @@ pub(super) fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
 
 /// The finding that nginx refused a shared server.
 pub(super) fn not_shared(words: &str) -> Finding {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::HOST, "", "nginx")));
     let note = format!(
         "nginx refuses a server that several hosts share, so each host has its own server, and reloads take longer: \
          {words}"
     );
-    Finding::new(Reason::HostConflict, origin, note)
+    of_nginx(Reason::HostConflict, note)
 }

@@ -17,8 +17,7 @@ use super::{last_good, options, state_file, states, traffic};
 use ingressd_apply::folder::{self, Existing};
 use ingressd_apply::lock::{self, Lock};
 use ingressd_apply::{
-    Applier, ApplyError, Cause, Contents, NginxState, Options, Outcome, Pinned, Steps, Survey, System, connections,
-    ports, remove_abandoned_caches,
+    Applier, ApplyError, Contents, Options, Steps, Survey, System, connections, ports, remove_abandoned_caches,
 };
 use ingressd_config::Settings;
 use ingressd_model::catalogue;
@@ -63,7 +62,7 @@ pub struct Pipeline {
     /// The claims of what nginx serves.
     claims: Arc<Claims>,
     renderer: Renderer,
-    applier: Applier<System>,
+    pub(super) applier: Applier<System>,
     /// What keeps other daemons out of the folders.
     _locks: [Option<Lock>; 2],
     changes: Changes,
@@ -179,11 +178,6 @@ impl Pipeline {
     /// The same, with the time when it was made.
     pub fn earlier_made(&self) -> Option<SystemTime> {
         self.earlier().and_then(|_| self.applier.contents_made())
-    }
-
-    /// Why the generation in place was made; `None` when an earlier run made it.
-    pub fn cause(&self) -> Option<&Cause> {
-        self.applier.cause()
     }
 
     /// What explains the answers of the generation of an earlier run, by the objects that it kept
@@ -342,11 +336,6 @@ impl Pipeline {
         })
     }
 
-    /// The digest of the files that nginx has read or will read.
-    pub fn in_place(&self) -> Option<Digest> {
-        self.applier.in_place()
-    }
-
     /// The file of nginx's error log.
     pub fn error_log(&self) -> Option<PathBuf> {
         self.survey.error_log()
@@ -354,16 +343,6 @@ impl Pipeline {
 
     pub(crate) fn nginx_version(&self) -> String {
         self.survey.capabilities.version.to_string()
-    }
-
-    /// Whether nginx was started, stopped or restarted since the last look.
-    pub fn recheck(&mut self) -> Option<Outcome> {
-        self.applier.recheck()
-    }
-
-    /// The state of nginx now.
-    pub fn status(&mut self) -> NginxState {
-        self.applier.status()
     }
 
     /// How many clients are connected to the ports of Ingresses and TCP services.
@@ -375,25 +354,6 @@ impl Pipeline {
         let streams = streams.map(|port| port.number);
         let ports: Vec<_> = self.composition.settings.translate.listeners.ports().chain(streams).collect();
         connections::established(&ports)
-    }
-
-    /// The generation that the administrator pinned.
-    pub fn pinned(&self) -> Option<&Pinned> {
-        self.applier.pinned()
-    }
-
-    /// Rolls back to a kept generation and pins it.
-    pub fn roll_back_to(&mut self, generation: Option<u64>) -> Outcome {
-        self.applier.roll_back_to(generation, options::now())
-    }
-
-    /// Ends the pinning. Returns the generation that was pinned.
-    ///
-    /// # Errors
-    ///
-    /// When that cannot be recorded.
-    pub fn resume(&mut self) -> Result<Option<u64>, ApplyError> {
-        self.applier.resume()
     }
 
     /// Removes old generations.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use super::estimate::Estimate;
 use super::explain::InForce;
+use super::host_findings::of_nginx;
 use super::link::Link;
 use super::outcomes::Step;
 use super::withdrawal::Withdrawal;
@@ -220,9 +221,7 @@ impl Status {
     /// The finding that nginx could not be started again. A change that failed because of it has
     /// the same reason, and says so already.
     fn refusal_finding(&self) -> Option<Finding> {
-        let note = self.refusal_note()?;
-        let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
-        Some(Finding::new(Reason::ReloadFailed, Origin::object(&nginx), note))
+        Some(of_nginx(Reason::ReloadFailed, self.refusal_note()?))
     }
 
     /// The finding that the settings could not be reloaded.
@@ -236,22 +235,20 @@ impl Status {
     /// The finding that nginx does not run, where no cycle has told it yet.
     fn down_finding(&self) -> Option<Finding> {
         let why = self.why.as_ref().filter(|_| self.phase == Phase::NginxDown && !self.reports_down)?;
-        let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
-        Some(Finding::new(Reason::NginxDown, Origin::object(&nginx), start_nginx(why)))
+        Some(of_nginx(Reason::NginxDown, start_nginx(why)))
     }
 
     /// The finding that old workers come close to their limit.
     fn old_workers_finding(&self) -> Option<Finding> {
         let OldWorkers { draining, most, .. } = self.old_workers;
         let report = || {
-            let nginx = Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
             let note = format!(
                 "{draining} of at most {most} old workers finish their connections, so reloads wait until \
                     each had its time (pacing.draining-time), and at {most} the oldest workers are ended; long \
                     connections, such as WebSockets, keep them; pacing.most-draining allows more of them, which \
                     takes memory"
             );
-            Finding::new(Reason::DrainingWorkers, Origin::object(&nginx), note)
+            of_nginx(Reason::DrainingWorkers, note)
         };
         self.old_workers.are_many().then(report)
     }

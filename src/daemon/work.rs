@@ -90,7 +90,7 @@ impl Work {
             pipeline.set_readers(tables.readers);
             let state = &settings.apply.state;
             let mut cycle =
-                Cycle::open(state, pipeline.in_place()).map_err(|source| Error::unreadable(state, source))?;
+                Cycle::open(state, pipeline.applier.in_place()).map_err(|source| Error::unreadable(state, source))?;
             cycle.keep(tables.objects.kinds());
             if is_reload {
                 cycle.release_all();
@@ -143,7 +143,7 @@ impl Work {
     /// Looks whether nginx was started, stopped or restarted.
     pub fn look(mut self) -> JoinHandle<Done> {
         spawn_blocking(move || {
-            let changed = self.pipeline.recheck();
+            let changed = self.pipeline.applier.recheck();
             let surveyed = self.pipeline.survey_changed();
             self.done(Finished::Look { changed, surveyed })
         })
@@ -184,10 +184,10 @@ impl Work {
 
     fn done(mut self, result: Finished) -> Done {
         let nginx = Nginx {
-            status: self.pipeline.status(),
+            status: self.pipeline.applier.status(),
             version: self.pipeline.nginx_version(),
-            pinned: self.pipeline.pinned().cloned(),
-            cause: self.pipeline.cause().cloned(),
+            pinned: self.pipeline.applier.pinned().cloned(),
+            cause: self.pipeline.applier.cause().cloned(),
             connections: self.drained.then(|| self.pipeline.connections()).flatten(),
             refusal: self.pipeline.refusal(),
         };

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use super::searches::Searches;
 use super::{Cycle, Stages};
 use crate::daemon::host_counts::HostCounts;
+use crate::daemon::host_findings::nginx;
 use ingressd_model::finding::{Finding, Reason, count, count_of};
-use ingressd_model::{Kind, ObjectId, ObjectState, Origin};
+use ingressd_model::{ObjectId, ObjectState, Origin};
 use ingressd_objects::Snapshot;
 
 /// So many hosts are told when they are also at least half of all.
@@ -160,7 +161,6 @@ impl Removal {
     }
 
     fn finding(&self, what: &str, remedy: &str) -> Finding {
-        let nginx = || Arc::new(ObjectId::new(Kind::HOST, "", "nginx"));
         let origin = Origin::object(&self.cause.object.clone().unwrap_or_else(nginx));
         let hosts = count_of(self.hosts.len(), self.of, "host", "hosts");
         Finding::new(Reason::HostsRemoved, origin, format!("{hosts} {what}: {}; {remedy}", self.cause.words))

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use k8s_openapi::api::core::v1::Secret;
 
 use super::*;
-use ingressd_model::{Field, WorkingVersion};
+use ingressd_model::{Field, Kind, Origin, WorkingVersion};
 use ingressd_objects::{Ingress, IngressTls, LeftOut, Stored};
 
 mod following;
