@@ -60,13 +60,13 @@ impl Examples {
         Ok(Examples { documents })
     }
 
-    fn ingresses(&self) -> impl Iterator<Item = &Value> {
-        self.documents.iter().filter(|document| document["kind"] == "Ingress")
+    fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Value> {
+        self.documents.iter().filter(move |document| document["kind"] == *kind)
     }
 
     /// The hosts of all rules, sorted, without duplicates.
     pub fn hosts(&self) -> Vec<String> {
-        let rules = self.ingresses().flat_map(|ingress| items(&ingress["spec"]["rules"]));
+        let rules = self.of_kind("Ingress").flat_map(|ingress| items(&ingress["spec"]["rules"]));
         let mut hosts: Vec<_> = rules.filter_map(|rule| rule["host"].as_str().map(str::to_owned)).collect();
         hosts.sort();
         hosts.dedup();
@@ -76,14 +76,14 @@ impl Examples {
     /// Secrets for TLS that are in no manifest: namespace and name, with their hosts.
     pub fn missing_certificates(&self) -> BTreeMap<(String, String), Vec<String>> {
         let mut missing: BTreeMap<_, Vec<String>> = BTreeMap::new();
-        for ingress in self.ingresses() {
+        for ingress in self.of_kind("Ingress") {
             for tls in items(&ingress["spec"]["tls"]) {
                 let Some(secret) = tls["secretName"].as_str() else { continue };
                 let hosts = items(&tls["hosts"]).filter_map(Value::as_str).map(str::to_owned);
                 missing.entry((namespace(ingress), secret.to_owned())).or_default().extend(hosts);
             }
         }
-        for secret in self.documents.iter().filter(|document| document["kind"] == "Secret") {
+        for secret in self.of_kind("Secret") {
             missing.remove(&(namespace(secret), text(&secret["metadata"]["name"])));
         }
         missing
@@ -92,9 +92,9 @@ impl Examples {
     /// Services of pods without EndpointSlices: namespace and name, with the names of their TCP
     /// ports.
     pub fn missing_backends(&self) -> BTreeMap<(String, String), Vec<String>> {
-        let of_kind = |kind: &'static str| self.documents.iter().filter(move |document| document["kind"] == kind);
         let has_pods = |service: &&Value| service["spec"]["type"] != "ExternalName";
-        let mut missing: BTreeMap<_, _> = of_kind("Service")
+        let mut missing: BTreeMap<_, _> = self
+            .of_kind("Service")
             .filter(has_pods)
             .map(|service| {
                 let is_tcp = |port: &&Value| port["protocol"].as_str().is_none_or(|protocol| protocol == "TCP");
@@ -102,7 +102,7 @@ impl Examples {
                 ((namespace(service), text(&service["metadata"]["name"])), ports.collect())
             })
             .collect();
-        for slice in of_kind("EndpointSlice") {
+        for slice in self.of_kind("EndpointSlice") {
             missing.remove(&(namespace(slice), text(&slice["metadata"]["labels"][SERVICE])));
         }
         missing
@@ -111,12 +111,12 @@ impl Examples {
     /// Classes that Ingresses name and that are in no manifest.
     pub fn missing_classes(&self) -> Vec<String> {
         let mut missing: Vec<_> = self
-            .ingresses()
+            .of_kind("Ingress")
             .filter_map(|ingress| ingress["spec"]["ingressClassName"].as_str().map(str::to_owned))
             .collect();
         missing.sort();
         missing.dedup();
-        let classes: Vec<_> = self.documents.iter().filter(|document| document["kind"] == "IngressClass").collect();
+        let classes: Vec<_> = self.of_kind("IngressClass").collect();
         missing.retain(|name| !classes.iter().any(|class| class["metadata"]["name"] == **name));
         missing
     }
@@ -124,7 +124,7 @@ impl Examples {
     /// The requests to try, by Ingress, in the order of the files.
     pub fn trials(&self) -> Result<Vec<(String, Vec<Trial>)>, ExamplesError> {
         let mut trials = Vec::new();
-        for ingress in self.ingresses() {
+        for ingress in self.of_kind("Ingress") {
             let Some(lines) = ingress["metadata"]["annotations"][TRY].as_str() else { continue };
             let name = text(&ingress["metadata"]["name"]);
             let parsed: Result<Vec<_>, _> =

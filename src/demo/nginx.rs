@@ -9,6 +9,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
+use ingressd_model::catalogue::Version;
+
 /// How long it may take to stop before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -68,17 +70,11 @@ fn version(binary: &Path) -> io::Result<String> {
 fn command(binary: &Path, folder: &Path, version: &str) -> Command {
     let mut command = Command::new(binary);
     command.arg("-p").arg(folder).arg("-c").arg(configuration(folder));
-    if is_since_1_19_5(version) {
+    let number = version.split_once("nginx version: ").and_then(|(_, rest)| Version::read(rest.split_once('/')?.1));
+    if number >= Some(Version(1, 19, 5)) {
         command.arg("-e").arg(folder.join("error.log"));
     }
     command
-}
-
-fn is_since_1_19_5(words: &str) -> bool {
-    let version = words.split_once("nginx version: ").and_then(|(_, rest)| rest.split_whitespace().next());
-    let numbers = version.and_then(|version| version.split('/').nth(1)).unwrap_or_default();
-    let numbers: Vec<u32> = numbers.split('.').map_while(|number| number.parse().ok()).collect();
-    numbers.as_slice() >= [1, 19, 5].as_slice()
 }
 
 impl PrivateNginx {
@@ -106,13 +102,19 @@ impl PrivateNginx {
         !matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Stops it with its workers, and waits for that.
-    pub async fn stop(mut self) {
+    /// Asks it to stop, unless it has ended. SIGTERM rather than SIGKILL: a killed master would
+    /// leave its workers running.
+    fn terminate(&mut self) {
         if let Ok(number) = i32::try_from(self.process.id())
             && !self.has_ended()
         {
             let _ = kill(Pid::from_raw(number), Signal::SIGTERM);
         }
+    }
+
+    /// Stops it with its workers, and waits for that.
+    pub async fn stop(mut self) {
+        self.terminate();
         let end = tokio::time::Instant::now() + PATIENCE;
         while !self.has_ended() && tokio::time::Instant::now() < end {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -122,13 +124,7 @@ impl PrivateNginx {
 
 impl Drop for PrivateNginx {
     fn drop(&mut self) {
-        if self.has_ended() {
-            return;
-        }
-        // SIGTERM rather than SIGKILL: a killed master would leave its workers running.
-        if let Ok(number) = i32::try_from(self.process.id()) {
-            let _ = kill(Pid::from_raw(number), Signal::SIGTERM);
-        }
+        self.terminate();
         let _ = self.process.wait();
     }
 }

@@ -1,7 +1,6 @@
 //! The output of the running demo: requests to try, then hosts, generation and findings whenever
 //! they change.
 
-use ingressd_model::finding::count;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
@@ -12,6 +11,7 @@ use super::examples::Examples;
 use super::session::{DemoError, HTTP_PORT, HTTPS_PORT, Session};
 use super::signals;
 use super::status::{DaemonStatus, Finding};
+use ingressd_model::finding::{count, printable};
 
 /// How often the daemon is asked.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -117,13 +117,8 @@ fn describe(finding: &Finding) -> String {
     let Finding { kind, namespace, name, field, severity, reason, note } = finding;
     let place = if field.is_empty() { String::new() } else { format!(" {field}") };
     let slash = if namespace.is_empty() { "" } else { "/" };
-    let text = format!("{severity} {reason}: {kind} {namespace}{slash}{name}{place}: {note}");
-    // The note may quote what a user wrote: control characters must not reach the terminal.
-    text.chars()
-        .flat_map(
-            |character| if character.is_control() { character.escape_default().collect() } else { vec![character] },
-        )
-        .collect()
+    // The note may quote what a user wrote.
+    printable(&format!("{severity} {reason}: {kind} {namespace}{slash}{name}{place}: {note}"))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub struct Trial {
 impl Trial {
     /// Parses a line, or returns what is wrong with it.
     pub fn parse(line: &str) -> Result<Self, String> {
-        let mut words = words(line).into_iter();
+        let mut words = shlex::split(line).unwrap_or_default().into_iter();
         let mut next = |what: &str| words.next().ok_or_else(|| format!("{line:?} has no {what}"));
         let status = next("status")?.parse().map_err(|_| format!("{line:?} does not begin with a status"))?;
         let mut word = next("URL")?;
@@ -122,26 +122,6 @@ impl fmt::Display for Trial {
         let user = if self.user.is_some() { " with password" } else { "" };
         write!(formatter, "{kind} {}{user}", self.url)
     }
-}
-
-/// Splits at blanks outside of single quotes.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
-    for character in line.chars() {
-        match character {
-            '\'' => quoted = !quoted,
-            blank if blank.is_whitespace() && !quoted => {
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-            }
-            other => word.push(other),
-        }
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
 }
 
 #[cfg(test)]

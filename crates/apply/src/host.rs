@@ -414,12 +414,8 @@ fn parse_served(answer: &str) -> Option<(u64, Option<Version>)> {
 
 /// Whether a version as in `nginx version: nginx/1.22.1` has the option `-e`.
 fn knows_error_option(build_information: &str) -> bool {
-    let version = build_information.lines().find_map(|line| line.split_once("nginx version: ")?.1.split('/').nth(1));
-    let numbers: Vec<u32> = version
-        .and_then(|version| version.split_whitespace().next())
-        .map(|version| version.split('.').map_while(|number| number.parse().ok()).collect())
-        .unwrap_or_default();
-    numbers.as_slice() >= [1, 19, 5].as_slice()
+    let version = |line: &str| Version::read(line.split_once("nginx version: ")?.1.split_once('/')?.1);
+    build_information.lines().find_map(version) >= Some(Version(1, 19, 5))
 }
 
 /// Runs a program until it ends or the limit passes, and keeps the last lines of its output.

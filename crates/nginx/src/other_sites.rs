@@ -152,7 +152,7 @@ pub fn survey(
     let mut found = HostConfiguration::default();
     let (mut siblings, mut includes_streams) = (BTreeMap::new(), false);
     let mut walk = Walk { include, open: OpenFiles::of(&main.path), ours_read: false };
-    walk.each(main, &mut |walk, path, directive| {
+    walk.list(&main.path, &main.directives, &mut |walk, path, directive| {
         let first = directive.arguments.first();
         found.other_sites.lines.extend(HostLine::of(HostBlock::Main, path, directive));
         match (directive.name.as_str(), first) {
@@ -206,16 +206,12 @@ impl OtherSites {
         let (mut listens, mut ssl, mut names, mut files) = (Vec::new(), false, Vec::new(), Vec::new());
         walk.inside(path, directive, &mut |_, path, directive| self.look_for_leniency(path, directive));
         walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
-            "listen" => listens.extend(listen(&format!("{path}:{}", directive.line), &directive.arguments)),
+            "listen" => listens.extend(listen(&place(path, directive), &directive.arguments)),
             "server_name" => {
-                names.extend(
-                    directive.arguments.iter().map(|name| (format!("{path}:{}", directive.line), written(name))),
-                );
+                names.extend(directive.arguments.iter().map(|name| (place(path, directive), written(name))));
             }
             "ssl_certificate" => {
-                files.extend(
-                    directive.arguments.first().map(|file| (format!("{path}:{}", directive.line), file.clone())),
-                );
+                files.extend(directive.arguments.first().map(|file| (place(path, directive), file.clone())));
             }
             // The form that nginx had before 1.25.1 besides the parameter of `listen`.
             "ssl" => ssl = directive.arguments.first().is_some_and(|value| value == "on"),
@@ -223,7 +219,7 @@ impl OtherSites {
         });
         if listens.is_empty() {
             // nginx listens on port 80 for a server without `listen`.
-            listens.extend(listen(&format!("{path}:{}", directive.line), &["80".to_owned()]));
+            listens.extend(listen(&place(path, directive), &["80".to_owned()]));
         }
         let ports: BTreeSet<_> = listens.iter().map(|listen: &SiteListen| listen.address.port()).collect();
         if behind != Some(true) {
@@ -251,8 +247,7 @@ impl OtherSites {
             };
             let is_udp = parameters.iter().any(|parameter| parameter == "udp");
             let transport = if is_udp { Transport::Udp } else { Transport::Tcp };
-            let place = format!("{path}:{}", directive.line);
-            let listen = |address| StreamListen { place: place.clone(), transport, address };
+            let listen = |address| StreamListen { place: place(path, directive), transport, address };
             self.stream_listens.extend(addresses(address).into_iter().map(listen));
         });
     }
@@ -266,7 +261,7 @@ impl OtherSites {
 
     fn look_for_rules(&mut self, path: &str, directive: &Directive) {
         if self.firewall_rules.is_none() && RULE_DIRECTIVES.contains(&&*directive.name) {
-            self.firewall_rules = Some(format!("{path}:{}", directive.line));
+            self.firewall_rules = Some(place(path, directive));
         }
         directive.children().iter().for_each(|directive| self.look_for_rules(path, directive));
     }
@@ -277,9 +272,14 @@ impl OtherSites {
         };
         if self.lenient_headers.is_none() && (is("underscores_in_headers", "on") || is("ignore_invalid_headers", "off"))
         {
-            self.lenient_headers = Some(format!("{path}:{}", directive.line));
+            self.lenient_headers = Some(place(path, directive));
         }
     }
+}
+
+/// The file and line of a directive, for messages.
+fn place(path: &str, directive: &Directive) -> String {
+    format!("{path}:{}", directive.line)
 }
 
 fn names_server(directive: &Directive) -> bool {
@@ -318,10 +318,6 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn each(&mut self, file: &ParsedFile, visit: Visit<'_>) {
-        self.list(&file.path, &file.directives, visit);
-    }
-
     fn inside(&mut self, path: &str, directive: &Directive, visit: Visit<'_>) {
         self.list(path, directive.children(), visit);
     }
