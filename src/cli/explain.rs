@@ -237,20 +237,13 @@ fn path(path: &Value) -> String {
 /// What another site of nginx takes.
 fn other_site(site: &Value) -> String {
     let (on, from) = (sockets(site), text_of(&site["from"]));
+    let taken = format!("on {on} is taken by another site of this nginx");
     match (site["name"].as_str().map(printable), site["is_unclear"] == true) {
         (Some(name), true) => {
-            format!(
-                "on {on} is taken by another site of this nginx, at {from}, if nginx matches its expression {name}, which is not judged here"
-            )
+            format!("{taken}, at {from}, if nginx matches its expression {name}, which is not judged here")
         }
-        (Some(name), false) => {
-            format!("on {on} is taken by another site of this nginx, which has the name {name} at {from}")
-        }
-        (None, _) => {
-            format!(
-                "on {on} is taken by another site of this nginx, which gets the requests for unknown hosts, at {from}"
-            )
-        }
+        (Some(name), false) => format!("{taken}, which has the name {name} at {from}"),
+        (None, _) => format!("{taken}, which gets the requests for unknown hosts, at {from}"),
     }
 }
 

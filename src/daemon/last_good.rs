@@ -43,26 +43,15 @@ pub type Touched = BTreeMap<Arc<ObjectId>, bool>;
 struct ShortDigest(u128);
 
 /// The form on disk; field names are a contract with earlier versions of the daemon.
-#[derive(Debug, Serialize)]
-struct WrittenObject<'a> {
-    kind: &'static str,
-    namespace: &'a str,
-    name: &'a str,
-    version: &'a str,
-    file: Option<&'a str>,
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredLine<O, Text = String> {
+    kind: Text,
+    namespace: Text,
+    name: Text,
+    version: Text,
+    file: Option<Text>,
     line: Option<u32>,
-    object: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-struct StoredLine<K> {
-    kind: String,
-    namespace: String,
-    name: String,
-    version: String,
-    file: Option<String>,
-    line: Option<u32>,
-    object: K,
+    object: O,
 }
 
 /// A served snapshot and the objects of it that may differ from what is kept.
@@ -274,11 +263,11 @@ impl Earlier for LastGood {
 
 /// The form of an object on disk.
 pub fn written<'a>(row: &Row, entry: Entry<'a>) -> impl Serialize + use<'a> {
-    WrittenObject {
+    StoredLine {
         kind: entry.id.kind.name(),
-        namespace: &entry.id.namespace,
-        name: &entry.id.name,
-        version: &entry.version.0,
+        namespace: &*entry.id.namespace,
+        name: &*entry.id.name,
+        version: &*entry.version.0,
         file: entry.place.map(|place| &*place.file.path),
         line: entry.place.map(|place| place.line),
         object: row.write(entry.object),
