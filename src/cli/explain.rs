@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::check::Files;
 use super::exit::{Ended, Exit};
+use super::fields::{rows, text as text_of};
 use super::offline::Judging;
 use super::output::{self, Format, FormatArguments};
 use super::page::{self, BAD, FAINT, GOOD, STRONG, styled, wrapped};
@@ -143,7 +144,7 @@ pub(super) fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
         wrapped(&words, width, 0, 2)
     }));
     lines.extend(takers(answer).iter().chain(&said::sentences(answer)).map(|words| wrapped(words, width, 0, 2)));
-    let options = answer["options"].as_array().map_or(&[][..], Vec::as_slice);
+    let options = rows(&answer["options"]);
     let (shown, rest): (Vec<_>, Vec<_>) = options.iter().partition(|option| all || option["is_built_in"] != true);
     let mut text = lines.join("\n") + "\n";
     if !options.is_empty() {
@@ -161,7 +162,7 @@ pub(super) fn text(answer: &Value, all: bool, width: Option<usize>) -> String {
 /// What takes the request, and what happens to it, in sentences.
 fn takers(answer: &Value) -> Vec<String> {
     let (route, passed) = (&answer["route"], &answer["passthrough"]);
-    let mut reported: Vec<_> = answer["other_sites"].as_array().into_iter().flatten().map(other_site).collect();
+    let mut reported: Vec<_> = rows(&answer["other_sites"]).iter().map(other_site).collect();
     if !passed.is_null() {
         let (on, does, from) = (sockets(passed), text_of(&passed["does"]), text_of(&passed["from"]));
         reported.push(format!(
@@ -193,7 +194,7 @@ fn takers(answer: &Value) -> Vec<String> {
         let over_plain_http = route["over_plain_http"].as_str();
         // Where TLS goes elsewhere, no request is left that does not go to https.
         reported.extend((passed.is_null() || over_plain_http.is_none()).then(|| text_of(&route["does"])));
-        reported.extend(route["because"].as_array().into_iter().flatten().map(|why| {
+        reported.extend(rows(&route["because"]).iter().map(|why| {
             let field =
                 why["field"].as_str().filter(|field| !field.is_empty()).map(|field| format!("{}: ", printable(field)));
             format!("because {}{} ({})", field.unwrap_or_default(), text_of(&why["note"]), text_of(&why["reason"]))
@@ -248,7 +249,7 @@ fn other_site(site: &Value) -> String {
 }
 
 fn sockets(value: &Value) -> String {
-    value["on"].as_array().into_iter().flatten().map(text_of).collect::<Vec<_>>().join(" and ")
+    rows(&value["on"]).iter().map(text_of).collect::<Vec<_>>().join(" and ")
 }
 
 /// An option with its value, where that was written, and what it took the place of, on lines of
@@ -260,7 +261,7 @@ pub fn option(reported: &Value, width: Option<usize>) -> String {
     let mut text = format!("  {}: {value}\n", styled(STRONG, &name));
     text +=
         &format!("    {}\n", line(&format!("{}, about {}", from(&reported["counts"]), text_of(&reported["about"]))));
-    for before in reported["instead_of"].as_array().into_iter().flatten() {
+    for before in rows(&reported["instead_of"]) {
         let before = line(&format!("instead of {}, {}", value_of(before), from(before)));
         text += &format!("    {}\n", styled(FAINT, &before));
     }
@@ -288,8 +289,4 @@ fn value_of(written: &Value) -> String {
         _ if shown.len() < value.len() => format!("{}...", printable(&shown)),
         _ => printable(&shown),
     }
-}
-
-fn text_of(value: &Value) -> String {
-    printable(value.as_str().unwrap_or("-"))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::fields::{list, rows, text};
 use super::page::{aligned, duration, header};
 use ingressd_model::finding::printable;
 
@@ -22,13 +23,9 @@ fn health(member: &Value) -> (String, bool) {
     }
 }
 
-fn members(status: &Value) -> &[Value] {
-    status["members"].as_array().map_or(&[], Vec::as_slice)
-}
-
 /// Whether there are nodes, and every one that is not drained is alive and serves.
 pub fn are_well(status: &Value) -> bool {
-    !members(status).is_empty() && members(status).iter().all(|member| health(member).1)
+    !rows(&status["members"]).is_empty() && rows(&status["members"]).iter().all(|member| health(member).1)
 }
 
 /// The output for programs. Member names are a contract.
@@ -43,7 +40,7 @@ pub fn json(status: &Value) -> Value {
         "node": status["node"],
         "leader": status["leader"],
         "well": are_well(status),
-        "members": members(status).iter().map(member).collect::<Vec<_>>(),
+        "members": rows(&status["members"]).iter().map(member).collect::<Vec<_>>(),
     })
 }
 
@@ -53,13 +50,8 @@ fn is_leader(status: &Value, member: &Value) -> bool {
 
 /// The output for people, on lines of this width.
 pub fn table(status: &Value, width: Option<usize>) -> String {
-    let text = |value: &Value| match value {
-        Value::String(text) => printable(text),
-        Value::Null => "-".to_owned(),
-        other => other.to_string(),
-    };
-    let mut rows = vec![["NODE", "ROLE", "HEALTH", "GENERATION", "SEEN", "VERSION", "ADDRESSES"].map(str::to_owned)];
-    rows.extend(members(status).iter().map(|member| {
+    let mut table = vec![["NODE", "ROLE", "HEALTH", "GENERATION", "SEEN", "VERSION", "ADDRESSES"].map(str::to_owned)];
+    table.extend(rows(&status["members"]).iter().map(|member| {
         let role = match (is_leader(status, member), member["node"] == status["node"]) {
             (true, true) => "leader, this",
             (true, false) => "leader",
@@ -67,14 +59,20 @@ pub fn table(status: &Value, width: Option<usize>) -> String {
             (false, false) => "-",
         };
         let seen = member["seen_seconds"].as_u64().map_or("-".to_owned(), duration);
-        let addresses: Vec<_> = member["addresses"].as_array().into_iter().flatten().map(text).collect();
-        let addresses = if addresses.is_empty() { "-".to_owned() } else { addresses.join(",") };
         let [node, generation, version] = [&member["node"], &member["generation"], &member["version"]].map(text);
-        [node, role.to_owned(), printable(&health(member).0), generation, seen, version, addresses]
+        [
+            node,
+            role.to_owned(),
+            printable(&health(member).0),
+            generation,
+            seen,
+            version,
+            list(&member["addresses"], usize::MAX),
+        ]
     }));
-    let mut lines = match rows.len() {
+    let mut lines = match table.len() {
         1 => vec!["no node has told of itself yet".to_owned()],
-        _ => aligned(&rows, &["VERSION", "SEEN", "GENERATION"], width, header),
+        _ => aligned(&table, &["VERSION", "SEEN", "GENERATION"], width, header),
     };
     if !status["leader"].is_string() {
         lines.push("\nno node leads: addresses and Events are not written".to_owned());

@@ -14,6 +14,7 @@ pub mod drain;
 mod ends;
 pub mod exit;
 pub mod explain;
+mod fields;
 pub mod generate;
 pub mod kubeconfig;
 mod kubectl;

@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-use super::text_of;
+use crate::cli::fields::{rows, text};
 
 /// In sentences.
 pub fn sentences(answer: &Value) -> Vec<String> {
-    let said = answer["nginx_said"].as_array().into_iter().flatten();
+    let said = rows(&answer["nginx_said"]).iter();
     said.map(|said| {
         let times = match said["count"].as_u64().unwrap_or_default() {
-            1 => format!("at {}", text_of(&said["last"])),
-            count => format!("{count} times since {}, last at {}", text_of(&said["since"]), text_of(&said["last"])),
+            1 => format!("at {}", text(&said["last"])),
+            count => format!("{count} times since {}, last at {}", text(&said["since"]), text(&said["last"])),
         };
         let endpoint = match said["endpoint"].as_str() {
             Some("") | None => String::new(),
-            Some(_) => format!(" ({})", text_of(&said["endpoint"])),
+            Some(_) => format!(" ({})", text(&said["endpoint"])),
         };
-        let (about, message) = (text_of(&said["about"]), text_of(&said["message"]));
+        let (about, message) = (text(&said["about"]), text(&said["message"]));
         format!("nginx said of its Ingress {times} that {about}: {message}{endpoint}")
     })
     .collect()

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::cli::client::{Bounds, Client};
 use crate::cli::exit::Exit;
+use crate::cli::fields::rows;
 use crate::cli::status::ask;
 use crate::cli::waiting::waiting;
 use crate::daemon::explain::Address;
@@ -65,7 +66,7 @@ pub fn send(settings: &Settings, address: &Address, reported: &Value) -> Result<
         return Err(Exit::Usage);
     }
     let (is_https, port) = address.scheme_and_port();
-    let sockets = reported["sockets"].as_array().map_or(&[][..], Vec::as_slice);
+    let sockets = rows(&reported["sockets"]);
     let Some((socket, to, says_client)) = chosen(sockets, is_https, port) else {
         complain!("ingressd: nginx listens nowhere for {}", if is_https { "https" } else { "http" });
         return Err(Exit::Unavailable);
@@ -138,7 +139,7 @@ fn took(settings: &Settings, before: &TrafficReport, answer: &Answer, reported: 
         let Some(now) = counts(settings)? else { return Ok(Vec::new()) };
         let all = more(before, &now, class);
         let expected = &reported["route"]["answer"];
-        let services = expected["services"].as_array().map_or(&[][..], Vec::as_slice);
+        let services = rows(&expected["services"]);
         let is_expected = |took: &Took| {
             expected["ingress"].as_str() == took.ingress.as_deref()
                 && (services.is_empty() || services.iter().any(|service| service.as_str() == took.service.as_deref()))

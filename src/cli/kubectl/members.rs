@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::cluster::{CLOCKS, Cluster};
+use crate::cli::fields::{list, rows, text as word};
 use crate::cli::offline::Processed;
 use crate::cli::{members, page};
 use ingressd_cluster::publish::Life;
@@ -69,28 +70,18 @@ pub fn text(status: &Value, width: Option<usize>) -> String {
         true => members::table(status, width) + "\n",
         false => String::new(),
     };
-    let list = |value: &Value| {
-        let words: Vec<_> = value.as_array().into_iter().flatten().filter_map(Value::as_str).map(printable).collect();
-        if words.is_empty() { "-".to_owned() } else { words.join(",") }
-    };
-    let word = |value: &Value| printable(value.as_str().unwrap_or("-"));
-    let all = status["ingresses"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut rows = vec![["INGRESS", "STATE", "ROUTES", "HOSTS", "ADDRESSES"].map(str::to_owned)];
-    rows.extend(all.iter().map(|one| {
-        [
-            word(&one["name"]),
-            word(&one["state"]),
-            one["routes"].to_string(),
-            list(&one["hosts"]),
-            list(&one["addresses"]),
-        ]
+    let all = rows(&status["ingresses"]);
+    let mut table = vec![["INGRESS", "STATE", "ROUTES", "HOSTS", "ADDRESSES"].map(str::to_owned)];
+    table.extend(all.iter().map(|one| {
+        let [name, state, routes] = [&one["name"], &one["state"], &one["routes"]].map(word);
+        [name, state, routes, list(&one["hosts"], usize::MAX), list(&one["addresses"], usize::MAX)]
     }));
     text += &match all.is_empty() {
         true => "no Ingress of this namespace is the nodes'\n".to_owned(),
-        false => page::aligned(&rows, &["ROUTES", "ADDRESSES"], width, page::header).join("\n") + "\n",
+        false => page::aligned(&table, &["ROUTES", "ADDRESSES"], width, page::header).join("\n") + "\n",
     };
     for one in all {
-        for finding in one["findings"].as_array().into_iter().flatten() {
+        for finding in rows(&one["findings"]) {
             let field = finding["field"].as_str().filter(|field| !field.is_empty()).map(|field| format!("{field}: "));
             let words = format!(
                 "{}: {}: {}{} ({})",

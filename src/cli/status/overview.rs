@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::headline::{Health, headline};
 use super::problems::problems;
+use crate::cli::fields::{list, rows, text};
 use crate::cli::page::{self, BAD, DOUBTFUL, GOOD, aligned, duration, styled, wrapped};
 use crate::daemon::verdict;
 use ingressd_model::finding::{count, printable};
@@ -18,8 +19,8 @@ const MOST_HOSTS: usize = 20;
 pub fn overview(status: &Value, is_filtered: bool, width: Option<usize>) -> String {
     let mut lines = attention(status, width);
     lines.push(first_line(status, width));
-    let left_out = rows(status, "findings_left_out").iter().filter_map(|row| row["count"].as_u64()).sum();
-    section(&mut lines, problems(rows(status, "findings"), left_out, width));
+    let left_out = rows(&status["findings_left_out"]).iter().filter_map(|row| row["count"].as_u64()).sum();
+    section(&mut lines, problems(rows(&status["findings"]), left_out, width));
     if !is_filtered {
         section(&mut lines, facts(status, width));
         section(&mut lines, nodes(status, width));
@@ -64,26 +65,6 @@ pub fn section(lines: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// A value as a word.
-pub fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => printable(text),
-        Value::Null => "-".to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// Words separated by commas, and how many more there are.
-pub fn list(value: &Value, most: usize) -> String {
-    let words = value.as_array().map_or(&[][..], Vec::as_slice);
-    let named = words.iter().take(most).map(text).collect::<Vec<_>>().join(",");
-    match words.len().saturating_sub(most) {
-        0 if named.is_empty() => "-".to_owned(),
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
-}
-
 /// Whether nginx does not run: then nothing is served, whatever is ready for its start.
 pub fn is_down(status: &Value) -> bool {
     status["phase"] == "nginx-down"
@@ -118,10 +99,6 @@ pub fn style_of(state: &str) -> Option<anstyle::Style> {
     }
 }
 
-fn rows<'a>(status: &'a Value, name: &str) -> &'a [Value] {
-    status[name].as_array().map_or(&[], Vec::as_slice)
-}
-
 /// A few lines about the host.
 fn facts(status: &Value, width: Option<usize>) -> Vec<String> {
     let nginx = &status["nginx"];
@@ -142,7 +119,7 @@ fn facts(status: &Value, width: Option<usize>) -> Vec<String> {
     facts.push(("role", text(&status["role"])));
     facts.extend(status["leader"].as_str().map(|leader| ("leader", printable(leader))));
     facts.extend(estimate(&status["estimate"]).map(|estimate| ("estimate", estimate)));
-    facts.extend(watches(rows(status, "watches")).into_iter().map(|watch| ("watch", watch)));
+    facts.extend(watches(rows(&status["watches"])).into_iter().map(|watch| ("watch", watch)));
     facts.iter().map(|(name, fact)| format!("{name:12}{}", wrapped(fact, width, 12, 12))).collect()
 }
 
@@ -189,7 +166,7 @@ fn estimate(estimate: &Value) -> Option<String> {
 
 /// The nodes that share the work.
 fn nodes(status: &Value, width: Option<usize>) -> Vec<String> {
-    let members = rows(status, "members");
+    let members = rows(&status["members"]);
     let mut table = vec![["NODE", "STATE", "GENERATION", "VERSION", "ADDRESSES"].map(str::to_owned)];
     table.extend(members.iter().map(|member| {
         let mut state = match (&member["drained"], &member["serving"]) {
@@ -206,7 +183,7 @@ fn nodes(status: &Value, width: Option<usize>) -> Vec<String> {
 
 /// The Ingresses of our classes, the worst states first, by name.
 fn ingresses(status: &Value, width: Option<usize>) -> Vec<String> {
-    let mut all: Vec<_> = rows(status, "ingresses").iter().chain(rows(status, "not_served")).collect();
+    let mut all: Vec<_> = rows(&status["ingresses"]).iter().chain(rows(&status["not_served"])).collect();
     all.sort_by_cached_key(|ingress| {
         let place = match style_of(&state(status, ingress)) {
             Some(BAD) => 0,

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::overview::{first_line, is_down, list, section, state, style_of, text};
+use super::overview::{first_line, is_down, section, state, style_of};
 use super::problems::problem;
+use crate::cli::fields::{list, rows, text};
 use crate::cli::page::{self, FAINT, STRONG, aligned, duration, styled, wrapped};
 use ingressd_model::finding::{count, printable};
 
@@ -14,7 +15,7 @@ pub fn subject(status: &Value, width: Option<usize>) -> String {
         Some("Host") => (host(status, width), true),
         _ => (ingress(status, width), false),
     };
-    let findings = subject["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let findings = rows(&subject["findings"]);
     // The reason why it is not ours is shown already.
     let reported = |finding: &&Value| is_host || subject["state"] != "not ours" || finding["reason"] != "ForeignClass";
     let findings = findings.iter().filter(reported).map(|finding| match finding["page"].as_str() {
@@ -33,7 +34,7 @@ pub fn subject(status: &Value, width: Option<usize>) -> String {
 pub fn is_well(status: &Value) -> bool {
     let subject = &status["subject"];
     let is_wrong = |finding: &Value| finding["severity"] != "info";
-    let findings = subject["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let findings = rows(&subject["findings"]);
     let is_served = match subject["kind"].as_str() {
         Some("Host") => subject["ingresses"].as_array().is_some_and(|ingresses| {
             let states = || ingresses.iter().map(|ingress| &ingress["state"]);
@@ -69,7 +70,7 @@ fn ingress(status: &Value, width: Option<usize>) -> Vec<String> {
     let served = if is_down(status) { "ready" } else { "served" };
     fact("routes", format!("{} {served}{closed}", text(&subject["routes"])));
     fact("addresses", list(&subject["addresses"], usize::MAX).replace(',', ", "));
-    let entries = subject["tls"].as_array().map_or(&[][..], Vec::as_slice);
+    let entries = rows(&subject["tls"]);
     entries.iter().for_each(|entry| fact("certificate", certificate(entry)));
     // The table shows the present object, which may differ from what is served.
     let mut routes = routes(&[subject], width);
@@ -110,7 +111,7 @@ fn certificate(entry: &Value) -> String {
 fn host(status: &Value, width: Option<usize>) -> Vec<String> {
     let subject = &status["subject"];
     let written = text(&subject["host"]);
-    let ingresses: Vec<_> = subject["ingresses"].as_array().into_iter().flatten().collect();
+    let ingresses: Vec<_> = rows(&subject["ingresses"]).iter().collect();
     let title = styled(STRONG, &format!("Host {written}"));
     let mut lines = match (subject["is_name"] == true, ingresses.is_empty()) {
         (false, _) => vec![format!("{title}  is no host that a rule can have")],
@@ -120,8 +121,8 @@ fn host(status: &Value, width: Option<usize>) -> Vec<String> {
         }
         (true, false) => vec![title],
     };
-    for claim in subject["claims"].as_array().into_iter().flatten() {
-        let namespaces = claim["namespaces"].as_array().map_or(&[][..], Vec::as_slice);
+    for claim in rows(&subject["claims"]) {
+        let namespaces = rows(&claim["namespaces"]);
         let Some((first, others)) = namespaces.split_first() else { continue };
         let words =
             format!("{} was first asked for by namespace {}{}", text(&claim["host"]), claimant(first), behind(others));
@@ -136,7 +137,7 @@ fn host(status: &Value, width: Option<usize>) -> Vec<String> {
 /// The expressions for a host that no object names: the first that is certain has it.
 fn expressions(subject: &Value) -> impl Iterator<Item = String> {
     let mut is_taken = false;
-    subject["expressions"].as_array().into_iter().flatten().map(move |one| {
+    rows(&subject["expressions"]).iter().map(move |one| {
         let name = text(&one["expression"]);
         let words = match (one["certain"] == true, is_taken) {
             (true, false) => "takes it, because nobody has this name",
@@ -186,7 +187,7 @@ fn routes(ingresses: &[&Value], width: Option<usize>) -> Vec<String> {
     let mut table = vec![["HOST", "PATH", "TYPE", "BEHIND IT", "OF"].map(str::to_owned)];
     for ingress in ingresses {
         let of = format!("{}/{}", text(&ingress["namespace"]), text(&ingress["name"]));
-        table.extend(ingress["asks"].as_array().into_iter().flatten().map(|route| {
+        table.extend(rows(&ingress["asks"]).iter().map(|route| {
             let [host, path, path_type] = [&route["host"], &route["path"], &route["path_type"]].map(text);
             [host, path, path_type, behind_it(route), of.clone()]
         }));
