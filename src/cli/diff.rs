@@ -81,11 +81,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 fn file_json(difference: &Difference, diff: Option<String>) -> Value {
     json!({
         "path": difference.path.to_string(),
-        "change": match (&difference.before, &difference.after) {
-            (None, _) => "added",
-            (_, None) => "removed",
-            _ => "changed",
-        },
+        "change": change(difference).1,
         "is_secret": difference.secret,
         "causes": causes(difference),
         "diff": diff,
@@ -150,14 +146,18 @@ fn row(history: &History, kept: &Kept) -> [String; 4] {
     [kept.number.to_string(), written(kept).unwrap_or_default(), state.join(", "), cause]
 }
 
+/// What happened to a file: as a letter, as a word, and in a sentence.
+fn change(difference: &Difference) -> (char, &'static str, &'static str) {
+    match (&difference.before, &difference.after) {
+        (None, _) => ('A', "added", "was added"),
+        (_, None) => ('D', "removed", "was removed"),
+        _ => ('M', "changed", "changed"),
+    }
+}
+
 /// A line about a file: its change and the objects that caused it.
 fn summary(difference: &Difference) -> String {
-    let sign = match (&difference.before, &difference.after) {
-        (None, _) => 'A',
-        (_, None) => 'D',
-        _ => 'M',
-    };
-    format!("{sign} {}  {}\n", difference.path, named(&causes(difference)))
+    format!("{} {}  {}\n", change(difference).0, difference.path, named(&causes(difference)))
 }
 
 /// The objects that own lines which differ.
@@ -181,11 +181,7 @@ fn unified(difference: &Difference, before: u64, after: u64) -> String {
     };
     let (old, new) = (name(&difference.before, before), name(&difference.after, after));
     if difference.secret {
-        let what = match (&difference.before, &difference.after) {
-            (None, _) => "was added",
-            (_, None) => "was removed",
-            _ => "changed",
-        };
+        let what = change(difference).2;
         return format!("Secret file {path} {what}: {}\n", named(&secret_causes(difference).into_iter().collect()));
     }
     let mut text = format!("--- {old}\n+++ {new}\n");

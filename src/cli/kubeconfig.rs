@@ -110,10 +110,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     if !arguments.force && path.symlink_metadata().is_ok() {
         return Err(there_already(&path));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        complain!("ingressd: threads cannot be started: {error}");
-        Exit::of_error(&error)
-    })?;
+    let runtime = super::runtime()?;
     let unwritten = |error: io::Error| {
         complain!("ingressd: {} cannot be written: {error}", path.display());
         Exit::of_error(&error)

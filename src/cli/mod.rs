@@ -107,7 +107,7 @@ pub enum Command {
 /// What runs the requests of a command.
 fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        complain!("ingressd: {error}");
+        complain!("ingressd: threads cannot be started: {error}");
         Exit::of_error(&error)
     })
 }

@@ -87,9 +87,9 @@ pub fn send(settings: &Settings, address: &Address, reported: &Value) -> Result<
         complain!("ingressd: {error}");
         Exit::Unavailable
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = crate::cli::runtime()?;
     let asking = waiting("nginx to answer");
-    let answer = runtime.map_err(|error| failed(&error))?.block_on(async {
+    let answer = runtime.block_on(async {
         let mut client = Client::new(side, bounds).await.map_err(|error| failed(&error))?;
         Ok(client.ask(&request).await)
     })?;
