@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use ingressd_model::SecretBytes;
+use ingressd_objects::Secret;
 use ingressd_translate::passwords::{Password, Passwords, of_file, of_map};
 use ingressd_translate::{Limits, PasswordLimits};
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
 
 /// The longest line: name, colon, hash and newline.
 const LONGEST: usize = 2 * 256 + 2;
@@ -38,8 +38,9 @@ pub fn check(data: &[u8]) {
 }
 
 fn secret(entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Secret {
-    let data: BTreeMap<_, _> = entries.into_iter().map(|(key, value)| (key, ByteString(value))).collect();
-    Secret { data: Some(data), ..Secret::default() }
+    let data: BTreeMap<_, _> = entries.into_iter().collect();
+    let data = data.into_iter().map(|(key, value)| (key.into(), SecretBytes(value.into()))).collect();
+    Secret { data, ..Secret::default() }
 }
 
 fn lines((passwords, notes): &Passwords<'_>, limits: PasswordLimits) {

@@ -19,12 +19,13 @@ pub struct ReadFile {
     digest: Digest,
     file: Arc<SourceFile>,
     documents: Box<[ReadDocument]>,
-    /// Earlier versions of objects of which the newest cannot be used.
-    stale: Vec<StaleObject>,
+    /// The objects of the documents, in order, then earlier versions of those of which the newest
+    /// cannot be used.
+    objects: Box<[ReadObject]>,
     /// Objects whose newest version cannot be used.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Box<[LeftOut]>,
     /// Findings about the file and its objects.
-    pub findings: Vec<Finding>,
+    pub findings: Box<[Finding]>,
     /// The number of objects of other kinds.
     pub skipped: usize,
 }
@@ -34,15 +35,20 @@ struct ReadDocument {
     digest: Digest,
     /// Its first line.
     line: u32,
-    decoded: Arc<Decoded>,
+    /// How many of the objects are its own.
+    objects: u32,
+    /// The number of objects of other kinds.
+    skipped: u32,
+    /// Whether all of it can be used.
+    is_sound: bool,
 }
 
-#[derive(Debug)]
-struct StaleObject {
+#[derive(Debug, Clone)]
+struct ReadObject {
     id: Arc<ObjectId>,
     version: Version,
     object: Object,
-    /// The line where it was.
+    /// The line where it is, or was.
     line: u32,
 }
 
@@ -66,46 +72,77 @@ pub fn read(path: &str, bytes: &[u8], terms: Terms<'_>, before: &ReadFile) -> Op
     }
     let source = Arc::new(SourceFile { path: path.into(), written: None });
     let mut file = ReadFile { digest, file: Arc::clone(&source), ..ReadFile::default() };
+    let mut faults = Faults::default();
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
             let place = SourceLocation { file: source, line: u32::try_from(line).unwrap_or(u32::MAX) };
-            file.findings.push(finding(&place, None, Problem::undecodable("it is not UTF-8 text")));
-            file.keep(before, true);
+            faults.findings.push(finding(&place, None, Problem::undecodable("it is not UTF-8 text")));
+            faults.anything_may_be_broken = true;
+            file.keep(before, Vec::new(), faults);
             return Some(file);
         }
     };
-    let known: HashMap<&Digest, &Arc<Decoded>> =
-        before.documents.iter().map(|document| (&document.digest, &document.decoded)).collect();
+    let known = before.known();
     let documents = split(text);
     let documents = documents.par_iter().map(|document| {
         let digest = Digest::of(document.text.as_bytes());
-        let known = known.get(&digest).map(|known| Arc::clone(known));
-        let decoded = known.unwrap_or_else(|| Arc::new(decode(document, terms)));
-        ReadDocument { digest, line: document.line, decoded }
+        let known = known.get(&digest).map(|(document, objects)| document.decoded(objects));
+        (digest, document.line, known.unwrap_or_else(|| decode(document, terms)))
     });
-    let documents: Vec<_> = documents.collect();
-    let mut anything_may_be_broken = false;
-    for document in &documents {
-        file.skipped += document.decoded.skipped;
-        for entry in &document.decoded.entries {
-            let line = document.line.saturating_add(entry.line);
-            anything_may_be_broken |= entry.id.is_none();
-            file.report(entry, SourceLocation { file: Arc::clone(&source), line });
+    let (mut objects, mut read) = (Vec::new(), Vec::new());
+    for (digest, line, decoded) in documents.collect::<Vec<_>>() {
+        let (first, mut is_sound) = (objects.len(), true);
+        for entry in decoded.entries {
+            let line = line.saturating_add(entry.line);
+            is_sound &= entry.problems.is_empty() && entry.object.is_some();
+            faults.add(&entry, SourceLocation { file: Arc::clone(&source), line });
+            let object = entry.id.zip(entry.object);
+            objects.extend(object.map(|(id, (version, object))| ReadObject { id, version, object, line }));
         }
+        let (objects, skipped) = (number(objects.len() - first), number(decoded.skipped));
+        read.push(ReadDocument { digest, line, objects, skipped, is_sound });
+        file.skipped += decoded.skipped;
     }
-    file.documents = documents.into();
-    file.keep(before, anything_may_be_broken);
+    file.documents = read.into();
+    file.keep(before, objects, faults);
     Some(file)
 }
 
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 impl ReadDocument {
-    fn held<'f>(&'f self, file: &'f Arc<SourceFile>) -> impl Iterator<Item = Held<'f>> {
-        self.decoded.entries.iter().filter_map(move |entry| {
-            let (id, (version, object)) = (entry.id.as_ref()?, entry.object.as_ref()?);
-            Some(Held { id, version, object, file, line: self.line.saturating_add(entry.line) })
-        })
+    /// What was decoded; nothing was wrong with it.
+    fn decoded(&self, objects: &[ReadObject]) -> Decoded {
+        let entries = objects.iter().cloned().map(|ReadObject { id, version, object, line }| Entry {
+            line: line.saturating_sub(self.line),
+            id: Some(id),
+            object: Some((version, object)),
+            problems: Box::default(),
+        });
+        Decoded { entries: entries.collect(), skipped: usize::try_from(self.skipped).unwrap_or(usize::MAX) }
+    }
+}
+
+/// What is wrong with the content of a file.
+#[derive(Default)]
+struct Faults {
+    left_out: Vec<LeftOut>,
+    findings: Vec<Finding>,
+    anything_may_be_broken: bool,
+}
+
+impl Faults {
+    /// Adds what is wrong with an entry.
+    fn add(&mut self, entry: &Entry, place: SourceLocation) {
+        self.anything_may_be_broken |= entry.id.is_none();
+        let found = entry.problems.iter().map(|problem| finding(&place, entry.id.as_ref(), problem.clone()));
+        self.findings.extend(found);
+        let unusable = entry.id.as_ref().filter(|_| entry.object.is_none());
+        self.left_out.extend(unusable.map(|id| LeftOut { id: Arc::clone(id), place: Some(place), uid: None }));
     }
 }
 
@@ -125,38 +162,37 @@ impl ReadFile {
     /// Its objects, in order, then the earlier versions.
     pub fn held(&self) -> impl Iterator<Item = Held<'_>> {
         let file = &self.file;
-        let stale = self.stale.iter().map(|StaleObject { id, version, object, line }| Held {
+        self.objects.iter().map(|ReadObject { id, version, object, line }| Held {
             id,
             version,
             object,
             file,
             line: *line,
+        })
+    }
+
+    /// The documents that need not be decoded again, with their objects.
+    fn known(&self) -> HashMap<&Digest, (&ReadDocument, &[ReadObject])> {
+        let mut rest = &*self.objects;
+        let documents = self.documents.iter().map(|document| {
+            let (own, others) = rest.split_at(usize::try_from(document.objects).unwrap_or(usize::MAX));
+            rest = others;
+            (&document.digest, (document, own))
         });
-        self.documents.iter().flat_map(|document| document.held(file)).chain(stale)
+        documents.filter(|(_, (document, _))| document.is_sound).collect()
     }
 
-    /// Adds what is wrong with an entry.
-    fn report(&mut self, entry: &Entry, place: SourceLocation) {
-        let found = entry.problems.iter().map(|problem| finding(&place, entry.id.as_ref(), problem.clone()));
-        self.findings.extend(found);
-        let unusable = entry.id.as_ref().filter(|_| entry.object.is_none());
-        self.left_out.extend(unusable.map(|id| LeftOut { id: Arc::clone(id), place: Some(place), uid: None }));
-    }
-
-    /// Keeps earlier objects, because stale data is better than none: those that are broken now,
-    /// or all when it is unknown which are broken.
-    fn keep(&mut self, before: &ReadFile, everything: bool) {
-        let broken = |id: &ObjectId| self.left_out.iter().any(|left_out| *left_out.id == *id);
-        if self.left_out.is_empty() && !everything {
-            return;
+    /// Takes over what was read, and keeps earlier objects, because stale data is better than
+    /// none: those that are broken now, or all when it is unknown which are broken.
+    fn keep(&mut self, before: &ReadFile, mut objects: Vec<ReadObject>, faults: Faults) {
+        let Faults { left_out, findings, anything_may_be_broken } = faults;
+        if !left_out.is_empty() || anything_may_be_broken {
+            let present: HashSet<_> = objects.iter().map(|object| Arc::clone(&object.id)).collect();
+            let broken = |id: &ObjectId| left_out.iter().any(|left_out| *left_out.id == *id);
+            let is_stale = |id| !present.contains(id) && (anything_may_be_broken || broken(id));
+            objects.extend(before.objects.iter().filter(|object| is_stale(&object.id)).cloned());
         }
-        let present: HashSet<_> = self.held().map(|held| held.id).collect();
-        let stale = before.held().filter(|held| !present.contains(held.id) && (everything || broken(held.id)));
-        let stale = stale.map(|Held { id, version, object, line, .. }| {
-            let (id, version, object) = (Arc::clone(id), version.clone(), Arc::clone(object));
-            StaleObject { id, version, object, line }
-        });
-        self.stale = stale.collect();
+        (self.objects, self.left_out, self.findings) = (objects.into(), left_out.into(), findings.into());
     }
 }
 

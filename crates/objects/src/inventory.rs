@@ -5,9 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::collection::collect;
@@ -16,8 +13,8 @@ use super::file::{self, ReadFile};
 use super::identity::NAMESPACE;
 use super::manifest::{Purpose, Terms};
 use super::references::of_ingress;
-use super::{Kinds, Snapshot, Stored, Version, document, yaml};
-use ingressd_model::ObjectId;
+use super::{Kinds, Secret, Snapshot, Stored, Version, document, yaml};
+use ingressd_model::{ObjectId, SecretBytes};
 
 /// What stands for a file in the places of objects of a live cluster.
 pub const CLUSTER: &str = "cluster";
@@ -125,17 +122,12 @@ impl Inventory {
 }
 
 fn is_unknown(secret: &Secret) -> bool {
-    secret.data.as_ref().is_none_or(BTreeMap::is_empty)
+    secret.data.is_empty()
 }
 
 fn stand_in(data: BTreeMap<String, Vec<u8>>, id: ObjectId) -> Stored<Secret> {
-    let metadata = ObjectMeta {
-        namespace: Some(id.namespace.to_string()),
-        name: Some(id.name.to_string()),
-        ..ObjectMeta::default()
-    };
-    let data = data.into_iter().map(|(key, value)| (key, ByteString(value))).collect();
-    let object = Arc::new(Secret { metadata, data: Some(data), ..Secret::default() });
+    let data = data.into_iter().map(|(key, value)| (key.into(), SecretBytes(value.into()))).collect();
+    let object = Arc::new(Secret { data, ..Secret::default() });
     Stored { id: Arc::new(id), version: Version("".into()), object, published: None, place: None }
 }
 
@@ -274,12 +266,8 @@ mod tests {
                 BTreeMap::from([("name".to_owned(), id.name.as_bytes().to_vec())])
             });
             let held = inventory.snapshot.secrets.iter().map(|stored| {
-                let data = stored
-                    .object
-                    .data
-                    .iter()
-                    .flatten()
-                    .map(|(key, value)| format!("{key}={}", String::from_utf8_lossy(&value.0)));
+                let data = stored.object.data.iter();
+                let data = data.map(|(key, value)| format!("{key}={}", String::from_utf8_lossy(&value.0)));
                 format!("{}/{} {}", stored.id.namespace, stored.id.name, data.collect::<String>())
             });
             (held.collect::<Vec<_>>(), inventory.is_without_secrets)

@@ -108,7 +108,7 @@ macro_rules! kept_with_uid {
     };
 }
 
-kept_with_uid!(super::Service, Endpoints, super::Namespace);
+kept_with_uid!(super::Service, Endpoints, super::Namespace, super::Secret);
 
 /// How objects are kept on disk for the next start.
 #[derive(Debug, Clone, Copy)]
@@ -250,7 +250,7 @@ impl KindRow for EndpointSlice {
 }
 
 impl KindRow for Secret {
-    type Kept = Self;
+    type Kept = super::Secret;
 
     const MODEL_KIND: Kind = Kind::SECRET;
     const IS_PUT_BACK: bool = true;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use k8s_openapi::api::networking::v1::{IngressClass, IngressClassSpec, IngressStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::kind::{ROWS, Row};
-use super::{AnyList, Endpoints, Entry, Ingress, List, Lists, Namespace, Service};
+use super::{AnyList, Endpoints, Entry, Ingress, List, Lists, Namespace, Secret, Service};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId, Version};
 

@@ -4,6 +4,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, NodeStatus, Secret,
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
+use super::secret::WRITTEN;
+
 /// The label that connects a slice with its Service.
 pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
@@ -35,7 +37,7 @@ impl DropUnread for IngressClass {
 impl DropUnread for Secret {
     fn drop_unread(&mut self) {
         self.metadata.labels = None;
-        self.metadata.annotations = None;
+        self.metadata.annotations.iter_mut().for_each(|annotations| annotations.retain(|key, _| key == WRITTEN));
         self.metadata.creation_timestamp = None;
         // The list leaves these out. A request for a single object cannot, so a reference to one
         // would keep its content in memory: many may be a megabyte large.
@@ -137,7 +139,11 @@ mod tests {
         let data = FILES.map(|key| (key.to_owned(), value(1 << 16)));
         let others = [("alice", 60), ("bob", 1 << 16)].map(|(key, length)| (key.to_owned(), value(length)));
         let mut secret = Secret { data: Some(data.into_iter().chain(others).collect()), ..Secret::default() };
+        let annotations = [WRITTEN, "example.com/other"].map(|key| (key.to_owned(), "a".to_owned()));
+        secret.metadata.annotations = Some(annotations.into());
         secret.drop_unread();
+        assert!(crate::Secret::from(secret.clone()).is_issued);
+        assert_eq!(secret.metadata.annotations.iter().flatten().count(), 1);
         let kept = secret.data.iter().flatten().map(|(key, value)| (key.as_str(), value.0.len(), value.0.capacity()));
         let whole = |key| (key, 1 << 16, 1 << 16);
         let mut expected: Vec<_> = FILES.map(whole).into();

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use k8s_openapi::api::core::v1::Secret;
-
 use super::*;
 use ingressd_model::{Field, Kind, Origin, WorkingVersion};
-use ingressd_objects::{Ingress, IngressTls, LeftOut, Stored};
+use ingressd_objects::{Ingress, IngressTls, LeftOut, Secret, Stored};
 
 mod following;
 mod kept;

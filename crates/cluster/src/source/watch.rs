@@ -351,9 +351,8 @@ mod tests {
     }
 
     fn names(snapshot: &Snapshot) -> Vec<String> {
-        let name = |stored: &ingressd_objects::Stored<k8s_openapi::api::core::v1::Secret>| {
-            let data =
-                stored.object.data.iter().flatten().map(|(_, value)| String::from_utf8_lossy(&value.0).into_owned());
+        let name = |stored: &ingressd_objects::Stored<ingressd_objects::Secret>| {
+            let data = stored.object.data.iter().map(|(_, value)| String::from_utf8_lossy(&value.0).into_owned());
             format!("{}={}", stored.id.name, data.collect::<String>())
         };
         snapshot.secrets.iter().map(name).collect()

@@ -105,8 +105,8 @@ impl Watched for Service {}
 impl Watched for EndpointSlice {}
 
 impl Watched for Secret {
-    fn weight(kept: &Self) -> usize {
-        kept.data.iter().flatten().map(|(key, value)| key.len() + value.0.len()).sum()
+    fn weight(kept: &Self::Kept) -> usize {
+        kept.data.iter().map(|(key, value)| key.len() + value.0.len()).sum()
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn dh_parameters(layer: &mut Layer<'_>, value: &str, origin: &Origin)
         layer.find(Reason::MissingSecret, origin.clone(), note);
         return Ok(());
     };
-    let content = secret.object.data.iter().flatten().find_map(|(name, content)| (name == NAME).then_some(&content.0));
+    let content = secret.object.get(NAME).map(|content| &content.0);
     match content.ok_or(Refused::because("it has no dhparam.pem")).and_then(|content| parameters(content)) {
         Ok(content) => {
             let origin = Origin::object(&secret.id);

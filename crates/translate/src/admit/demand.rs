@@ -252,7 +252,7 @@ const MOST_LOOKED_THROUGH: usize = 16 << 10;
 pub fn longest_chain<'a>(namespace: &str, secrets: impl Iterator<Item = &'a str>, snapshot: &Snapshot) -> u64 {
     let names: BTreeSet<_> = secrets.collect();
     let stored = names.into_iter().filter_map(|name| snapshot.secret(namespace, name));
-    let chains = stored.filter_map(|stored| Some(stored.object.data.as_ref()?.get("tls.crt")?.0.as_slice()));
+    let chains = stored.filter_map(|stored| Some(&*stored.object.get("tls.crt")?.0));
     let (mut longest, mut bytes) = (0, 0);
     for chain in chains {
         bytes += chain.len();

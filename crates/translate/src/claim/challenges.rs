@@ -13,9 +13,6 @@ use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Origin, ServerName};
 use ingressd_objects::Snapshot;
 
-/// An annotation of the Secrets that cert-manager writes.
-const WRITTEN: &str = "cert-manager.io/certificate-name";
-
 /// Adds a finding for each entry of `spec.tls` with a certificate of cert-manager and hosts of
 /// other namespaces.
 pub fn report(
@@ -62,7 +59,5 @@ fn is_of_cert_manager(entry: &TlsSpec, namespace: &str, snapshot: &Snapshot) -> 
 
 /// Whether cert-manager has written a Secret.
 pub fn is_issued(namespace: &str, name: &str, snapshot: &Snapshot) -> bool {
-    let secret = snapshot.secret(namespace, name);
-    let annotations = secret.and_then(|secret| secret.object.metadata.annotations.as_ref());
-    annotations.is_some_and(|annotations| annotations.contains_key(WRITTEN))
+    snapshot.secret(namespace, name).is_some_and(|secret| secret.object.is_issued)
 }

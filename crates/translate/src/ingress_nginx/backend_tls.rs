@@ -213,7 +213,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let Some(stored) = secret::find(draft, context, &wanted) else { return };
     let presence = if requested.verify.is_some() { Presence::Required } else { Presence::Optional };
     let Some(authority) = secret::authority(draft, stored, &origin, presence) else { return };
-    let has = |key: &str| stored.object.data.as_ref().is_some_and(|data| data.contains_key(key));
+    let has = |key: &str| stored.object.get(key).is_some();
     let certificate = match has("tls.crt") || has("tls.key") {
         true => match certificate::check(stored) {
             Ok(checked) => Some(checked.certificate),

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use k8s_openapi::api::core::v1::Secret;
-
 use crate::PasswordLimits;
+use ingressd_objects::Secret;
 
 /// The key of a Secret with a whole file.
 const FILE_KEY: &str = "auth";
@@ -173,19 +172,21 @@ fn take<'a>(
 }
 
 fn values(secret: &Secret) -> impl Iterator<Item = (&str, &[u8])> {
-    secret.data.iter().flatten().map(|(key, value)| (key.as_str(), value.0.as_slice()))
+    secret.data.iter().map(|(key, value)| (&**key, &*value.0))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::Limits;
-    use k8s_openapi::ByteString;
+    use ingressd_model::SecretBytes;
 
     fn secret(values: &[(&str, &str)]) -> Secret {
-        let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
-        let data = values.iter().map(|(key, value)| ((*key).to_owned(), bytes(value))).collect();
-        Secret { data: Some(data), ..Secret::default() }
+        let data: BTreeMap<_, _> = values.iter().map(|(key, value)| (*key, value.as_bytes())).collect();
+        let data = data.into_iter().map(|(key, value)| (key.into(), SecretBytes(value.into()))).collect();
+        Secret { data, ..Secret::default() }
     }
 
     fn lines((passwords, faults): Passwords<'_>) -> (String, usize) {

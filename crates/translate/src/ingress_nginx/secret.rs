@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Secret;
-
 use crate::annotation::{Context, Draft, Entry, SecretReference};
 use crate::secret::authority;
 use crate::value::secret_reference;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Authority, Origin, Refused};
-use ingressd_objects::Stored;
+use ingressd_objects::{Secret, Stored};
 
 /// Parses a reference to a Secret.
 pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Secret};
+use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::networking::v1::IngressClass;
 
 use super::dependency::Dependency;
 use crate::Options;
 use crate::secret::certificate::Certificates;
 use ingressd_model::{Certificate, Kind};
-use ingressd_objects::{Endpoints, List, Service, Snapshot, Stored};
+use ingressd_objects::{Endpoints, List, Secret, Service, Snapshot, Stored};
 
 /// The last snapshot, and what is different now.
 #[derive(Debug, Default)]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Secret;
 use rustls_pki_types::CertificateRevocationListDer;
 use rustls_pki_types::pem::PemObject as _;
 use x509_parser::prelude::{CertificateRevocationList, FromDer as _, X509Certificate};
@@ -10,7 +9,7 @@ use x509_parser::prelude::{CertificateRevocationList, FromDer as _, X509Certific
 use super::certificate::{Fault, certificates, doubt_of, write_block};
 use super::pem::tidy;
 use ingressd_model::{Authority, Origin};
-use ingressd_objects::Stored;
+use ingressd_objects::{Secret, Stored};
 
 /// The key of a Secret with CA certificates.
 const CERTIFICATES: &str = "ca.crt";
@@ -28,8 +27,7 @@ const LONGEST_REVOKED: usize = 256 << 10;
 /// The CA in a Secret; `None` when it has none. Text outside of the PEM blocks is dropped. With it
 /// comes why certificates may be refused in spite of it, one clause each.
 pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<(Authority, Vec<String>)>, Fault> {
-    let data = secret.object.data.as_ref();
-    let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
+    let value = |key: &str| secret.object.get(key).map(|bytes| &*bytes.0);
     let Some(bundle) = value(CERTIFICATES) else { return Ok(None) };
     let unread = doubt_of(CERTIFICATES, bundle);
     let certificates = certificates(bundle).map_err(|_| "ca.crt is not PEM")?;

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use base64::Engine as _;
-use k8s_openapi::api::core::v1::Secret;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 use rustls_pki_types::pem::{self, PemObject as _};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -17,7 +16,7 @@ use super::pem::{tidy, unread};
 use crate::value::excerpt;
 use crate::value::host;
 use ingressd_model::{Certificate, CertificateId, ObjectId, Origin, Presented, SecretBytes, ServerName, Validity};
-use ingressd_objects::{Stored, Version};
+use ingressd_objects::{Secret, Stored, Version};
 
 /// The key of a Secret with the certificate chain.
 const CHAIN: &str = "tls.crt";
@@ -128,15 +127,14 @@ pub fn doubt_of(key: &str, text: &[u8]) -> Option<String> {
 
 /// Checks a Secret. Text outside of its PEM blocks is dropped.
 pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
-    let data = secret.object.data.as_ref();
-    let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
-    let chain = value(CHAIN)
+    let value = |key: &str| secret.object.get(key).map(|bytes| &bytes.0);
+    let given_chain = value(CHAIN)
         .ok_or("it has no tls.crt; use a Secret of the type kubernetes.io/tls, with tls.crt and tls.key")?;
-    let private =
+    let given_key =
         value(KEY).ok_or("it has no tls.key; use a Secret of the type kubernetes.io/tls, with tls.crt and tls.key")?;
-    let unread = doubt_of(CHAIN, chain);
-    let chain = certificates(chain).map_err(|_| "tls.crt is not PEM")?;
-    let private = PrivateKeyDer::from_pem_slice(&tidy(private))
+    let unread = doubt_of(CHAIN, given_chain);
+    let chain = certificates(given_chain).map_err(|_| "tls.crt is not PEM")?;
+    let private = PrivateKeyDer::from_pem_slice(&tidy(given_key))
         .map_err(|_| "tls.key holds no private key, or an encrypted one")?;
     let length = chain.iter().map(|certificate| certificate.len()).sum::<usize>();
     if chain.len() > MOST_CERTIFICATES || length > LONGEST_CHAIN {
@@ -179,8 +177,8 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let (id, origin) = (CertificateId::Secret(Arc::clone(&secret.id)), Origin::object(&secret.id));
     let certificate = Certificate {
         of: Arc::new(Presented { id, origin, responder, has_issuer }),
-        chain: written_chain.into_bytes().into(),
-        key: SecretBytes(written_key.into_bytes().into()),
+        chain: shared(written_chain, given_chain),
+        key: SecretBytes(shared(written_key, given_key)),
         validity,
     };
     Ok(Checked { certificate: Arc::new(certificate), names, doubts: unread.into_iter().chain(unnamed).collect() })
@@ -212,6 +210,11 @@ fn responder(certificate: &X509Certificate<'_>) -> Option<Arc<str>> {
             _ => None,
         })
     })
+}
+
+/// A text, as the bytes of the Secret where it is written there in the same way, as most are.
+fn shared(written: String, given: &Arc<[u8]>) -> Arc<[u8]> {
+    if *written.as_bytes() == **given { Arc::clone(given) } else { written.into_bytes().into() }
 }
 
 fn write_chain(chain: &[CertificateDer<'_>]) -> String {

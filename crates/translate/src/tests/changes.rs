@@ -1,10 +1,9 @@
 //! A translator that sees a series of changes gives the same result as one that sees only their
 //! end.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
 use super::{ingress, manifests, options, path, shared, world};
@@ -13,8 +12,8 @@ use crate::{
     Translation, Translator, Work, World,
 };
 use ingressd_model::finding::Reason;
-use ingressd_model::{Action, HostName, Kind, ObjectId, Origin};
-use ingressd_objects::{Endpoints, List, Lists, Snapshot, Stored, Version, rows};
+use ingressd_model::{Action, HostName, Kind, ObjectId, Origin, SecretBytes};
+use ingressd_objects::{Endpoints, List, Lists, Secret, Snapshot, Stored, Version, rows};
 
 /// The objects that may change.
 const CASES: [&str; 26] = [
@@ -115,12 +114,11 @@ static RENEWED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
 fn put_certificate(stored: &mut Stored<Secret>, number: u8, is_issued: bool) {
     let (chain, key) = &RENEWED[usize::from(number) % RENEWED.len()];
     let mut secret = (*stored.object).clone();
-    let data = secret.data.get_or_insert_default();
+    let mut data: BTreeMap<_, _> = std::mem::take(&mut secret.data).into_iter().collect();
     for (name, text) in [("tls.crt", chain), ("tls.key", key), ("ca.crt", chain)] {
-        data.insert(name.to_owned(), ByteString(text.clone().into_bytes()));
+        data.insert(name.into(), SecretBytes(text.as_bytes().into()));
     }
-    let annotations = is_issued.then(|| [("cert-manager.io/certificate-name".to_owned(), "it".to_owned())].into());
-    secret.metadata.annotations = annotations;
+    (secret.data, secret.is_issued) = (data.into_iter().collect(), is_issued);
     (stored.object, stored.version) = (Arc::new(secret), Version(format!("renewed {number} {is_issued}").into()));
 }
 

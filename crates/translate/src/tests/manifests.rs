@@ -50,7 +50,7 @@ fn add(snapshot: &mut Snapshot, document: &str) {
                     .get_or_insert_default()
                     .extend(texts.map(|(key, text)| (key, ByteString(text.into_bytes()))));
             }
-            snapshot.secrets.edit().push(secret);
+            snapshot.secrets.edit().push(kept(secret));
         }
         None if head.is_null() => {}
         other => panic!("no test needs {other:?}"),

@@ -133,7 +133,7 @@ fn another_secret_is_read_where_it_is_named_and_nowhere_else() {
     let changed = &mut snapshot.secrets.edit()[users];
     changed.version = Version("another".into());
     let mut secret = (*changed.object).clone();
-    secret.data = None;
+    secret.data = Box::default();
     changed.object = Arc::new(secret);
     let after = read(&mut translator, &snapshot);
     let expected = read(&mut Translator::new(options()), &snapshot);

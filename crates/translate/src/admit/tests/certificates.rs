@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Secret;
-
 use super::{accepted, simple, with, with_tls};
 use crate::Translator;
 use crate::tests::manifests::{snapshot, snapshot_of};
 use crate::tests::world;
-use ingressd_objects::Stored;
+use ingressd_objects::{Secret, Stored};
 
 /// A Secret whose chain has so many certificates.
 pub fn secret_with(certificates: usize) -> Stored<Secret> {

@@ -2,19 +2,17 @@
 
 use std::sync::{Arc, LazyLock};
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::ConfigMap;
 
-use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{Snapshot, Stored, Version};
+use ingressd_model::{Kind, ObjectId, SecretBytes};
+use ingressd_objects::{Secret, Snapshot, Stored, Version};
 
 pub fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret> {
-    let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
-    let data = values.iter().map(|(key, value)| ((*key).to_owned(), bytes(value))).collect();
+    let data = values.iter().map(|(key, value)| ((*key).into(), SecretBytes(value.as_bytes().into()))).collect();
     Stored {
         id: Arc::new(ObjectId::new(Kind::SECRET, namespace, name)),
         version: Version("1".into()),
-        object: Arc::new(Secret { data: Some(data), ..Secret::default() }),
+        object: Arc::new(Secret { data, ..Secret::default() }),
         published: None,
         place: None,
     }

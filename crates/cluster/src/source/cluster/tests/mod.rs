@@ -455,7 +455,7 @@ async fn namespaces_are_named_or_selected() {
         secret["metadata"]["namespace"] = json!("two");
         double.put("secrets", secret);
     };
-    let value = |snapshot: &Snapshot| Some(snapshot.secret("two", "late")?.object.data.as_ref()?["value"].0.clone());
+    let value = |snapshot: &Snapshot| Some(snapshot.secret("two", "late")?.object.get("value")?.0.clone());
     elsewhere("MQ==");
     let mut referring = ingress("web", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "two/late" }), &[]);
     referring["metadata"]["namespace"] = json!("three");

@@ -23,9 +23,8 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 2).await;
     assert_eq!(names(&snapshot.secrets), ["late", "passwords", "tls"]);
     double.put("secrets", secret("late", "Mg=="));
-    let value =
-        |snapshot: &Snapshot| snapshot.secret("shop", "late").unwrap().object.data.as_ref().unwrap()["value"].0.clone();
-    until(&mut source, |snapshot, _| value(snapshot) == b"2").await;
+    let value = |snapshot: &Snapshot| snapshot.secret("shop", "late").unwrap().object.get("value").unwrap().0.clone();
+    until(&mut source, |snapshot, _| *value(snapshot) == *b"2").await;
     // A Secret that does not exist yet comes by the watch.
     double.put("ingresses", ingress("c", &json!({}), &["soon"]));
     until(&mut source, |snapshot, _| snapshot.ingresses.len() == 3).await;
@@ -40,7 +39,7 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     double.end_watches("ingresses", true);
     double.put("secrets", secret("passwords", "Mw=="));
     let renewed = |snapshot: &Snapshot, _: &Observation| {
-        snapshot.secret("shop", "passwords").unwrap().object.data.as_ref().unwrap()["value"].0 == b"3"
+        *snapshot.secret("shop", "passwords").unwrap().object.get("value").unwrap().0 == *b"3"
     };
     let (snapshot, _) = until(&mut source, renewed).await;
     assert_eq!(names(&snapshot.secrets), ["passwords", "soon"]);
@@ -64,7 +63,7 @@ async fn secrets_of_releases_and_tokens_are_never_kept() {
     );
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secrets.len() == 3).await;
     assert!(double.requests().contains(&"get secrets".to_owned()));
-    let with_data = snapshot.secrets.iter().filter(|stored| stored.object.data.is_some());
+    let with_data = snapshot.secrets.iter().filter(|stored| !stored.object.data.is_empty());
     let with_data: Vec<_> = with_data.map(|stored| &*stored.id.name).collect();
     assert_eq!((names(&snapshot.secrets), with_data), (vec!["release", "token", "usual"], vec!["usual"]));
 }
@@ -82,7 +81,7 @@ async fn secrets_can_be_held_that_nothing_refers_to() {
     // It is followed, and holding it again changes nothing.
     double.put("secrets", secret("old", "Mg=="));
     holder.hold(&held);
-    let value = |snapshot: &Snapshot| Some(snapshot.secret("shop", "old")?.object.data.as_ref()?["value"].0.clone());
+    let value = |snapshot: &Snapshot| Some(snapshot.secret("shop", "old")?.object.get("value")?.0.clone());
     until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some(b"2")).await;
     holder.hold(&[].into());
     until(&mut source, |snapshot, _| snapshot.secrets.is_empty()).await;
