@@ -19,8 +19,8 @@ pub struct Destination<'t> {
 #[derive(Debug)]
 pub struct Table {
     in_force: Arc<InForce>,
-    exact: HashMap<Box<str>, usize>,
-    wildcards: HashMap<Box<str>, usize>,
+    exact: HashMap<Arc<str>, usize>,
+    wildcards: HashMap<Arc<str>, usize>,
     /// In the order in which nginx tries them.
     expressions: Vec<usize>,
     rest: Option<usize>,
@@ -45,8 +45,8 @@ impl Table {
         let (mut exact, mut wildcards, mut expressions, mut rest) = (HashMap::new(), HashMap::new(), Vec::new(), None);
         for (number, server) in in_force.servers().iter().enumerate() {
             match &server.name {
-                ServerName::Exact(host) => drop(exact.insert(host.as_str().into(), number)),
-                ServerName::Wildcard(host) => drop(wildcards.insert(host.as_str().into(), number)),
+                ServerName::Exact(host) => drop(exact.insert(host.text(), number)),
+                ServerName::Wildcard(host) => drop(wildcards.insert(host.text(), number)),
                 ServerName::Expression(_) => expressions.push(number),
                 ServerName::CatchAll => rest = Some(number),
             }

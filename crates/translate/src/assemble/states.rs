@@ -35,7 +35,10 @@ pub fn states<'s, 'a: 's>(
     // The sort is stable: what is served comes first.
     states.par_sort_by(|left, right| left.id.cmp(&right.id));
     states.dedup_by(|later, first| later.id == first.id);
-    states.into_iter().map(Arc::new).collect()
+    // The list would keep the room of what was sorted.
+    let mut states: Vec<_> = states.into_iter().map(Arc::new).collect();
+    states.shrink_to_fit();
+    states
 }
 
 fn working(
@@ -66,6 +69,7 @@ fn working(
             hosts.push(host);
         }
     }
+    hosts.shrink_to_fit();
     let id = &**subject.id();
     let RouteCount { open, closed } = routes.get(id).copied().unwrap_or_default();
     let [parts, unanswered] = parts.each_ref().map(|of| of.get(id).copied().unwrap_or_default());

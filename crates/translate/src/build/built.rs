@@ -28,12 +28,25 @@ use ingressd_model::{
 };
 use ingressd_objects::{Snapshot, Version};
 
-/// The result of building a host.
+/// The result of building a host, which stays in memory as long as the host.
 #[derive(Debug, Default)]
 pub struct Built {
     pub server: Option<Arc<Server>>,
     /// Its upstreams, in any order, perhaps repeated.
-    pub upstreams: Vec<Arc<Upstream>>,
+    pub upstreams: Box<[Arc<Upstream>]>,
+    /// What is wrong.
+    pub findings: Box<[Finding]>,
+    /// The objects that were looked up in the snapshot.
+    pub dependencies: Box<[Dependency]>,
+    /// What its references to Services were resolved to.
+    pub resolutions: Box<[Arc<Resolution>]>,
+    /// What few hosts have.
+    pub more: Option<Box<More>>,
+}
+
+/// What few hosts have.
+#[derive(Debug, Default, PartialEq)]
+pub struct More {
     /// The certificates that it presents.
     pub certificates: Vec<Arc<Presented>>,
     /// Where fields name certificates.
@@ -46,25 +59,14 @@ pub struct Built {
     pub idle: BTreeSet<Origin>,
     /// The DNS names of the Services that it refers to.
     pub names: Vec<NamedBy>,
-    /// What is wrong.
-    pub findings: Vec<Finding>,
     /// Versions that cannot be served as written.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
-    /// The objects that were looked up in the snapshot.
-    pub dependencies: Vec<Dependency>,
-    /// What its references to Services were resolved to.
-    pub resolutions: Box<[Arc<Resolution>]>,
 }
 
-impl Built {
-    /// The same in as little memory as it needs: it stays there as long as the host.
-    fn shrunk(mut self) -> Self {
-        self.upstreams.shrink_to_fit();
-        self.uses.shrink_to_fit();
-        self.certificates.shrink_to_fit();
-        self.dependencies.shrink_to_fit();
-        self.findings.shrink_to_fit();
-        self
+impl More {
+    /// The same, where there is anything.
+    pub fn boxed(self) -> Option<Box<Self>> {
+        (self != More::default()).then(|| Box::new(self))
     }
 }
 
@@ -91,6 +93,8 @@ impl Gathered {
         for host in hosts {
             all.built.extend(host.server.clone());
             all.upstreams.extend_from_slice(&host.upstreams);
+            findings.extend_from_slice(&host.findings);
+            let Some(host) = &host.more else { continue };
             let certificates = host.certificates.iter().map(|one| (one.id.clone(), Arc::clone(one)));
             all.certificates.extend(certificates);
             all.uses.extend_from_slice(&host.uses);
@@ -98,7 +102,6 @@ impl Gathered {
             all.taken.extend(host.taken.iter().cloned());
             all.idle.extend(host.idle.iter().cloned());
             translation.note_names(&host.names);
-            findings.extend_from_slice(&host.findings);
             translation.refused.extend_from_slice(&host.refused);
         }
         all
@@ -273,7 +276,7 @@ impl BuiltHosts {
         let missing: Vec<_> =
             sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
         self.anew = missing.len();
-        let anew = build(&missing).into_par_iter().map(|built| Arc::new(built.shrunk())).zip(missing);
+        let anew = build(&missing).into_par_iter().map(|built| Arc::new(built)).zip(missing);
         let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, materials, built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
         let mut all = Vec::with_capacity(sites.len());
@@ -334,7 +337,7 @@ impl CachedHost {
 
 /// What DNS says about the names of a host's Services.
 fn answers<'n>(built: &Built, names: &'n Names) -> impl Iterator<Item = Option<&'n NameAnswer>> {
-    built.names.iter().map(|(name, _)| names.0.get(name))
+    built.more.iter().flat_map(|more| &more.names).map(|(name, _)| names.0.get(name))
 }
 
 impl KeptCanary {

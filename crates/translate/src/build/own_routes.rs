@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::Dialect;
+use crate::read::path;
 use ingressd_model::{Action, Kind, ObjectId, Origin, PathMatch, Route, UrlPath};
 
 /// The health check of load balancers, on hosts that no object names.
@@ -19,5 +20,5 @@ pub fn settings() -> Arc<ObjectId> {
 
 /// All paths.
 pub fn root() -> Option<PathMatch> {
-    Some(PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false })
+    Some(PathMatch::Prefix { path: path::read(None).ok()?, redirect_to_slash: false })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::authentication;
 use super::branches::{self, Conditional};
-use super::built::Built;
+use super::built::{Built, More};
 use super::client_certificates;
 use super::mirror;
 use super::own_routes::{health, root, settings};
@@ -93,9 +93,8 @@ impl<'a> Servers<'a> {
     /// Builds a host.
     pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Built {
         let server = self.server(name, site);
-        let mut built = self.take(server);
-        built.dependencies.extend(tls::dependencies(&site.subjects, self.options));
-        built
+        self.backends.dependencies.extend(tls::dependencies(&site.subjects, self.options));
+        self.take(server)
     }
 
     fn server(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
@@ -247,19 +246,22 @@ impl<'a> Servers<'a> {
         findings.append(&mut self.tls.findings);
         let mut refused = std::mem::take(&mut self.refused);
         refused.append(&mut self.tls.refused);
-        Built {
-            server: server.map(Arc::new),
-            upstreams: std::mem::take(&mut self.backends.used),
+        let more = More {
             certificates: self.tls.used(),
             uses: std::mem::take(&mut self.tls.uses),
             passed: std::mem::take(&mut self.passed),
             taken: std::mem::take(&mut self.taken),
             idle: std::mem::take(&mut self.idle),
             names: std::mem::take(&mut self.backends.names),
-            resolutions: self.backends.take_resolutions(),
-            findings,
             refused,
-            dependencies: std::mem::take(&mut self.backends.dependencies),
+        };
+        Built {
+            server: server.map(Arc::new),
+            upstreams: std::mem::take(&mut self.backends.used).into(),
+            findings: findings.into(),
+            dependencies: std::mem::take(&mut self.backends.dependencies).into(),
+            resolutions: self.backends.take_resolutions(),
+            more: more.boxed(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::reading::RequestedSession;
 use crate::options::CHALLENGES;
@@ -35,11 +35,14 @@ impl PathType {
     }
 }
 
+/// All paths, which most hosts name: one string in memory.
+static ROOT: LazyLock<Result<UrlPath, Refused>> = LazyLock::new(|| UrlPath::new("/"));
+
 /// The path of a rule; an empty one is `/`. It may contain any character except control
 /// characters.
 pub fn read(written: Option<&str>) -> Result<UrlPath, Refused> {
     match written {
-        None | Some("") => UrlPath::new("/"),
+        None | Some("" | "/") => ROOT.clone(),
         Some(path) => UrlPath::new(path),
     }
 }
