@@ -91,7 +91,7 @@ fn move_endpoints(slice: &mut Stored<Endpoints>) {
     };
     let mut moved = Endpoints::clone(&slice.object);
     for endpoint in &mut moved.endpoints {
-        endpoint.addresses = endpoint.addresses.iter().map(other).collect();
+        endpoint.address = other(&endpoint.address);
     }
     slice.object = Arc::new(moved);
 }

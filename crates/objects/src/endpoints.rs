@@ -26,11 +26,11 @@ pub enum Condition {
     Unready,
 }
 
-/// An endpoint of a Service.
+/// An address of an endpoint of a Service. Nearly all endpoints have one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its addresses of the slice's family.
-    pub addresses: Box<[IpAddr]>,
+    /// The address, of the slice's family.
+    pub address: IpAddr,
     /// Its state.
     pub condition: Condition,
     /// The node that it runs on.
@@ -98,7 +98,7 @@ impl From<EndpointSlice> for Endpoints {
             service: labels.and_then(|labels| labels.get(SERVICE_NAME)).map(|service| service.as_str().into()),
             family,
             ports: slice.ports.unwrap_or_default().into_iter().map(port).collect(),
-            endpoints: slice.endpoints.into_iter().flatten().map(|endpoint| self::endpoint(endpoint, family)).collect(),
+            endpoints: slice.endpoints.into_iter().flatten().flat_map(|one| endpoints(one, family)).collect(),
         }
     }
 }
@@ -121,19 +121,16 @@ fn port(port: api::EndpointPort) -> EndpointPort {
     }
 }
 
-fn endpoint(endpoint: api::Endpoint, family: Option<Family>) -> Endpoint {
-    let parsed = endpoint.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
-    let target = endpoint.target_ref.and_then(|target| {
+fn endpoints(endpoint: api::Endpoint, family: Option<Family>) -> impl Iterator<Item = Endpoint> {
+    let parsed = endpoint.addresses.into_iter().filter_map(|address| address.parse::<IpAddr>().ok());
+    let target: Option<Box<str>> = endpoint.target_ref.and_then(|target| {
         let namespace = target.namespace.unwrap_or_default();
         // Names contain no slash.
         Some(format!("{}/{namespace}/{}", target.kind?, target.name?).into())
     });
-    Endpoint {
-        addresses: parsed.filter(|address| Some(Family::of(*address)) == family).collect(),
-        condition: condition(endpoint.conditions.as_ref()),
-        node: endpoint.node_name.map(Into::into),
-        target,
-    }
+    let (condition, node) = (condition(endpoint.conditions.as_ref()), endpoint.node_name.map(Box::from));
+    let of_family = parsed.filter(move |address| Some(Family::of(*address)) == family);
+    of_family.map(move |address| Endpoint { address, condition, node: node.clone(), target: target.clone() })
 }
 
 /// Without conditions an endpoint is ready (`EndpointConditions` of the Kubernetes API).
@@ -163,7 +160,7 @@ mod tests {
             "metadata": { "name": "x", "uid": "u", "labels": { "kubernetes.io/service-name": "shop", "other": "label" } },
             "addressType": "IPv6",
             "endpoints": [{
-                "addresses": ["fd00::1", "10.0.0.1", "no address"],
+                "addresses": ["fd00::1", "10.0.0.1", "no address", "fd00::2"],
                 "nodeName": "n",
                 "targetRef": { "kind": "Pod", "namespace": "a", "name": "p" },
             }],
@@ -174,9 +171,11 @@ mod tests {
             (read.uid.as_deref(), read.service.as_deref(), read.family),
             (Some("u"), Some("shop"), Some(Family::Six))
         );
-        let [endpoint] = &*read.endpoints else { panic!("{read:?}") };
-        assert_eq!(*endpoint.addresses, ["fd00::1".parse::<std::net::IpAddr>().unwrap()]);
-        assert_eq!((endpoint.node.as_deref(), endpoint.target.as_deref()), (Some("n"), Some("Pod/a/p")));
+        let addresses: Vec<_> = read.endpoints.iter().map(|endpoint| endpoint.address.to_string()).collect();
+        assert_eq!(addresses, ["fd00::1", "fd00::2"]);
+        for endpoint in &read.endpoints {
+            assert_eq!((endpoint.node.as_deref(), endpoint.target.as_deref()), (Some("n"), Some("Pod/a/p")));
+        }
         let ports: Vec<_> = read.ports.iter().map(|port| (&*port.name, port.number, port.transport)).collect();
         assert_eq!(ports, [("http", Some(80), Some(Transport::Tcp)), ("", Some(53), Some(Transport::Udp))]);
     }
@@ -187,7 +186,7 @@ mod tests {
             "metadata": {}, "addressType": "FQDN", "endpoints": [{ "addresses": ["10.0.0.1", "a.example"] }]
         }));
         assert_eq!((read.family, read.service), (None, None));
-        assert!(read.endpoints[0].addresses.is_empty());
+        assert!(read.endpoints.is_empty());
     }
 
     #[test]

@@ -154,7 +154,7 @@ pub fn any_pods(snapshot: &Snapshot) -> BTreeSet<SocketAddr> {
         let ready = slice.endpoints.iter().filter(|endpoint| {
             endpoint.condition == Condition::Ready && endpoint.target.as_deref().is_some_and(is_pod)
         });
-        let addresses: Vec<_> = ready.flat_map(|endpoint| endpoint.addresses.iter().copied()).collect();
+        let addresses: Vec<_> = ready.map(|endpoint| endpoint.address).collect();
         found.extend(ports.flat_map(|port| addresses.iter().map(move |address| SocketAddr::new(*address, port))));
     }
     found

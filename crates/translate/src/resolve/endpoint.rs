@@ -85,13 +85,11 @@ fn collect<'a>(slices: &[&'a Endpoints], service: &Service, port: &ServicePort, 
         let Some(port) = port::of_slice(slice, port) else { continue };
         for endpoint in slice.endpoints.iter().filter(|endpoint| endpoint.condition == wanted) {
             let pod = endpoint.target.as_deref();
-            for address in &endpoint.addresses {
-                let found = Found { address: SocketAddr::new(*address, port), node: endpoint.node.as_deref() };
-                if let (true, Some(pod)) = (family == preferred, pod) {
-                    pods_in_preferred.insert(pod);
-                }
-                by_address.entry(found.address).or_insert((found, pod));
+            let found = Found { address: SocketAddr::new(endpoint.address, port), node: endpoint.node.as_deref() };
+            if let (true, Some(pod)) = (family == preferred, pod) {
+                pods_in_preferred.insert(pod);
             }
+            by_address.entry(found.address).or_insert((found, pod));
         }
     }
     let is_duplicate = |found: &Found<'_>, pod: Option<_>| {
