@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::token::INSTANCE;
 use super::view::View;
 
-/// Encloses the number of a token; no token contains a control character.
+/// Encloses the number of a token, and ends a word; no token contains a control character.
 const MARK: char = '\u{1}';
 
 /// The most bytes of forms that are cached for each template: lists in views can have any length.
@@ -38,10 +38,8 @@ struct Shape {
 #[derive(Debug, Clone)]
 pub struct Filled {
     shape: Arc<Shape>,
-    /// The tokens, concatenated.
+    /// The tokens, each with a mark behind it.
     words: Box<str>,
-    /// The end of each token.
-    ends: Box<[u32]>,
 }
 
 /// The forms of one template.
@@ -66,10 +64,8 @@ pub struct Form<'i> {
 #[derive(Debug, Default)]
 struct FormMemory {
     key: Vec<u8>,
-    /// Concatenated.
+    /// Each with a mark behind it.
     words: String,
-    /// The end of each word.
-    ends: Vec<u32>,
 }
 
 thread_local! {
@@ -86,7 +82,7 @@ impl<'i> Form<'i> {
     }
 
     pub fn add_word(&mut self, word: &str) {
-        let FormMemory { key, words, ends } = &mut self.memory;
+        let FormMemory { key, words } = &mut self.memory;
         key.push(b'w');
         let mut parts = word.split(INSTANCE);
         words.push_str(parts.next().unwrap_or_default());
@@ -94,7 +90,7 @@ impl<'i> Form<'i> {
             words.push_str(self.instance);
             words.push_str(part);
         }
-        ends.push(length(words.len()));
+        words.push(MARK);
     }
 
     /// Adds a text of the program itself.
@@ -121,7 +117,6 @@ impl Drop for Form<'_> {
         if memory.key.capacity() <= LARGE {
             memory.key.clear();
             memory.words.clear();
-            memory.ends.clear();
             MEMORY.set(memory);
         }
     }
@@ -151,7 +146,7 @@ impl Shapes {
         form: Form<'_>,
         fill: impl FnOnce() -> Result<String, E>,
     ) -> Result<Filled, E> {
-        let FormMemory { key, words, ends } = &form.memory;
+        let FormMemory { key, words } = &form.memory;
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let shape = known.get(template).and_then(|forms| forms.known.get(key.as_slice())).cloned();
         drop(known);
@@ -168,7 +163,7 @@ impl Shapes {
                 shape
             }
         };
-        Ok(Filled { shape, words: words.as_str().into(), ends: ends.as_slice().into() })
+        Ok(Filled { shape, words: words.as_str().into() })
     }
 }
 
@@ -190,7 +185,7 @@ impl Shape {
 /// Equal ones have the same text. The same text of another form is another one.
 impl PartialEq for Filled {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shape, &other.shape) && self.words == other.words && self.ends == other.ends
+        Arc::ptr_eq(&self.shape, &other.shape) && self.words == other.words
     }
 }
 
@@ -211,13 +206,9 @@ impl Filled {
 
     /// Its text, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = &str> {
-        let pieces = self.shape.pieces.iter().flat_map(|(before, token)| [&**before, self.token(*token)]);
+        let words: Vec<_> = self.words.split(MARK).collect();
+        let pieces = self.shape.pieces.iter().flat_map(move |(before, number)| [&**before, words[*number]]);
         pieces.chain([&*self.shape.end])
-    }
-
-    fn token(&self, number: usize) -> &str {
-        let end = |number: usize| self.ends[number] as usize;
-        &self.words[number.checked_sub(1).map_or(0, end)..end(number)]
     }
 }
 
