@@ -54,6 +54,7 @@ impl Cause {
         objects.sort();
         let more = objects.len().saturating_sub(MOST_NAMED);
         objects.truncate(MOST_NAMED);
+        objects.shrink_to_fit();
         Cause { objects, more }
     }
 

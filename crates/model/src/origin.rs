@@ -21,29 +21,29 @@ pub struct ObjectId {
 impl ObjectId {
     /// The identity with these parts.
     pub fn new(kind: Kind, namespace: &str, name: &str) -> Self {
-        ObjectId { kind, namespace: shared_namespace(namespace), name: name.into() }
+        ObjectId { kind, namespace: shared_text(namespace), name: name.into() }
     }
 }
 
-/// The namespaces of objects, and some of objects that are gone.
-static NAMESPACES: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);
+/// Texts that objects have in common, and some of objects that are gone.
+static SHARED: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);
 
-/// The name of a namespace as one string in memory for all its objects, of which there may be
-/// thousands.
-pub fn shared_namespace(name: &str) -> Arc<str> {
-    let mut known = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known.get(name) {
+/// A namespace or the number of a port as one string in memory for all objects that have it, of
+/// which there may be thousands.
+pub fn shared_text(text: &str) -> Arc<str> {
+    let mut known = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(text) {
         return Arc::clone(known);
     }
-    // Before the set grows, it forgets namespaces that have no object any more.
+    // Before the set grows, it forgets texts that no object has any more.
     if known.len() == known.capacity() {
-        known.retain(|name| Arc::strong_count(name) > 1);
+        known.retain(|text| Arc::strong_count(text) > 1);
         let live = known.len();
         known.reserve(live.max(16));
     }
-    let name: Arc<str> = name.into();
-    known.insert(Arc::clone(&name));
-    name
+    let text: Arc<str> = text.into();
+    known.insert(Arc::clone(&text));
+    text
 }
 
 impl fmt::Display for ObjectId {
@@ -160,7 +160,7 @@ mod tests {
     fn a_namespace_is_in_memory_once_and_not_for_ever() {
         let of = |kind| ObjectId::new(kind, "a-shop", "cart").namespace;
         assert!(Arc::ptr_eq(&of(Kind::INGRESS), &of(Kind::SERVICE)));
-        (0..20_000).for_each(|number| drop(shared_namespace(&number.to_string())));
-        assert!(NAMESPACES.lock().unwrap().len() < 10_000);
+        (0..20_000).for_each(|number| drop(shared_text(&number.to_string())));
+        assert!(SHARED.lock().unwrap().len() < 10_000);
     }
 }

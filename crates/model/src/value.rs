@@ -358,7 +358,7 @@ pub enum TargetPart {
 /// A text with groups of the path and variables, such as the target of a rewrite: that begins with
 /// `/`, or is a URL to which clients are redirected, and may have a query behind a `?`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RewriteTarget(Vec<TargetPart>);
+pub struct RewriteTarget(Box<[TargetPart]>);
 
 impl RewriteTarget {
     /// Checks the parts, or returns why they are refused. An empty list means `/`.
@@ -381,7 +381,7 @@ impl RewriteTarget {
             TargetPart::Capture(_) => LONGEST_LINE,
             TargetPart::Variable(name) => longest_variable(name.as_str()),
         }))?;
-        Ok(RewriteTarget(parts))
+        Ok(RewriteTarget(parts.into()))
     }
 
     /// The parts, in order.
@@ -431,7 +431,7 @@ impl fmt::Display for RewriteTarget {
 
 impl From<&RedirectUrl> for RewriteTarget {
     fn from(url: &RedirectUrl) -> Self {
-        RewriteTarget(vec![TargetPart::Literal(url.text())])
+        RewriteTarget([TargetPart::Literal(url.text())].into())
     }
 }
 

@@ -80,15 +80,28 @@ fn text<T: AsRef<str>>(kept: Option<T>) -> Option<String> {
 impl From<api::Ingress> for Ingress {
     fn from(ingress: api::Ingress) -> Self {
         let spec = ingress.spec.unwrap_or_default();
+        let mut rules: Box<[_]> = spec.rules.into_iter().flatten().map(IngressRule::from).collect();
+        share(rules.iter_mut().flat_map(|rule| &mut rule.paths));
         Ingress {
             uid: boxed(ingress.metadata.uid),
             created: ingress.metadata.creation_timestamp.map(|time| time.0),
             annotations: ingress.metadata.annotations.into(),
             class_name: boxed(spec.ingress_class_name),
             default_backend: spec.default_backend.map(|backend| Box::new(backend.into())),
-            rules: spec.rules.into_iter().flatten().map(IngressRule::from).collect(),
+            rules,
             tls: spec.tls.into_iter().flatten().map(IngressTls::from).collect(),
         }
+    }
+}
+
+/// Most paths of an object name the same Service: one string in memory.
+fn share<'p>(paths: impl Iterator<Item = &'p mut IngressPath>) {
+    let mut last: Option<Arc<str>> = None;
+    for service in paths.filter_map(|path| path.backend.service.as_mut()) {
+        if let Some(same) = last.filter(|last| last == service) {
+            *service = same;
+        }
+        last = Some(Arc::clone(service));
     }
 }
 
@@ -226,6 +239,19 @@ mod tests {
         let [pair, empty] = &*ingress.tls else { panic!("{ingress:?}") };
         assert_eq!((&*pair.hosts[0], pair.secret_name.as_deref()), ("a.example", Some("pair")));
         assert_eq!(*empty, IngressTls::default());
+    }
+
+    #[test]
+    fn a_service_that_paths_have_in_common_is_in_memory_once() {
+        let path = |name: &str| json!({ "pathType": "Exact", "backend": service(name, &json!({ "number": 80 })) });
+        let rule = |paths: &[Value]| json!({ "http": { "paths": paths } });
+        let rules = [rule(&[path("web"), path("web")]), rule(&[path("web"), path("api")])];
+        let ingress = read(&json!({ "metadata": {}, "spec": { "rules": rules } }));
+        let services =
+            ingress.rules.iter().flat_map(|rule| &rule.paths).map(|path| path.backend.service.clone().unwrap());
+        let [first, second, third, other] = &*services.collect::<Vec<_>>() else { panic!("{ingress:?}") };
+        assert!(Arc::ptr_eq(first, second) && Arc::ptr_eq(first, third));
+        assert_eq!([&**first, &**other], ["web", "api"]);
     }
 
     #[test]

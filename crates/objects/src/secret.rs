@@ -48,3 +48,29 @@ impl From<Secret> for api::Secret {
         api::Secret { metadata, data: Some(data.collect()), ..api::Secret::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for annotations in [json!({ WRITTEN: "pair" }), json!({})] {
+            let read: Secret = serde_json::from_value(json!({
+                "metadata": { "uid": "u", "annotations": annotations },
+                "data": { "tls.key": "a2V5", "tls.crt": "Y3J0" },
+            }))
+            .unwrap();
+            assert_eq!(read.is_issued, annotations != json!({}));
+            assert_eq!(
+                (read.uid.as_deref(), read.get("tls.key").map(|value| &*value.0)),
+                (Some("u"), Some(&b"key"[..]))
+            );
+            assert_eq!((&*read.data[0].0, read.get("ca.crt")), ("tls.crt", None));
+            let written = serde_json::to_value(&read).unwrap();
+            assert_eq!(serde_json::from_value::<Secret>(written).unwrap(), read);
+        }
+    }
+}

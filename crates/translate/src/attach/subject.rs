@@ -76,7 +76,7 @@ impl<'a> Subject<'a> {
 
     /// The backend for requests that none of its paths matches.
     pub fn default_backend(&self) -> Option<Backend<'a>> {
-        let rest = self.intent.rest.as_ref().filter(|_| self.closed_rules.is_none());
+        let rest = self.intent.rest.as_deref().filter(|_| self.closed_rules.is_none());
         rest.map(Backend::from)
     }
 

@@ -153,7 +153,7 @@ struct CachedHost {
     is_without_owner: bool,
     root: Root,
     order: u64,
-    unserved: Option<BTreeSet<Arc<str>>>,
+    unserved: Option<Box<BTreeSet<Arc<str>>>>,
     canaries: Box<[KeptCanary]>,
     /// What DNS said about the names of its Services.
     answers: Box<[Option<NameAnswer>]>,
@@ -187,7 +187,7 @@ struct KeptClaim {
     place: (u16, u16),
     matching: Matching,
     closed: bool,
-    stays_text: Option<Text>,
+    stays_text: Option<Box<Text>>,
 }
 
 impl BuiltHosts {
@@ -301,7 +301,7 @@ impl CachedHost {
             is_without_owner: site.is_without_owner,
             root: site.root,
             order: site.order,
-            unserved: materials.unserved_rules.get(name).cloned(),
+            unserved: materials.unserved_rules.get(name).cloned().map(Box::new),
             canaries: materials.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
             answers: answers(&built, &materials.given.world.names).map(Option::<&NameAnswer>::cloned).collect(),
             built,
@@ -325,7 +325,7 @@ impl CachedHost {
             && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
             && self.claims.len() == site.claims.len()
             && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
-            && self.unserved.as_ref() == materials.unserved_rules.get(name)
+            && self.unserved.as_deref() == materials.unserved_rules.get(name)
             && self.has_canaries(&materials.canaries.of_host(name))
             && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, &materials.given.world.names))
     }

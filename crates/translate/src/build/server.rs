@@ -246,6 +246,9 @@ impl<'a> Servers<'a> {
         findings.append(&mut self.tls.findings);
         let mut refused = std::mem::take(&mut self.refused);
         refused.append(&mut self.tls.refused);
+        let mut dependencies = std::mem::take(&mut self.backends.dependencies);
+        dependencies.sort_unstable();
+        dependencies.dedup();
         let more = More {
             certificates: self.tls.used(),
             uses: std::mem::take(&mut self.tls.uses),
@@ -259,7 +262,7 @@ impl<'a> Servers<'a> {
             server: server.map(Arc::new),
             upstreams: std::mem::take(&mut self.backends.used).into(),
             findings: findings.into(),
-            dependencies: std::mem::take(&mut self.backends.dependencies).into(),
+            dependencies: dependencies.into(),
             resolutions: self.backends.take_resolutions(),
             more: more.boxed(),
         }
@@ -298,7 +301,7 @@ impl<'a> Servers<'a> {
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
                 if claim.stays_text.is_some() || path::is_like_an_expression(claim.matching, &claim.path) {
-                    self.report_of_literal_path(&claim.path, claim.stays_text.as_ref(), &claim.origin);
+                    self.report_of_literal_path(&claim.path, claim.stays_text.as_deref(), &claim.origin);
                 }
                 if let Some(instead) = path::is_unmatched(claim.matching, &claim.path) {
                     self.report_of_unmatched_path(&claim.path, instead, &claim.origin);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use super::claims::update::{Ask, Update};
 use super::key::{Frontend, Key};
-use ingressd_model::{Port, ServerName, shared_namespace};
+use ingressd_model::{Port, ServerName, shared_text};
 
 /// A number that is not assigned yet.
 const UNNUMBERED: u64 = u64::MAX;
@@ -171,7 +171,7 @@ impl Claims {
                 _ => key,
             };
             claims.next = claims.next.max(number.saturating_add(1));
-            let (namespace, is_whole) = (shared_namespace(&namespace), !is_shared);
+            let (namespace, is_whole) = (shared_text(&namespace), !is_shared);
             claims.held.entry(key).or_default().push(Claimant { namespace, number, exclusive, is_whole, gone });
         }
         claims

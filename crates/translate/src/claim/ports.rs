@@ -11,7 +11,7 @@ use crate::read::port::PortReference;
 use crate::read::stream::{RequestedStream, StreamClaim};
 use crate::{Options, admit, bounds};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Port, Transport, shared_namespace};
+use ingressd_model::{Port, Transport, shared_text};
 
 /// The claims of objects.
 pub fn of_objects<'s, 'a: 's>(subjects: impl Iterator<Item = &'s Subject<'a>>) -> Vec<StreamClaim<'s>> {
@@ -111,7 +111,7 @@ impl Arbiter<'_, '_> {
             match claim.since {
                 None => drop(after.remove(&claim.wanted)),
                 Some(_) => {
-                    drop(after.insert(claim.wanted, Claimant::only(shared_namespace(claim.namespace), None)));
+                    drop(after.insert(claim.wanted, Claimant::only(shared_text(claim.namespace), None)));
                 }
             }
         }

@@ -23,7 +23,7 @@ pub fn read(seen: Seen<'_, Ingress>, (options, findings): (Layer, Vec<Finding>))
     let asks = |key: &&str| object.annotations.get(key).is_some_and(|value| !value.is_empty() && value != "false");
     Intent {
         of: Source::of(seen.entry),
-        rest: object.default_backend.as_deref().map(reference),
+        rest: object.default_backend.as_deref().map(|backend| Box::new(reference(backend))),
         tls: object
             .tls
             .iter()

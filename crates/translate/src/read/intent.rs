@@ -32,7 +32,7 @@ pub struct Intent {
     /// Its hosts and paths.
     pub rules: Arc<[Rule]>,
     /// The backend for requests that none of its paths matches.
-    pub rest: Option<Reference>,
+    pub rest: Option<Box<Reference>>,
     /// The entries of `spec.tls`.
     pub tls: Arc<[TlsSpec]>,
     /// The options that it says itself, as written.

@@ -16,7 +16,7 @@ use crate::{Dialect, EndpointMode, Options, RequestedService, World, bounds};
 use ingressd_model::finding::Reason;
 use ingressd_model::{
     BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Protocol, Transport, Upstream,
-    UpstreamId, UpstreamIdentity, is_label,
+    UpstreamId, UpstreamIdentity, is_label, shared_text,
 };
 use ingressd_objects::{Service, ServicePort, Snapshot, Stored};
 
@@ -541,7 +541,7 @@ impl<'a> Backends<'a> {
 fn id(reference: &BackendReference<'_>, located: &Located<'_>, protocol: Protocol) -> UpstreamId {
     let ObjectId { namespace, name, .. } = &*located.service.id;
     let (namespace, service) = (Arc::clone(namespace), Arc::clone(name));
-    let (port, mode) = (located.number.to_string().into(), located.mode_name());
+    let (port, mode) = (shared_text(&located.number.to_string()), located.mode_name());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
     let tls = tls.filter(|_| protocol.has_tls());
     UpstreamIdentity { namespace, service, port, mode, protocol, balance, tls, reuse: reference.reuse.clone() }.into()

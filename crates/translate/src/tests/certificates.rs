@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{findings, ingress, options, path, routes, shared, translate, translate_in, world};
+use super::{findings, ingress, manifests, options, path, routes, shared, translate, translate_in, world};
 use crate::World;
+use crate::secret::certificate::check;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Certificate, CertificateId, Kind, ObjectId, Origin, Presented, SecretBytes};
 
@@ -38,6 +39,17 @@ fn certificates() {
     for certificate in translation.tables.certificates.values() {
         let chain = String::from_utf8_lossy(&certificate.chain);
         assert!(chain.starts_with("-----BEGIN CERTIFICATE-----\n") && chain.ends_with("-----END CERTIFICATE-----\n"));
+    }
+}
+
+#[test]
+fn the_bytes_of_a_certificate_are_those_of_its_secret() {
+    let (chain, key) = made(&["a.test"], "a", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let snapshot = manifests::snapshot_of(&tls_secret("tls", &chain, &key));
+    let secret = &snapshot.secrets[0];
+    let own = check(secret).unwrap().certificate;
+    for (written, key) in [(&own.chain, "tls.crt"), (&own.key.0, "tls.key")] {
+        assert!(Arc::ptr_eq(written, &secret.object.get(key).unwrap().0), "{key}");
     }
 }
 

@@ -63,8 +63,8 @@ fn turn(site: &mut Site<'_, '_>) {
             .map(|matching| reach::beginning(matching, claim.path.as_str()).into_string());
         if may_turn(claim) {
             claim.stays_text = match path::of_other_object(&claim.path) {
-                Err(refused) => Some(Text::NoExpression(refused)),
-                Ok(()) if !is_protected && meets(behind, &beginnings[0]) => Some(Text::Protection),
+                Err(refused) => Some(Text::NoExpression(refused).into()),
+                Ok(()) if !is_protected && meets(behind, &beginnings[0]) => Some(Text::Protection.into()),
                 Ok(()) => {
                     as_text.extend(is_protected.then(|| claim.clone()));
                     claim.matching = Matching::Regex;

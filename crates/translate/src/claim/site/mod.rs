@@ -44,7 +44,7 @@ pub struct Claim<'s, 'a> {
     /// without it.
     pub closed: bool,
     /// Why it stays text, although other objects make paths like it expressions.
-    pub stays_text: Option<Text>,
+    pub stays_text: Option<Box<Text>>,
 }
 
 /// A host with all claims on it.
