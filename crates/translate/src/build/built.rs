@@ -153,7 +153,7 @@ struct CachedHost {
     is_without_owner: bool,
     root: Root,
     order: u64,
-    unserved: Option<Box<BTreeSet<Arc<str>>>>,
+    unserved: Option<BTreeSet<Arc<str>>>,
     canaries: Box<[KeptCanary]>,
     /// What DNS said about the names of its Services.
     answers: Box<[Option<NameAnswer>]>,
@@ -276,7 +276,7 @@ impl BuiltHosts {
         let missing: Vec<_> =
             sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
         self.anew = missing.len();
-        let anew = build(&missing).into_par_iter().map(|built| Arc::new(built)).zip(missing);
+        let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
         let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, materials, built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
         let mut all = Vec::with_capacity(sites.len());
@@ -301,7 +301,7 @@ impl CachedHost {
             is_without_owner: site.is_without_owner,
             root: site.root,
             order: site.order,
-            unserved: materials.unserved_rules.get(name).cloned().map(Box::new),
+            unserved: materials.unserved_rules.get(name).cloned(),
             canaries: materials.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
             answers: answers(&built, &materials.given.world.names).map(Option::<&NameAnswer>::cloned).collect(),
             built,
@@ -325,7 +325,7 @@ impl CachedHost {
             && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
             && self.claims.len() == site.claims.len()
             && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
-            && self.unserved.as_deref() == materials.unserved_rules.get(name)
+            && self.unserved.as_ref() == materials.unserved_rules.get(name)
             && self.has_canaries(&materials.canaries.of_host(name))
             && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, &materials.given.world.names))
     }
