@@ -84,7 +84,8 @@ impl<'i> Form<'i> {
     pub fn add_word(&mut self, word: &str) {
         let FormMemory { key, words } = &mut self.memory;
         key.push(b'w');
-        let mut parts = word.split(INSTANCE);
+        // Whatever a word contains, it ends where it ends.
+        let mut parts = word.split([INSTANCE, MARK]);
         words.push_str(parts.next().unwrap_or_default());
         for part in parts {
             words.push_str(self.instance);
@@ -238,7 +239,8 @@ mod tests {
         assert_eq!(text(json!({"name": "", "list": ["1", ""]})), ": 1, ;\n");
         assert_eq!(text(json!({"name": "$ingressd\u{2}_a", "list": []})), "$ingressd__blue_a: ;\n");
         assert_eq!(text(json!({"name": "b", "list": []})), "b: ;\n");
-        assert_eq!(asked, 2);
+        assert_eq!(text(json!({"name": "b\u{1}c", "list": ["d"]})), "b__bluec: d;\n");
+        assert_eq!(asked, 3);
     }
 
     #[test]
