@@ -13,8 +13,8 @@ use ingressd_model::{Endpoint, Route, Server, Upstream, UpstreamId};
 /// The key of how many the upstreams of a namespace may have.
 pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
 
-/// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have. The
-/// rows are those of one namespace. TCP and UDP services count by themselves.
+/// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
+/// The rows are those of one namespace. TCP and UDP services count by themselves.
 pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits) -> Vec<Finding> {
     let (mut bounded, mut findings) = (HashMap::new(), Vec::new());
     for row in rows.iter_mut() {
