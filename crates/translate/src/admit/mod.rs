@@ -46,82 +46,51 @@ struct Total {
     limit: fn(&Limits) -> u64,
 }
 
+/// A budget that is counted in single things, without a limit of all namespaces together.
+const fn budget(key: &'static str, limit: fn(&Limits) -> u64, used: fn(&Cost) -> u64) -> Budget {
+    Budget { key, what: ("", ""), unit: 1, limit, used, total: None }
+}
+
+impl Budget {
+    const fn what(self, one: &'static str, many: &'static str) -> Self {
+        Budget { what: (one, many), ..self }
+    }
+
+    const fn unit(self, unit: u64) -> Self {
+        Budget { unit, ..self }
+    }
+
+    const fn total(self, key: &'static str, limit: fn(&Limits) -> u64) -> Self {
+        Budget { total: Some(Total { key, limit }), ..self }
+    }
+}
+
 const MIB: u64 = 1 << 20;
 
 /// The budgets that decide which objects are served.
 const BUDGETS: &[Budget] = &[
-    Budget {
-        key: "limits.namespace-hosts",
-        what: ("host", "hosts"),
-        unit: 1,
-        limit: |limits| limits.namespace.hosts,
-        used: |cost| cost.hosts,
-        total: None,
-    },
-    Budget {
-        key: "limits.namespace-routes",
-        what: ("path", "paths"),
-        unit: 1,
-        limit: |limits| limits.namespace.routes,
-        used: |cost| cost.routes,
-        total: None,
-    },
-    Budget {
-        key: "limits.namespace-upstreams",
-        what: ("port of a Service", "ports of Services"),
-        unit: 1,
-        limit: |limits| limits.namespace.upstreams,
-        used: |cost| cost.upstreams,
-        total: None,
-    },
-    Budget {
-        key: "limits.namespace-certificates",
-        what: ("Secret with a certificate", "Secrets with certificates"),
-        unit: 1,
-        limit: |limits| limits.namespace.certificates,
-        used: |cost| cost.certificates,
-        total: None,
-    },
-    Budget {
-        key: "limits.namespace-files",
-        what: ("file", "files"),
-        unit: 1,
-        limit: |limits| limits.namespace.files,
-        used: |cost| cost.files,
-        total: None,
-    },
-    Budget {
-        key: "limits.namespace-zones-mib",
-        what: ("MiB of shared memory for limits", "MiB of shared memory for limits"),
-        unit: MIB,
-        limit: |limits| limits.namespace.zones,
-        used: |cost| cost.zones * zones::SMALLEST,
-        total: None,
-    },
-    Budget {
-        key: "limits.namespace-configuration-mib",
-        what: ("MiB of configuration", "MiB of configuration"),
-        unit: MIB,
-        limit: |limits| limits.namespace.configuration,
-        used: |cost| cost.configuration,
-        total: Some(Total { key: "limits.node-configuration-mib", limit: |limits| limits.node.configuration }),
-    },
-    Budget {
-        key: "limits.namespace-memory-mib",
-        what: ("MiB of nginx's memory", "MiB of nginx's memory"),
-        unit: MIB,
-        limit: |limits| limits.namespace.memory,
-        used: |cost| cost.memory,
-        total: Some(Total { key: "limits.node-memory-mib", limit: |limits| limits.node.memory }),
-    },
-    Budget {
-        key: "limits.namespace-test-seconds",
-        what: ("second of nginx's tests", "seconds of nginx's tests"),
-        unit: 1_000_000,
-        limit: |limits| limits.namespace.test,
-        used: |cost| cost.test,
-        total: Some(Total { key: "limits.node-test-seconds", limit: |limits| limits.node.test }),
-    },
+    budget("limits.namespace-hosts", |limits| limits.namespace.hosts, |cost| cost.hosts).what("host", "hosts"),
+    budget("limits.namespace-routes", |limits| limits.namespace.routes, |cost| cost.routes).what("path", "paths"),
+    budget("limits.namespace-upstreams", |limits| limits.namespace.upstreams, |cost| cost.upstreams)
+        .what("port of a Service", "ports of Services"),
+    budget("limits.namespace-certificates", |limits| limits.namespace.certificates, |cost| cost.certificates)
+        .what("Secret with a certificate", "Secrets with certificates"),
+    budget("limits.namespace-files", |limits| limits.namespace.files, |cost| cost.files).what("file", "files"),
+    budget("limits.namespace-zones-mib", |limits| limits.namespace.zones, |cost| cost.zones * zones::SMALLEST)
+        .what("MiB of shared memory for limits", "MiB of shared memory for limits")
+        .unit(MIB),
+    budget("limits.namespace-configuration-mib", |limits| limits.namespace.configuration, |cost| cost.configuration)
+        .what("MiB of configuration", "MiB of configuration")
+        .unit(MIB)
+        .total("limits.node-configuration-mib", |limits| limits.node.configuration),
+    budget("limits.namespace-memory-mib", |limits| limits.namespace.memory, |cost| cost.memory)
+        .what("MiB of nginx's memory", "MiB of nginx's memory")
+        .unit(MIB)
+        .total("limits.node-memory-mib", |limits| limits.node.memory),
+    budget("limits.namespace-test-seconds", |limits| limits.namespace.test, |cost| cost.test)
+        .what("second of nginx's tests", "seconds of nginx's tests")
+        .unit(1_000_000)
+        .total("limits.node-test-seconds", |limits| limits.node.test),
 ];
 
 /// The keys of budgets with a finding before they are used up.
