@@ -13,78 +13,75 @@ pub const PREFIXES: &[&str] = &[
     "kubernetes.io/",
 ];
 
+/// Names that somebody invented.
+struct Invented(&'static [&'static str]);
+
+impl Invented {
+    /// With what to do instead.
+    const fn instead(self, instead: &'static str) -> (&'static [&'static str], &'static str) {
+        (self.0, instead)
+    }
+}
+
 /// Invented names, with what to do instead.
 pub const INVENTED: &[(&[&str], &str)] = &[
-    (
-        &[
-            "enable-websocket",
-            "enable-websocket-support",
-            "enable-websockets",
-            "proxy-websocket",
-            "proxy-websockets",
-            "websocket",
-            "websocket-enabled",
-            "websocket-services",
-            "websocket-support",
-            "websocket-upgrade",
-            "websockets",
-        ],
-        "WebSockets pass without an annotation; proxy-read-timeout says how long one may be silent",
-    ),
-    (
-        &["body-size", "client-max-body-size", "client_max_body_size", "max-body-size", "proxy-max-body-size"],
-        "use proxy-body-size",
-    ),
-    (
-        &["limit-req-zone", "limit-requests", "rate-limit", "rate-limit-requests", "rate-limit-rps"],
-        "use limit-rps for requests in a second, limit-rpm for those in a minute",
-    ),
-    (&["rate-limit-period", "rate-limit-window"], "the key says the time: limit-rps a second, limit-rpm a minute"),
-    (&["rate-limit-rpm"], "use limit-rpm"),
-    (&["limit-burst", "limit-rps-burst", "rate-limit-burst"], "use limit-burst-multiplier, a multiple of the rate"),
-    (&["limit-conn", "rate-limit-connections"], "use limit-connections"),
-    (&["rate-limit-whitelist"], "use limit-allowlist"),
-    (
-        &["compression", "enable-compression", "enable-gzip", "gzip"],
-        "responses of all hosts are compressed or none: use-gzip of the controller's ConfigMap",
-    ),
-    (
-        &["enable-http2", "http2"],
-        "clients are offered HTTP/2 anyway; for a backend that speaks gRPC use backend-protocol: GRPC",
-    ),
-    (
-        &[
-            "content-security-policy",
-            "custom-response-headers",
-            "permissions-policy",
-            "referrer-policy",
-            "response-headers",
-            "security-headers",
-            "x-content-type-options",
-            "x-frame-options",
-            "x-xss-protection",
-        ],
-        "use custom-headers, which names a ConfigMap with headers of responses",
-    ),
-    (
-        &["custom-request-headers", "request-headers"],
-        "headers of requests are about all objects: proxy-set-headers of the controller's ConfigMap",
-    ),
-    (&["session-affinity", "sticky", "sticky-session", "sticky-sessions"], "use affinity: cookie"),
-    (&["session-affinity-name"], "use affinity: cookie and session-cookie-name"),
-    (
-        &["grpc-read-timeout", "grpc-send-timeout", "proxy-timeout", "timeout"],
-        "use proxy-read-timeout and proxy-send-timeout, which hold for gRPC, too",
-    ),
-    (&["auth-basic", "basic-auth"], "use auth-type: basic with auth-secret; without them everybody is let in"),
-    (&["auth-basic-secret", "basic-auth-secret"], "use auth-secret with auth-type: basic"),
-    (&["auth-basic-realm"], "use auth-realm with auth-type: basic"),
-    (&["allow-list", "ip-allowlist", "ip-whitelist"], "use allowlist-source-range; without it everybody is let in"),
-    (
-        &["enable-ssl-redirect", "https-redirect", "redirect-to-https"],
-        "use ssl-redirect for hosts with TLS, force-ssl-redirect for all",
-    ),
-    (&["proxy-cache", "proxy-cache-path", "proxy-cache-valid"], "responses are not cached; use a cache as the backend"),
-    (&["proxy-buffers"], "use proxy-buffers-number with proxy-buffer-size"),
-    (&["allow-headers"], "use cors-allow-headers with enable-cors: true"),
+    Invented(&[
+        "enable-websocket",
+        "enable-websocket-support",
+        "enable-websockets",
+        "proxy-websocket",
+        "proxy-websockets",
+        "websocket",
+        "websocket-enabled",
+        "websocket-services",
+        "websocket-support",
+        "websocket-upgrade",
+        "websockets",
+    ])
+    .instead("WebSockets pass without an annotation; proxy-read-timeout says how long one may be silent"),
+    Invented(&["body-size", "client-max-body-size", "client_max_body_size", "max-body-size", "proxy-max-body-size"])
+        .instead("use proxy-body-size"),
+    Invented(&["limit-req-zone", "limit-requests", "rate-limit", "rate-limit-requests", "rate-limit-rps"])
+        .instead("use limit-rps for requests in a second, limit-rpm for those in a minute"),
+    Invented(&["rate-limit-period", "rate-limit-window"])
+        .instead("the key says the time: limit-rps a second, limit-rpm a minute"),
+    Invented(&["rate-limit-rpm"]).instead("use limit-rpm"),
+    Invented(&["limit-burst", "limit-rps-burst", "rate-limit-burst"])
+        .instead("use limit-burst-multiplier, a multiple of the rate"),
+    Invented(&["limit-conn", "rate-limit-connections"]).instead("use limit-connections"),
+    Invented(&["rate-limit-whitelist"]).instead("use limit-allowlist"),
+    Invented(&["compression", "enable-compression", "enable-gzip", "gzip"])
+        .instead("responses of all hosts are compressed or none: use-gzip of the controller's ConfigMap"),
+    Invented(&["enable-http2", "http2"])
+        .instead("clients are offered HTTP/2 anyway; for a backend that speaks gRPC use backend-protocol: GRPC"),
+    Invented(&[
+        "content-security-policy",
+        "custom-response-headers",
+        "permissions-policy",
+        "referrer-policy",
+        "response-headers",
+        "security-headers",
+        "x-content-type-options",
+        "x-frame-options",
+        "x-xss-protection",
+    ])
+    .instead("use custom-headers, which names a ConfigMap with headers of responses"),
+    Invented(&["custom-request-headers", "request-headers"])
+        .instead("headers of requests are about all objects: proxy-set-headers of the controller's ConfigMap"),
+    Invented(&["session-affinity", "sticky", "sticky-session", "sticky-sessions"]).instead("use affinity: cookie"),
+    Invented(&["session-affinity-name"]).instead("use affinity: cookie and session-cookie-name"),
+    Invented(&["grpc-read-timeout", "grpc-send-timeout", "proxy-timeout", "timeout"])
+        .instead("use proxy-read-timeout and proxy-send-timeout, which hold for gRPC, too"),
+    Invented(&["auth-basic", "basic-auth"])
+        .instead("use auth-type: basic with auth-secret; without them everybody is let in"),
+    Invented(&["auth-basic-secret", "basic-auth-secret"]).instead("use auth-secret with auth-type: basic"),
+    Invented(&["auth-basic-realm"]).instead("use auth-realm with auth-type: basic"),
+    Invented(&["allow-list", "ip-allowlist", "ip-whitelist"])
+        .instead("use allowlist-source-range; without it everybody is let in"),
+    Invented(&["enable-ssl-redirect", "https-redirect", "redirect-to-https"])
+        .instead("use ssl-redirect for hosts with TLS, force-ssl-redirect for all"),
+    Invented(&["proxy-cache", "proxy-cache-path", "proxy-cache-valid"])
+        .instead("responses are not cached; use a cache as the backend"),
+    Invented(&["proxy-buffers"]).instead("use proxy-buffers-number with proxy-buffer-size"),
+    Invented(&["allow-headers"]).instead("use cors-allow-headers with enable-cors: true"),
 ];
