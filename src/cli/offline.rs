@@ -310,18 +310,15 @@ impl Host {
 mod tests {
     use super::*;
     use ingressd_model::catalogue;
-    use ingressd_translate::annotation::{Effect, Family, Index, Row, Table, nothing_to_finish};
+    use ingressd_translate::annotation::{Family, Form, Index, Row, Table, nothing_to_finish};
     use ingressd_translate::value::arguments::time;
     use ingressd_translate::{ClassRule, SPECIFICATION};
 
     static FAMILY: Family = Family {
         title: "Everything",
-        rows: &[Row {
-            key: "patience",
-            documentation: "Seconds until a backend has to have said something.",
-            effect: Effect::Directive(&catalogue::PROXY_READ_TIMEOUT, time),
-            ..Row::DEFAULT
-        }],
+        rows: &[Row::new("patience", Form::NotJudged("no policy is made of this table"))
+            .documentation("Seconds until a backend has to have said something.")
+            .directive(&catalogue::PROXY_READ_TIMEOUT, time)],
         finish: nothing_to_finish,
     };
 

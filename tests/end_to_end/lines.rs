@@ -98,7 +98,7 @@ fn is_text(form: &Form) -> bool {
 fn annotations() -> Vec<Case> {
     let mut cases = Vec::new();
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
-        let tries = row.tries().into_iter();
+        let tries = row.all_tries().into_iter();
         let good = tries.filter(|(_, gives)| matches!(gives, Gives::Sets(_) | Gives::Nothing)).map(|(value, _)| value);
         let good: Vec<_> = good.collect();
         let mut values: BTreeSet<String> = good.iter().map(ToString::to_string).collect();

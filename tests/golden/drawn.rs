@@ -62,7 +62,7 @@ fn annotations() -> impl Strategy<Value = Annotations> {
     let referred: Vec<_> = REFERRED.iter().map(|pairs| owned(pairs)).collect();
     let rows = ANNOTATIONS.rows().filter(|row| row.is_served() && !FIT_TOGETHER.contains(&row.key));
     let of_row = |row: &ingressd_translate::annotation::Row| {
-        let tries = row.tries().into_iter();
+        let tries = row.all_tries().into_iter();
         tries.map(|(value, _)| [owned(row.beside), owned(&[(row.key, value)])].concat()).collect::<Vec<_>>()
     };
     let rows: Vec<_> = rows.map(of_row).collect();

@@ -355,7 +355,7 @@ pub fn annotations() -> Vec<Field> {
     for row in ANNOTATIONS.rows() {
         for key in std::iter::once(&row.key).chain(row.aliases) {
             let harmless: Vec<_> = row
-                .tries()
+                .all_tries()
                 .into_iter()
                 .filter(|(_, gives)| !matches!(gives, Gives::Refused(_) | Gives::LeftOut(_)))
                 .map(|(value, _)| value)

@@ -178,7 +178,7 @@ fn weakness_10_no_change_of_a_value_is_overlooked() {
     let mut remembering = Remembering::under(&options);
     let (mut overlooked, mut changes, mut last) = (Vec::new(), 0, None);
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
-        for (value, _) in row.tries() {
+        for (value, _) in row.all_tries() {
             let snapshot = snapshot(&[row.beside, &[(row.key, value)]].concat());
             let remembered = remembering.files(&snapshot);
             if remembered != Remembering::under(&options).files(&snapshot) {

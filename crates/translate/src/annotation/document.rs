@@ -2,8 +2,9 @@
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
+use super::ceiling::Ceiling;
 use super::companions;
-use super::row::{Ceiling, Family, Gives, Row, Scope};
+use super::row::{Family, Gives, Row, Scope};
 use super::table::Table;
 use crate::Limits;
 
@@ -122,7 +123,7 @@ fn section(text: &mut String, row: &Row) {
     let beside = beside(row);
     let heading = if beside.is_empty() { "value".to_owned() } else { format!("value, beside `{beside}`") };
     text.push_str(&format!("\n| {heading} | outcome |\n| --- | --- |\n"));
-    for (value, gives) in row.tries() {
+    for (value, gives) in row.all_tries() {
         let (verb, what) = outcome(gives);
         let what = if what.is_empty() { String::new() } else { format!("`{}`", cell(what)) };
         text.push_str(&format!("| `{}` | {verb}{what} |\n", cell(value)));
@@ -165,7 +166,7 @@ fn chapter(page: &mut Roff, family: &Family) {
             page.control("IP", []);
             page.text([roman("Beside "), italic(beside), roman(":")]);
         }
-        for (value, gives) in row.tries() {
+        for (value, gives) in row.all_tries() {
             page.control("IP", []);
             page.text(example(value, gives));
         }

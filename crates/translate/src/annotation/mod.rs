@@ -1,6 +1,7 @@
 //! The engine: reads the annotations of one object by a table of typed rows. It must not know
 //! paths, hosts or backends.
 
+mod ceiling;
 mod companions;
 mod document;
 mod draft;
@@ -15,6 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use ceiling::{Ceiling, Unit};
 pub use companions::{ANYTHING, Companion, SOMETHING, asks_for_nothing, fits, words};
 pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, ExternalDraft, FastCgiDraft, MirrorDraft, SecretReference};
@@ -24,8 +26,8 @@ pub use layer::{Layer, OptionEntry, options};
 pub use mistakes::Elsewhere;
 pub use outline::{argument_words, outline};
 pub use row::{
-    Ceiling, Compared, Effect, Family, Gives, Implied, OnError, Row, Scope, SnippetRow, Trust, Try, Unit, asks,
-    built_in, nothing_to_finish, unserved,
+    Compared, Effect, Family, Gives, Implied, OnError, Row, Scope, SnippetRow, Trust, Try, asks, built_in,
+    nothing_to_finish, put, unserved,
 };
 pub use table::{Index, Table};
 

@@ -1,13 +1,13 @@
 //! One annotation as data: key, documentation, tries and effect.
 
+use super::ceiling::Ceiling;
 use super::companions::Companion;
 use super::draft::{Context, Draft, Entry};
 use super::mistakes::Elsewhere;
-use super::value::Form;
-use super::value::{boolean, byte_size, integer};
+use super::value::{Form, boolean};
 use crate::{Limits, Options, SnippetKind};
 use ingressd_model::catalogue::DirectiveRow;
-use ingressd_model::{Argument, ByteSize, Refused};
+use ingressd_model::{Argument, Refused};
 
 /// The scope of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +125,9 @@ impl OnError {
 /// Parses a value to the arguments of a directive.
 pub type ParseArguments = fn(&str) -> Result<Vec<Argument>, Refused>;
 
+/// Sets a part of the draft by a value.
+pub type SetPart = fn(&mut Draft, &Entry<'_>) -> Result<(), Refused>;
+
 /// An annotation that a snippet stands for: its key without the prefix, and the value.
 pub type Implied = (&'static str, String);
 
@@ -144,7 +147,7 @@ pub enum Effect {
     /// It sets one directive of the catalogue.
     Directive(&'static DirectiveRow, ParseArguments),
     /// It sets a part of the draft.
-    Part(fn(&mut Draft, &Entry<'_>) -> Result<(), Refused>),
+    Part(SetPart),
     /// It is known but not supported.
     Unserved {
         /// An example of a value that is not supported.
@@ -154,72 +157,6 @@ pub enum Effect {
         /// The alternative; one sentence.
         instead: &'static str,
     },
-}
-
-/// The unit of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// It is a size.
-    Bytes,
-    /// It is a number of seconds.
-    Seconds,
-    /// It has no unit.
-    Count,
-}
-
-/// The upper limit of a row's number.
-#[derive(Debug, Clone, Copy)]
-pub enum Ceiling {
-    /// The row has no number.
-    NoNumber,
-    /// No limit is needed, for this reason.
-    NotNeeded(&'static str),
-    /// A setting of the administrator is the limit.
-    Setting {
-        /// The key of the setting.
-        key: &'static str,
-        unit: Unit,
-        /// Whether 0 means no limit, so that the ceiling replaces it too.
-        zero_is_unlimited: bool,
-        /// The ceiling; 0 means none.
-        of: fn(&Limits) -> u64,
-    },
-}
-
-impl Unit {
-    /// The number as the value of an annotation.
-    pub fn written(self, number: u64) -> String {
-        match self {
-            Unit::Bytes => ByteSize(number).to_string(),
-            Unit::Seconds | Unit::Count => number.to_string(),
-        }
-    }
-
-    /// The number, when the value is one.
-    fn read(self, value: &str) -> Option<u64> {
-        match self {
-            Unit::Bytes => byte_size(value, 0, u64::MAX).ok().map(|size| size.0),
-            Unit::Seconds | Unit::Count => integer(value, 0, u64::MAX).ok(),
-        }
-    }
-}
-
-impl Ceiling {
-    /// The ceiling; 0 means none.
-    pub fn most(&self, limits: &Limits) -> u64 {
-        match self {
-            Ceiling::Setting { of, .. } => of(limits),
-            Ceiling::NoNumber | Ceiling::NotNeeded(_) => 0,
-        }
-    }
-
-    /// The replacement of a value above the ceiling, and the setting of the ceiling.
-    pub fn instead_of(&self, value: &str, limits: &Limits) -> Option<(String, &'static str)> {
-        let Ceiling::Setting { key, unit, zero_is_unlimited, of } = self else { return None };
-        let (ceiling, asked) = (of(limits), unit.read(value)?);
-        let is_too_much = asked > ceiling || (asked == 0 && *zero_is_unlimited);
-        (ceiling > 0 && is_too_much).then(|| (unit.written(ceiling), *key))
-    }
 }
 
 /// The effect of the key compared with ingress-nginx. Differences of some values only are in
@@ -330,36 +267,88 @@ pub struct Row {
     pub compared: Compared,
 }
 
-impl Row {
-    /// The defaults of a row; every row sets key, documentation, tries and effect.
-    pub const DEFAULT: Row = Row {
-        key: "",
-        aliases: &[],
-        scope: Scope::Route,
-        trust: Trust::Low,
-        on_error: OnError::Skip,
-        elsewhere: &[Elsewhere::Default],
-        ceiling: Ceiling::NoNumber,
-        default: "",
-        setting: "",
-        form: Form::NotJudged("nobody has said yet what its values look like"),
-        documentation: "",
-        stands_alone: false,
-        counts_with: &[],
-        counts_on_canary: false,
-        beside: &[],
-        tries: &[],
-        effect: Effect::Unserved { example: "", harmless: "", instead: "" },
-        snippet: None,
-        compared: Compared::Equal,
+/// Makes a method for each of these fields, which sets it.
+macro_rules! setters {
+    ($($field:ident: $type:ty,)*) => {
+        $(pub const fn $field(self, $field: $type) -> Self {
+            Row { $field, ..self }
+        })*
     };
+}
+
+impl Row {
+    /// A row about routes, which anybody may set and whose bad values are skipped. It has no
+    /// effect yet.
+    pub const fn new(key: &'static str, form: Form) -> Row {
+        Row {
+            key,
+            aliases: &[],
+            scope: Scope::Route,
+            trust: Trust::Low,
+            on_error: OnError::Skip,
+            elsewhere: &[Elsewhere::Default],
+            ceiling: Ceiling::NoNumber,
+            default: "",
+            setting: "",
+            form,
+            documentation: "",
+            stands_alone: false,
+            counts_with: &[],
+            counts_on_canary: false,
+            beside: &[],
+            tries: &[],
+            effect: Effect::Unserved { example: "", harmless: "", instead: "" },
+            snippet: None,
+            compared: Compared::Equal,
+        }
+    }
+
+    setters! {
+        aliases: &'static [&'static str],
+        scope: Scope,
+        trust: Trust,
+        on_error: OnError,
+        elsewhere: &'static [Elsewhere],
+        ceiling: Ceiling,
+        default: &'static str,
+        setting: &'static str,
+        documentation: &'static str,
+        counts_with: &'static [Companion],
+        beside: &'static [(&'static str, &'static str)],
+        tries: &'static [Try],
+        effect: Effect,
+        compared: Compared,
+    }
+
+    pub const fn stands_alone(self) -> Self {
+        Row { stands_alone: true, ..self }
+    }
+
+    pub const fn counts_on_canary(self) -> Self {
+        Row { counts_on_canary: true, ..self }
+    }
+
+    pub const fn snippet(self, snippet: SnippetRow) -> Self {
+        Row { snippet: Some(snippet), ..self }
+    }
+
+    /// The row with the effect that it sets one directive.
+    pub const fn directive(self, row: &'static DirectiveRow, parse: ParseArguments) -> Self {
+        self.effect(Effect::Directive(row, parse))
+    }
+
+    /// The row with the effect that it sets a part of the draft.
+    pub const fn part(self, set: SetPart) -> Self {
+        self.effect(Effect::Part(set))
+    }
 
     /// Whether the row has an effect of its own.
     pub const fn is_served(&self) -> bool {
         !matches!(self.effect, Effect::Unserved { .. })
     }
 
-    pub fn tries(&self) -> Vec<Try> {
+    /// Its tries; those of a row that is not supported are made of its effect.
+    pub fn all_tries(&self) -> Vec<Try> {
         match self.effect {
             Effect::Unserved { example, harmless, instead } => {
                 let nothing = (!harmless.is_empty()).then_some((harmless, Gives::Nothing));
@@ -373,7 +362,7 @@ impl Row {
     pub const fn unless(self, value: &'static str) -> Self {
         match self.effect {
             Effect::Unserved { example, instead, .. } => {
-                Row { effect: Effect::Unserved { example, harmless: value, instead }, ..self }
+                self.effect(Effect::Unserved { example, harmless: value, instead })
             }
             Effect::Directive(..) | Effect::Part(_) => self,
         }
@@ -385,28 +374,6 @@ impl Row {
             && self.snippet.is_some_and(|snippet| options.allows_snippet_somewhere(snippet.kind))
     }
 
-    /// The row with this scope.
-    pub const fn scope(self, scope: Scope) -> Self {
-        Row { scope, ..self }
-    }
-
-    /// The row with this trust.
-    pub const fn trust(self, trust: Trust) -> Self {
-        Row { trust, ..self }
-    }
-
-    /// The row with this comparison.
-    pub const fn compared(self, compared: Compared) -> Self {
-        Row { compared, ..self }
-    }
-
-    /// The row with this consequence.
-    pub const fn on_error(self, on_error: OnError) -> Self {
-        Row { on_error, ..self }
-    }
-}
-
-impl Row {
     /// The form of effective values. The parser reduces a number above its ceiling, so no number
     /// is too large.
     pub fn form(&self, limits: &Limits) -> Form {
@@ -428,8 +395,16 @@ pub const fn unserved(
     documentation: &'static str,
     instead: &'static str,
 ) -> Row {
-    let compared = Compared::Refused(documentation, instead);
-    Row { key, documentation, compared, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
+    Row::new(key, Form::NotJudged("nobody has said yet what its values look like"))
+        .documentation(documentation)
+        .compared(Compared::Refused(documentation, instead))
+        .effect(Effect::Unserved { example, harmless: "", instead })
+}
+
+/// Sets a place to a value, unless this is refused.
+pub fn put<P: From<T>, T>(place: &mut P, value: Result<T, Refused>) -> Result<(), Refused> {
+    *place = P::from(value?);
+    Ok(())
 }
 
 /// Parses a row's default by the parser of the row.

@@ -109,7 +109,7 @@ const IMPOSSIBLE: &[Impossible] = &[
 #[test]
 fn every_try_gives_what_the_row_says() {
     for row in ANNOTATIONS.rows() {
-        for (value, gives) in row.tries() {
+        for (value, gives) in row.all_tries() {
             for key in std::iter::once(row.key).chain(row.aliases.iter().copied()) {
                 let reading = tried(row, key, value);
                 let lines = outline(&reading);
@@ -145,7 +145,7 @@ fn every_try_gives_what_the_row_says() {
 #[test]
 fn what_is_left_out_has_no_effect() {
     for row in ANNOTATIONS.rows() {
-        for (value, _) in row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::LeftOut(_))) {
+        for (value, _) in row.all_tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::LeftOut(_))) {
             let reading = tried(row, row.key, value);
             assert_eq!(outline(&reading), outline(&given(row.beside)), "{}: {value:?}", row.key);
             assert!(!reading.closed && !reading.refused, "{}: {value:?}", row.key);
@@ -156,7 +156,7 @@ fn what_is_left_out_has_no_effect() {
 #[test]
 fn a_refused_try_has_the_consequence_of_its_row() {
     for row in ANNOTATIONS.rows() {
-        for (value, gives) in row.tries() {
+        for (value, gives) in row.all_tries() {
             if matches!(gives, Gives::Refused(_)) {
                 let reading = tried(row, row.key, value);
                 let expected = match row.on_error {
@@ -179,7 +179,7 @@ fn a_refused_try_has_the_consequence_of_its_row() {
 #[test]
 fn every_annotation_that_names_a_secret_is_known_to_the_source() {
     for row in ANNOTATIONS.rows() {
-        let is_about_secret = row.tries().iter().any(|(_, gives)| match gives {
+        let is_about_secret = row.all_tries().iter().any(|(_, gives)| match gives {
             Gives::Sets(line) => line.contains("Secret "),
             Gives::Refused(text) => text.contains("name of a ConfigMap"),
             _ => false,
@@ -200,8 +200,8 @@ fn every_annotation_that_names_a_secret_is_known_to_the_source() {
 fn rows_are_documented_and_tried() {
     for row in ANNOTATIONS.rows() {
         assert!(row.documentation.len() > 20 && row.documentation.ends_with('.'), "{}", row.key);
-        assert!(!row.tries().is_empty(), "{}", row.key);
-        let refused = row.tries().iter().any(|(_, gives)| matches!(gives, Gives::Refused(_)));
+        assert!(!row.all_tries().is_empty(), "{}", row.key);
+        let refused = row.all_tries().iter().any(|(_, gives)| matches!(gives, Gives::Refused(_)));
         assert!(refused, "{} does not show what it refuses", row.key);
         if let Effect::Unserved { instead, .. } = row.effect {
             assert!(!instead.is_empty() && !instead.ends_with('.'), "{}", row.key);
@@ -218,7 +218,7 @@ fn every_annotation_with_a_size_time_or_count_has_a_ceiling() {
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         // Values that are refused when they are too small are numbers as well.
         let takes_number =
-            row.tries().iter().any(|(value, gives)| !matches!(gives, Gives::Refused(_)) && is_number(value));
+            row.all_tries().iter().any(|(value, gives)| !matches!(gives, Gives::Refused(_)) && is_number(value));
         assert_eq!(takes_number, !matches!(row.ceiling, Ceiling::NoNumber), "{}", row.key);
         if let Ceiling::NotNeeded(why) = row.ceiling {
             assert!(why.len() > 10, "{}", row.key);
@@ -236,8 +236,9 @@ fn every_key_of_the_dialect_is_known() {
 
 #[test]
 fn every_directive_of_the_catalogue_is_set_by_a_row() {
-    let all_tries =
-        ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(move |(value, _)| tried(row, row.key, value)));
+    let all_tries = ANNOTATIONS
+        .rows()
+        .flat_map(|row| row.all_tries().into_iter().map(move |(value, _)| tried(row, row.key, value)));
     let set: BTreeSet<_> = all_tries
         .flat_map(|reading| reading.behaviour.directives.clone())
         .map(|directive| directive.row.name)
@@ -281,7 +282,7 @@ fn an_annotation_replaces_the_lists_of_the_administrator() {
 #[test]
 fn an_object_that_is_trusted_less_than_a_row_needs_is_refused_by_it() {
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
-        let given = row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Sets(_)));
+        let given = row.all_tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Sets(_)));
         for ((value, _), max_trust) in given.zip([Trust::Low, Trust::Medium, Trust::High].into_iter().cycle()) {
             let keys = [(row.key, value)];
             let annotations = keys.map(|(key, value)| (format!("{PREFIX}{key}"), value)).into();
@@ -310,7 +311,7 @@ fn empty_entries_of_lists_are_left_out_and_told() {
     let lists: Vec<_> = ANNOTATIONS.rows().filter(|row| row.is_served() && row.form.is_list()).collect();
     assert!(lists.len() > 8);
     for row in lists {
-        let tries = row.tries().into_iter();
+        let tries = row.all_tries().into_iter();
         for (value, _) in tries.filter(|(_, gives)| matches!(gives, Gives::Sets(_) | Gives::Nothing)) {
             let (plain, reading) = (tried(row, row.key, value), tried(row, row.key, &format!("{value}, ,")));
             assert_eq!(outline(&reading), outline(&plain), "{}: {value:?}", row.key);
@@ -446,7 +447,7 @@ fn an_empty_value_is_no_annotation_but_is_told() {
 fn hostile() -> impl Strategy<Value = (String, String)> {
     let keys: Vec<&'static str> = KNOWN.split_whitespace().chain(["", "no-such-key"]).collect();
     let values: Vec<&'static str> =
-        ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(|(value, _)| value)).collect();
+        ANNOTATIONS.rows().flat_map(|row| row.all_tries().into_iter().map(|(value, _)| value)).collect();
     let poison = prop::sample::select(vec![
         "", "\r", "\n", "\0", "\t", "\u{b}", "\u{85}", "\u{2028}", ";", "{", "}", "#", "'", "\"", "\\", "$var",
         "${var", "../", "%0a", "(", "é", "\u{feff}", "~*", "@",

@@ -2,56 +2,44 @@
 
 use std::sync::Arc;
 
-use crate::annotation::{Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, Trust};
+use crate::annotation::{Context, Draft, Elsewhere, Family, Form, Gives, OnError, Row, Trust, put};
 use crate::value::address_list;
 use ingressd_model::{AccessList, Origin};
 
 pub static FAMILY: Family = Family {
     title: "Access by address",
     rows: &[
-        Row {
-            key: "allowlist-source-range",
-            elsewhere: &[Elsewhere::Close],
-            aliases: &["whitelist-source-range"],
-            setting: "access.allowlist",
-            trust: Trust::Medium,
-            on_error: OnError::Close,
-            form: Form::Addresses,
-            documentation: "Admits only clients from these addresses and networks, a comma-separated list; all others \
-                            get 403. It replaces the administrator's list. An empty value is the same as no \
-                            annotation.",
-            tries: &[
+        Row::new("allowlist-source-range", Form::Addresses)
+            .elsewhere(&[Elsewhere::Close])
+            .aliases(&["whitelist-source-range"])
+            .setting("access.allowlist")
+            .trust(Trust::Medium)
+            .on_error(OnError::Close)
+            .documentation(
+                "Admits only clients from these addresses and networks, a comma-separated list; all others get 403. It \
+                 replaces the administrator's list. An empty value is the same as no annotation.",
+            )
+            .tries(&[
                 ("10.0.0.0/8", Gives::Sets("allow 10.0.0.0/8")),
                 ("192.0.2.1, 2001:db8::/32", Gives::Sets("allow 192.0.2.1/32")),
                 ("10.0.0.0/33", Gives::Refused("not an address or network")),
                 ("10.0.0.0/8; deny all", Gives::Refused("not an address or network")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.access.allow = Some(address_list(entry.value)?);
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "denylist-source-range",
-            elsewhere: &[Elsewhere::Close],
-            setting: "access.denylist",
-            trust: Trust::Medium,
-            on_error: OnError::Close,
-            form: Form::Addresses,
-            documentation: "Answers 403 to clients from these addresses and networks, a comma-separated list, even \
-                            when another list admits them. It replaces the administrator's list. An empty value is \
-                            the same as no annotation.",
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.access.allow, address_list(entry.value))),
+        Row::new("denylist-source-range", Form::Addresses)
+            .elsewhere(&[Elsewhere::Close])
+            .setting("access.denylist")
+            .trust(Trust::Medium)
+            .on_error(OnError::Close)
+            .documentation(
+                "Answers 403 to clients from these addresses and networks, a comma-separated list, even when another \
+                 list admits them. It replaces the administrator's list. An empty value is the same as no annotation.",
+            )
+            .tries(&[
                 ("203.0.113.7", Gives::Sets("deny 203.0.113.7/32")),
                 ("everybody", Gives::Refused("not an address or network")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.access.deny = Some(address_list(entry.value)?);
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
+            ])
+            .part(|draft, entry| put(&mut draft.access.deny, address_list(entry.value))),
     ],
     finish,
 };

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::password::{self, Password, Passwords};
+use super::secret;
 use crate::annotation::{
-    Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SecretReference, Trust,
+    Compared, Context, Draft, Elsewhere, Family, Form, Gives, OnError, Row, SecretReference, Trust, put,
 };
 use crate::bounds;
-use crate::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
+use crate::value::{REALM, one_of, realm};
 use ingressd_model::finding::{Finding, Reason, Severity, count};
 use ingressd_model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, Satisfy, SecretBytes, Text};
 
@@ -18,47 +19,39 @@ const BASIC: &[(&str, &str)] = &[("auth-type", "basic")];
 pub static FAMILY: Family = Family {
     title: "Basic authentication",
     rows: &[
-        Row {
-            key: "auth-realm",
-            elsewhere: &[Elsewhere::Refuse],
-            counts_with: BASIC,
-            default: DEFAULT_REALM,
-            trust: Trust::Medium,
-            form: Form::Text(&REALM),
-            documentation: "The text that browsers show when they ask for a name and password: printable ASCII \
-                without quotes, backslash and $. Another text is replaced by the default, and so is the word off, \
-                which would switch authentication off in nginx.",
-            beside: &[("auth-type", "basic"), ("auth-secret", "users")],
-            tries: &[
+        Row::new("auth-realm", Form::Text(&REALM))
+            .elsewhere(&[Elsewhere::Refuse])
+            .counts_with(BASIC)
+            .default(DEFAULT_REALM)
+            .trust(Trust::Medium)
+            .documentation(
+                "The text that browsers show when they ask for a name and password: printable ASCII without quotes, \
+                 backslash and $. Another text is replaced by the default, and so is the word off, which would switch \
+                 authentication off in nginx.",
+            )
+            .beside(&[("auth-type", "basic"), ("auth-secret", "users")])
+            .tries(&[
                 ("Members only", Gives::Sets("password for \"Members only\" by the file in Secret default/users")),
                 ("off", Gives::Refused("switch authentication off")),
                 ("a \"b\"", Gives::Refused("without quotes")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.authentication.realm = Some(realm(entry.value)?);
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "auth-secret",
-            elsewhere: &[Elsewhere::Close],
-            counts_with: BASIC,
-            compared: Compared::Stricter(
+            ])
+            .part(|draft, entry| put(&mut draft.authentication.realm, realm(entry.value))),
+        Row::new("auth-secret", secret::REFERENCE)
+            .elsewhere(&[Elsewhere::Close])
+            .counts_with(BASIC)
+            .compared(Compared::Stricter(
                 "Entries in plain text, and those whose hash takes nginx too long, are left out.",
                 "",
-            ),
-            trust: Trust::Medium,
-            on_error: OnError::Close,
-            form: Form::Partly(
-                &Form::Text(&SECRET_REFERENCE),
-                "whether the Secret is there, may be named and holds what is needed",
-            ),
-            documentation: "The Secret with names and password hashes: name, or namespace/name. Other namespaces are \
-                refused unless the administrator allows them. A Secret that is missing or holds no password closes the \
-                routes. Entries in plain text and those whose hash takes nginx too long are left out.",
-            beside: BASIC,
-            tries: &[
+            ))
+            .trust(Trust::Medium)
+            .on_error(OnError::Close)
+            .documentation(
+                "The Secret with names and password hashes: name, or namespace/name. Other namespaces are refused \
+                 unless the administrator allows them. A Secret that is missing or holds no password closes the \
+                 routes. Entries in plain text and those whose hash takes nginx too long are left out.",
+            )
+            .beside(BASIC)
+            .tries(&[
                 ("users", Gives::Sets("password for \"Authentication Required\" by the file in Secret default/users")),
                 (
                     "default/users",
@@ -67,92 +60,69 @@ pub static FAMILY: Family = Family {
                 ("absent", Gives::Refused("does not exist")),
                 ("elsewhere/users", Gives::Refused("another namespace")),
                 ("../users", Gives::Refused("not the name of a Secret")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let (namespace, name) = secret_reference(entry.value)?;
-                let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
-                draft.authentication.secret = Some(SecretReference { namespace, name, origin: entry.origin() });
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "auth-secret-type",
-            elsewhere: &[Elsewhere::Refuse],
-            counts_with: BASIC,
-            default: "auth-file",
-            on_error: OnError::Close,
-            form: Form::Partly(&Form::Word(&["auth-file", "auth-map"]), "whether the Secret is written so"),
-            documentation: "How the Secret is read: auth-file takes the lines user:hash of its key auth; \
-                auth-map takes each key for a user and its value for the hash.",
-            beside: &[("auth-type", "basic"), ("auth-secret", "users-map")],
-            tries: &[
-                (
-                    "auth-map",
-                    Gives::Sets("password for \"Authentication Required\" by the map in Secret default/users-map"),
-                ),
-                ("auth-file", Gives::Refused("no key auth")),
-                ("map", Gives::Refused("not auth-file or auth-map")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.authentication.map = match entry.value.trim() {
-                    "auth-file" => false,
-                    "auth-map" => true,
-                    _ => return Err(Refused::because("it is not auth-file or auth-map")),
-                };
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "auth-type",
-            compared: Compared::StricterValues(
+            ])
+            .part(|draft, entry| put(&mut draft.authentication.secret, secret::reference(entry))),
+        Row::new(
+            "auth-secret-type",
+            Form::Partly(&Form::Word(&["auth-file", "auth-map"]), "whether the Secret is written so"),
+        )
+        .elsewhere(&[Elsewhere::Refuse])
+        .counts_with(BASIC)
+        .default("auth-file")
+        .on_error(OnError::Close)
+        .documentation(
+            "How the Secret is read: auth-file takes the lines user:hash of its key auth; auth-map takes each key for \
+             a user and its value for the hash.",
+        )
+        .beside(&[("auth-type", "basic"), ("auth-secret", "users-map")])
+        .tries(&[
+            (
+                "auth-map",
+                Gives::Sets("password for \"Authentication Required\" by the map in Secret default/users-map"),
+            ),
+            ("auth-file", Gives::Refused("no key auth")),
+            ("map", Gives::Refused("not auth-file or auth-map")),
+        ])
+        .part(|draft, entry| {
+            let words = [("auth-file", false), ("auth-map", true)];
+            put(&mut draft.authentication.map, one_of(entry.value, &words, "it is not auth-file or auth-map"))
+        }),
+        Row::new("auth-type", Form::Word(&["basic"]))
+            .compared(Compared::StricterValues(
                 "basic is the same; digest closes the routes, because nginx has no module for it: use basic over https.",
                 "",
-            ),
-            elsewhere: &[Elsewhere::Refuse],
-            on_error: OnError::Close,
-            form: Form::Word(&["basic"]),
-            documentation: "Asks for a name and password: basic is the only type that is served. It needs auth-secret.",
-            beside: &[("auth-secret", "users")],
-            tries: &[
+            ))
+            .elsewhere(&[Elsewhere::Refuse])
+            .on_error(OnError::Close)
+            .documentation("Asks for a name and password: basic is the only type that is served. It needs auth-secret.")
+            .beside(&[("auth-secret", "users")])
+            .tries(&[
                 ("basic", Gives::Sets("password for \"Authentication Required\" by the file in Secret default/users")),
                 ("digest", Gives::Refused("digest is not supported")),
                 ("basic digest", Gives::Refused("not basic")),
-            ],
-            effect: Effect::Part(|draft, entry| match entry.value.trim() {
-                "basic" => {
-                    draft.authentication.asked = Some(entry.origin());
-                    Ok(())
-                }
+            ])
+            .part(|draft, entry| match entry.value.trim() {
+                "basic" => put(&mut draft.authentication.asked, Ok(entry.origin())),
                 "digest" => Err(Refused::because("digest is not supported; use basic over https")),
                 _ => Err(Refused::because("it is not basic")),
             }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "satisfy",
-            on_error: OnError::Close,
-            form: Form::Word(&["all", "any"]),
-            documentation: "How lists of addresses, passwords and external authentication are combined: with all, the \
-                default, a client has to satisfy each of them that is set, with any one of them. Client certificates \
-                are required in any case. With any, a client from a denied address is admitted if it satisfies \
-                another one.",
-            tries: &[
+        Row::new("satisfy", Form::Word(&["all", "any"]))
+            .on_error(OnError::Close)
+            .documentation(
+                "How lists of addresses, passwords and external authentication are combined: with all, the default, a \
+                 client has to satisfy each of them that is set, with any one of them. Client certificates are \
+                 required in any case. With any, a client from a denied address is admitted if it satisfies another \
+                 one.",
+            )
+            .tries(&[
                 ("any", Gives::Sets("one way of authentication is enough")),
                 ("all", Gives::Nothing),
                 ("some", Gives::Refused("not all or any")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.reading.behaviour.satisfy = match entry.value.trim() {
-                    "all" => Satisfy::All,
-                    "any" => Satisfy::Any,
-                    _ => return Err(Refused::because("it is not all or any")),
-                };
-                Ok(())
+            ])
+            .part(|draft, entry| {
+                let words = [("all", Satisfy::All), ("any", Satisfy::Any)];
+                put(&mut draft.reading.behaviour.satisfy, one_of(entry.value, &words, "it is not all or any"))
             }),
-            ..Row::DEFAULT
-        },
     ],
     finish,
 };

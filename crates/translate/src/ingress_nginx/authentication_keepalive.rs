@@ -4,15 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::annotation::{Ceiling, Compared, Draft, Effect, ExternalDraft, Form, Gives, Row, SOMETHING};
+use crate::annotation::{Ceiling, Compared, Draft, Entry, ExternalDraft, Form, Gives, Row, SOMETHING, put};
 use crate::value::{ServiceAddress, boolean, integer};
 use ingressd_model::finding::Reason;
-use ingressd_model::{ConnectionReuse, Origin};
+use ingressd_model::{ConnectionReuse, Origin, Refused};
 
 use super::external_authentication::{ASKS, BESIDE, URL};
 
-/// Idle connections to the service; it has no effect without a service.
-const KEEPALIVE: Row = Row { stands_alone: true, counts_with: ASKS, beside: BESIDE, ..Row::DEFAULT };
+/// A row about idle connections to the service, which has no effect without a service.
+const fn keepalive(key: &'static str, form: Form) -> Row {
+    Row::new(key, form).stands_alone().counts_with(ASKS).beside(BESIDE)
+}
 
 /// The default number of subrequests on one connection, and the default idle time in seconds.
 const DEFAULT_REQUESTS: u32 = 1000;
@@ -22,88 +24,68 @@ const DEFAULT_TIMEOUT: u32 = 60;
 const MOST_KEPT: u32 = 1000;
 
 /// The number of idle connections.
-pub const CONNECTIONS: Row = Row {
-    key: "auth-keepalive",
-    ceiling: Ceiling::NotNeeded("it goes to 1000, and each is closed when nobody uses it"),
-    form: Form::Integer { least: 0, most: MOST_KEPT as u64 },
-    documentation: "How many idle connections each worker keeps to the service at auth-url, up to 1000; 0 keeps none. \
-                    Without it there are as many as to other backends. nginx keeps a connection after an answer \
-                    without a body (204, Content-Length: 0, or any answer to auth-method HEAD), and after one that it \
-                    caches (auth-cache-key). It closes the connection after any other answer.",
-    compared: Compared::Different(
+pub const CONNECTIONS: Row = keepalive("auth-keepalive", Form::Integer { least: 0, most: MOST_KEPT as u64 })
+    .ceiling(Ceiling::NotNeeded("it goes to 1000, and each is closed when nobody uses it"))
+    .documentation(
+        "How many idle connections each worker keeps to the service at auth-url, up to 1000; 0 keeps none. Without it \
+         there are as many as to other backends. nginx keeps a connection after an answer without a body (204, \
+         Content-Length: 0, or any answer to auth-method HEAD), and after one that it caches (auth-cache-key). It \
+         closes the connection after any other answer.",
+    )
+    .compared(Compared::Different(
         "nginx keeps connections only after answers without a body, and after those that it caches.",
         "have the service answer without a body, or set auth-method: HEAD where it accepts that",
-    ),
-    tries: &[
+    ))
+    .tries(&[
         ("8", Gives::Sets("keeps 8 connections to the service, each for 1000 requests and 60 s")),
         ("0", Gives::Sets("keeps 0 connections to the service, each for 1000 requests and 60 s")),
         ("-1", Gives::Refused("whole number")),
         ("1001", Gives::Refused("whole number")),
-    ],
-    effect: Effect::Part(|draft, entry| {
-        let number = integer(entry.value, 0, MOST_KEPT.into())?;
-        draft.external_of(entry).keepalive = Some((small(number), entry.origin()));
-        Ok(())
-    }),
-    ..KEEPALIVE
-};
+    ])
+    .part(|draft, entry| put(&mut draft.external_of(entry).keepalive, number(entry, 0, MOST_KEPT)));
 
 /// The number of subrequests on one connection.
-pub const REQUESTS: Row = Row {
-    key: "auth-keepalive-requests",
-    counts_with: &[("auth-keepalive", SOMETHING)],
-    ceiling: Ceiling::NotNeeded("a connection ends sooner or later by itself"),
-    form: Form::Integer { least: 1, most: u32::MAX as u64 },
-    documentation: "How many requests go over one connection to the service at auth-url before it is closed; 1000 by \
-        default.",
-    beside: &[URL, ("auth-keepalive", "8")],
-    tries: &[
+pub const REQUESTS: Row = keepalive("auth-keepalive-requests", Form::Integer { least: 1, most: u32::MAX as u64 })
+    .counts_with(&[("auth-keepalive", SOMETHING)])
+    .ceiling(Ceiling::NotNeeded("a connection ends sooner or later by itself"))
+    .documentation(
+        "How many requests go over one connection to the service at auth-url before it is closed; 1000 by default.",
+    )
+    .beside(&[URL, ("auth-keepalive", "8")])
+    .tries(&[
         ("100", Gives::Sets("keeps 8 connections to the service, each for 100 requests and 60 s")),
         ("1000", Gives::Nothing),
         ("0", Gives::Refused("whole number")),
-    ],
-    effect: Effect::Part(|draft, entry| {
-        let number = integer(entry.value, 1, u32::MAX.into())?;
-        draft.external_of(entry).keepalive_requests = Some((small(number), entry.origin()));
-        Ok(())
-    }),
-    ..KEEPALIVE
-};
+    ])
+    .part(|draft, entry| put(&mut draft.external_of(entry).keepalive_requests, number(entry, 1, u32::MAX)));
 
-pub const SHARED_VARIABLES: Row = Row {
-    key: "auth-keepalive-share-vars",
-    form: Form::Boolean,
-    documentation: "Whether the request to auth-url shares variables with the client's request. It always does, and \
-        sets none that the client's request has.",
-    tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
-    effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
-    ..KEEPALIVE
-};
+pub const SHARED_VARIABLES: Row = keepalive("auth-keepalive-share-vars", Form::Boolean)
+    .documentation(
+        "Whether the request to auth-url shares variables with the client's request. It always does, and sets none \
+         that the client's request has.",
+    )
+    .tries(&[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))])
+    .part(|_, entry| boolean(entry.value).map(drop));
 
 /// How long a connection may be idle.
-pub const TIMEOUT: Row = Row {
-    key: "auth-keepalive-timeout",
-    counts_with: &[("auth-keepalive", SOMETHING)],
-    ceiling: Ceiling::NotNeeded("it goes to an hour, after which nginx ends a connection anyway"),
-    form: Form::Integer { least: 1, most: 3600 },
-    documentation: "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default.",
-    beside: &[URL, ("auth-keepalive", "8")],
-    tries: &[
+pub const TIMEOUT: Row = keepalive("auth-keepalive-timeout", Form::Integer { least: 1, most: 3600 })
+    .counts_with(&[("auth-keepalive", SOMETHING)])
+    .ceiling(Ceiling::NotNeeded("it goes to an hour, after which nginx ends a connection anyway"))
+    .documentation(
+        "For how many seconds a connection to the service at auth-url may be idle, up to an hour; 60 by default.",
+    )
+    .beside(&[URL, ("auth-keepalive", "8")])
+    .tries(&[
         ("30", Gives::Sets("keeps 8 connections to the service, each for 1000 requests and 30 s")),
         ("60", Gives::Nothing),
         ("1m", Gives::Refused("whole number")),
-    ],
-    effect: Effect::Part(|draft, entry| {
-        let number = integer(entry.value, 1, 3600)?;
-        draft.external_of(entry).keepalive_timeout = Some((small(number), entry.origin()));
-        Ok(())
-    }),
-    ..KEEPALIVE
-};
+    ])
+    .part(|draft, entry| put(&mut draft.external_of(entry).keepalive_timeout, number(entry, 1, 3600)));
 
-/// Converts a number that the row has limited.
-fn small(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
+/// A number within these limits, and where it is said.
+fn number(entry: &Entry<'_>, least: u64, most: u32) -> Result<(u32, Origin), Refused> {
+    let number = integer(entry.value, least, most.into())?;
+    Ok((u32::try_from(number).unwrap_or(u32::MAX), entry.origin()))
 }
 
 /// The settings of connections to the service, when there are any.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::secret::{self, Presence};
 use crate::RequestedBackendTls;
 use crate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape,
-    Trust, built_in,
+    Ceiling, Compared, Context, Draft, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
+    built_in, put,
 };
 use crate::secret::certificate;
-use crate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
+use crate::value::{HOST_NAME, ON_OFF, integer, on_off};
 use ingressd_model::finding::Reason;
 use ingressd_model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 
@@ -19,11 +19,10 @@ const DEPTH: &str = "1";
 const SECRET: &[(&str, &str)] = &[("proxy-ssl-secret", SOMETHING)];
 
 /// A row that depends on proxy-ssl-secret.
-const ROW: Row = Row {
-    scope: Scope::Upstream,
-    beside: &[("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "default/backend")],
-    ..Row::DEFAULT
-};
+const fn row(key: &'static str, form: Form) -> Row {
+    let beside = &[("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "default/backend")];
+    Row::new(key, form).scope(Scope::Upstream).beside(beside)
+}
 
 /// The form of [`Ciphers`].
 pub const CIPHERS: Shape = Shape {
@@ -36,155 +35,117 @@ pub const CIPHERS: Shape = Shape {
 pub static FAMILY: Family = Family {
     title: "TLS towards backends",
     rows: &[
-        Row {
-            key: "proxy-ssl-ciphers",
-            counts_with: SECRET,
-            trust: Trust::Medium,
-            form: Form::Text(&CIPHERS),
-            documentation: "Ciphers towards the backend up to TLS 1.2, in the form of OpenSSL. nginx refuses a list \
-                without any known cipher, and with it this version of the object.",
-            tries: &[
+        row("proxy-ssl-ciphers", Form::Text(&CIPHERS))
+            .counts_with(SECRET)
+            .trust(Trust::Medium)
+            .documentation(
+                "Ciphers towards the backend up to TLS 1.2, in the form of OpenSSL. nginx refuses a list without any \
+                 known cipher, and with it this version of the object.",
+            )
+            .tries(&[
                 ("HIGH:!aNULL", Gives::Sets("to backends: ciphers HIGH:!aNULL")),
                 ("HIGH;", Gives::Refused("not a list of ciphers")),
                 ("$ssl_ciphers", Gives::Refused("not a list of ciphers")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.ciphers = Some(Ciphers::new(entry.value.trim())?);
-                Ok(())
-            }),
-            ..ROW
-        },
-        Row {
-            key: "proxy-ssl-name",
-            compared: Compared::StricterValues("It is a name, without variables.", ""),
-            counts_with: SECRET,
-            trust: Trust::High,
-            form: Form::Text(&HOST_NAME),
-            documentation: "The name that the certificate of the backend must have, and that proxy-ssl-server-name \
-                            sends; SERVICE.NAMESPACE.svc by default.",
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.backend_tls.ciphers, Ciphers::new(entry.value.trim()))),
+        row("proxy-ssl-name", Form::Text(&HOST_NAME))
+            .compared(Compared::StricterValues("It is a name, without variables.", ""))
+            .counts_with(SECRET)
+            .trust(Trust::High)
+            .documentation(
+                "The name that the certificate of the backend must have, and that proxy-ssl-server-name sends; \
+                 SERVICE.NAMESPACE.svc by default.",
+            )
+            .tries(&[
                 ("backend.example.com", Gives::Sets("to backends: as backend.example.com")),
                 ("a{", Gives::Refused("is refused")),
                 ("$host", Gives::Refused("is refused")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.name = Some(HostName::new(&entry.value.trim().to_ascii_lowercase())?);
-                Ok(())
+            ])
+            .part(|draft, entry| {
+                put(&mut draft.backend_tls.name, HostName::new(&entry.value.trim().to_ascii_lowercase()))
             }),
-            ..ROW
-        },
-        Row {
-            key: "proxy-ssl-protocols",
-            compared: Compared::DifferentUnset(
+        row("proxy-ssl-protocols", Form::Words(&["TLSv1.2", "TLSv1.3"]))
+            .compared(Compared::DifferentUnset(
                 "Without it TLS 1.3 is used, too.",
                 "set it to TLSv1.2 where a backend needs that",
-            ),
-            counts_with: SECRET,
-            form: Form::Words(&["TLSv1.2", "TLSv1.3"]),
-            default: "TLSv1.2 TLSv1.3",
-            documentation: "Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between.",
-            tries: &[
+            ))
+            .counts_with(SECRET)
+            .default("TLSv1.2 TLSv1.3")
+            .documentation("Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between.")
+            .tries(&[
                 ("TLSv1.3", Gives::Sets("to backends: TLSv1.3")),
                 ("TLSv1.2 TLSv1.3", Gives::Nothing),
                 ("TLSv1.1", Gives::Refused("not of TLSv1.2 and TLSv1.3")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.protocols = Some(protocols(entry.value)?);
-                Ok(())
-            }),
-            ..ROW
-        },
-        Row {
-            key: "proxy-ssl-secret",
-            elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
-            trust: Trust::Medium,
-            on_error: OnError::Close,
-            form: Form::Partly(
-                &Form::Text(&SECRET_REFERENCE),
-                "whether the Secret is there, may be named and holds what is needed",
-            ),
-            documentation: "The Secret with the client certificate for backends (tls.crt and tls.key) and the \
-                authority of the backends' certificates (ca.crt); either may be absent. Other namespaces are refused \
-                unless the administrator allows them. A Secret that is missing or cannot be used closes the routes. \
-                It has an effect with the protocols HTTPS and GRPCS.",
-            beside: &[("backend-protocol", "HTTPS")],
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.backend_tls.protocols, protocols(entry.value))),
+        row("proxy-ssl-secret", secret::REFERENCE)
+            .elsewhere(&[Elsewhere::Refuse, Elsewhere::Close])
+            .trust(Trust::Medium)
+            .on_error(OnError::Close)
+            .documentation(
+                "The Secret with the client certificate for backends (tls.crt and tls.key) and the authority of the \
+                 backends' certificates (ca.crt); either may be absent. Other namespaces are refused unless the \
+                 administrator allows them. A Secret that is missing or cannot be used closes the routes. It has an \
+                 effect with the protocols HTTPS and GRPCS.",
+            )
+            .beside(&[("backend-protocol", "HTTPS")])
+            .tries(&[
                 ("default/backend", Gives::Sets("to backends: TLS by Secret default/backend, with a certificate")),
                 ("authority", Gives::Sets("to backends: TLS by Secret default/authority")),
                 ("absent", Gives::Refused("does not exist")),
                 ("users", Gives::Refused("neither")),
                 ("elsewhere/users", Gives::Refused("another namespace")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.secret = Some(secret::reference(entry)?);
-                Ok(())
-            }),
-            ..ROW
-        },
-        Row {
-            key: "proxy-ssl-server-name",
-            counts_with: SECRET,
-            form: ON_OFF,
-            documentation: "Whether nginx sends the name in the TLS handshake with the backend (SNI); off by default.",
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.backend_tls.secret, secret::reference(entry))),
+        row("proxy-ssl-server-name", ON_OFF)
+            .counts_with(SECRET)
+            .documentation("Whether nginx sends the name in the TLS handshake with the backend (SNI); off by default.")
+            .tries(&[
                 ("on", Gives::Sets("to backends: the name is told")),
                 ("off", Gives::Nothing),
                 ("yes", Gives::Refused("not on or off")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.sends_name = on_off(entry.value)?;
-                Ok(())
-            }),
-            ..ROW
-        },
-        Row {
-            key: "proxy-ssl-verify",
-            compared: Compared::Stricter(
+            ])
+            .part(|draft, entry| put(&mut draft.backend_tls.sends_name, on_off(entry.value))),
+        row("proxy-ssl-verify", ON_OFF)
+            .compared(Compared::Stricter(
                 "Without an authority in proxy-ssl-secret the routes answer 503; ingress-nginx does not verify then.",
                 "",
-            ),
-            on_error: OnError::Close,
-            form: ON_OFF,
-            documentation: "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret \
-                must have signed it, and it must have the name of proxy-ssl-name. Otherwise requests get 502; without \
-                an authority the routes answer 503. Off by default.",
-            tries: &[
+            ))
+            .on_error(OnError::Close)
+            .documentation(
+                "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret must have \
+                 signed it, and it must have the name of proxy-ssl-name. Otherwise requests get 502; without an \
+                 authority the routes answer 503. Off by default.",
+            )
+            .tries(&[
                 ("on", Gives::Sets("to backends: verified through at most 1 authorities")),
                 ("off", Gives::Nothing),
                 ("yes", Gives::Refused("not on or off")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.verify = on_off(entry.value)?.then(|| entry.origin());
-                Ok(())
+            ])
+            .part(|draft, entry| {
+                put(&mut draft.backend_tls.verify, on_off(entry.value).map(|is_on| is_on.then(|| entry.origin())))
             }),
-            ..ROW
-        },
-        Row {
-            key: "proxy-ssl-verify-depth",
-            compared: Compared::StricterValues("5 is the most.", ""),
-            counts_with: &[("proxy-ssl-verify", "on")],
-            default: DEPTH,
-            ceiling: Ceiling::NotNeeded(
+        row("proxy-ssl-verify-depth", Form::Integer { least: 0, most: 5 })
+            .compared(Compared::StricterValues("5 is the most.", ""))
+            .counts_with(&[("proxy-ssl-verify", "on")])
+            .default(DEPTH)
+            .ceiling(Ceiling::NotNeeded(
                 "it is limited to 5, because each further one makes a worker verify a key of any size",
-            ),
-            form: Form::Integer { least: 0, most: 5 },
-            documentation: "How many authorities may be between the certificate of the backend and an authority in \
-                the Secret; 5 at most.",
-            beside: &[
+            ))
+            .documentation(
+                "How many authorities may be between the certificate of the backend and an authority in the Secret; 5 \
+                 at most.",
+            )
+            .beside(&[
                 ("backend-protocol", "HTTPS"),
                 ("proxy-ssl-secret", "default/backend"),
                 ("proxy-ssl-verify", "on"),
-            ],
-            tries: &[
+            ])
+            .tries(&[
                 ("2", Gives::Sets("to backends: verified through at most 2 authorities")),
                 ("-1", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.depth = Some(depth(entry.value)?);
-                Ok(())
-            }),
-            ..ROW
-        },
+            ])
+            .part(|draft, entry| put(&mut draft.backend_tls.depth, depth(entry.value))),
     ],
     finish,
 };

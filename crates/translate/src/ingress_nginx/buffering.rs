@@ -3,7 +3,7 @@
 
 use crate::Limits;
 use crate::annotation::{
-    Ceiling, Context, Draft, Effect, Elsewhere, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
+    Ceiling, Context, Draft, Elsewhere, Family, Form, Gives, Row, Scope, Trust, Unit, built_in, put,
 };
 use crate::value::{ON_OFF, byte_size, integer, on_off};
 use ingressd_model::catalogue::{
@@ -30,146 +30,122 @@ const SIZE: Form = Form::Size { least: 0, most: LARGEST_SIZE };
 pub static FAMILY: Family = Family {
     title: "Sizes and buffers",
     rows: &[
-        Row {
-            key: "client-body-buffer-size",
-            elsewhere: &[Elsewhere::Refuse],
-            ceiling: size_ceiling("limits.body-buffer", |limits| limits.body_buffer.0),
-            form: BUFFER,
-            documentation: "Memory for a request body before it goes to a file.",
-            tries: &[
+        Row::new("client-body-buffer-size", BUFFER)
+            .elsewhere(&[Elsewhere::Refuse])
+            .ceiling(size_ceiling("limits.body-buffer", |limits| limits.body_buffer.0))
+            .documentation("Memory for a request body before it goes to a file.")
+            .tries(&[
                 ("16k", Gives::Sets("client_body_buffer_size 16k;")),
                 ("0", Gives::Refused("not from 1")),
                 ("16 KB", Gives::Refused("not a size")),
                 ("1g", Gives::Cut("client_body_buffer_size 1m;")),
-            ],
-            effect: Effect::Directive(&CLIENT_BODY_BUFFER_SIZE, buffer),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-body-size",
-            default: "1m",
-            trust: Trust::Medium,
-            ceiling: Ceiling::Setting {
+            ])
+            .directive(&CLIENT_BODY_BUFFER_SIZE, buffer),
+        Row::new("proxy-body-size", SIZE)
+            .default("1m")
+            .trust(Trust::Medium)
+            .ceiling(Ceiling::Setting {
                 key: "limits.body-size",
                 unit: Unit::Bytes,
                 zero_is_unlimited: true,
                 of: |limits| limits.body_size.0,
-            },
-            form: SIZE,
-            documentation: "Largest request body; larger ones are answered 413. With 0 only the administrator's \
-                            ceiling applies.",
-            tries: &[
+            })
+            .documentation(
+                "Largest request body; larger ones are answered 413. With 0 only the administrator's ceiling applies.",
+            )
+            .tries(&[
                 ("8m", Gives::Sets("client_max_body_size 8m;")),
                 ("0", Gives::Cut("client_max_body_size 16384m;")),
                 ("1G", Gives::Sets("client_max_body_size 1024m;")),
                 ("8 MB", Gives::Refused("not a size")),
                 ("-1", Gives::Refused("not a size")),
-            ],
-            effect: Effect::Directive(&CLIENT_MAX_BODY_SIZE, size),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-buffer-size",
-            scope: Scope::Upstream,
-            ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 4),
-            form: BUFFER,
-            documentation: "Size of the buffer for the headers of a response, and of each other buffer. Raise it for \
-                            responses with large headers or cookies.",
-            tries: &[
+            ])
+            .directive(&CLIENT_MAX_BODY_SIZE, size),
+        Row::new("proxy-buffer-size", BUFFER)
+            .scope(Scope::Upstream)
+            .ceiling(size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 4))
+            .documentation(
+                "Size of the buffer for the headers of a response, and of each other buffer. Raise it for responses \
+                 with large headers or cookies.",
+            )
+            .tries(&[
                 ("8k", Gives::Sets("proxy_buffer_size 8k;")),
                 ("8k", Gives::Sets("proxy_buffers 4 8k;")),
                 ("1m", Gives::Cut("proxy_buffers 4 512k;")),
                 ("0", Gives::Refused("not from 1")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 let size = byte_size(entry.value, 1, LARGEST_BUFFER)?;
                 draft.buffers.size = Some((size, entry.origin()));
                 draft.directive(&PROXY_BUFFER_SIZE, vec![Argument::Size(size)], entry.origin());
                 Ok(())
             }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-buffering",
-            scope: Scope::Upstream,
-            form: ON_OFF,
-            documentation: "Whether nginx buffers responses before it sends them to the client. The default is on, \
-                            and off on hosts of the ingress-nginx dialect.",
-            tries: &[
+        Row::new("proxy-buffering", ON_OFF)
+            .scope(Scope::Upstream)
+            .documentation(
+                "Whether nginx buffers responses before it sends them to the client. The default is on, and off on \
+                 hosts of the ingress-nginx dialect.",
+            )
+            .tries(&[
                 ("on", Gives::Sets("proxy_buffering on;")),
                 ("off", Gives::Sets("proxy_buffering off;")),
                 ("true", Gives::Refused("not on or off")),
-            ],
-            effect: Effect::Directive(&PROXY_BUFFERING, switch),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-buffers-number",
-            scope: Scope::Upstream,
+            ])
+            .directive(&PROXY_BUFFERING, switch),
+        Row::new("proxy-buffers-number", Form::Integer { least: FEWEST_BUFFERS, most: MOST_BUFFERS })
+            .scope(Scope::Upstream)
             // As many buffers as fit, whatever their size is.
-            ceiling: Ceiling::Setting {
+            .ceiling(Ceiling::Setting {
                 key: "limits.answer-buffers",
                 unit: Unit::Count,
                 zero_is_unlimited: false,
                 of: |limits| limits.answer_buffers.0 / BUFFER_SIZE.0,
-            },
-            form: Form::Integer { least: FEWEST_BUFFERS, most: MOST_BUFFERS },
-            documentation: "Number of buffers for one response, each of proxy-buffer-size; 4 where only \
-                            proxy-buffer-size is set.",
-            tries: &[
+            })
+            .documentation(
+                "Number of buffers for one response, each of proxy-buffer-size; 4 where only proxy-buffer-size is set.",
+            )
+            .tries(&[
                 ("8", Gives::Sets("proxy_buffers 8 4k;")),
                 ("5000", Gives::Cut("proxy_buffers 512 4k;")),
                 ("0", Gives::Refused("from 2")),
                 ("-4", Gives::Refused("from 2")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.buffers.count = Some((number_of_buffers(entry.value)?, entry.origin()));
-                Ok(())
+            ])
+            .part(|draft, entry| {
+                put(&mut draft.buffers.count, number_of_buffers(entry.value).map(|count| (count, entry.origin())))
             }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-busy-buffers-size",
-            scope: Scope::Upstream,
-            ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 2),
-            form: BUFFER,
-            documentation: "How much nginx may be sending to the client while it still reads the response. It must be \
-                            at least one buffer, and less than all buffers but one.",
-            tries: &[
+        Row::new("proxy-busy-buffers-size", BUFFER)
+            .scope(Scope::Upstream)
+            .ceiling(size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 2))
+            .documentation(
+                "How much nginx may be sending to the client while it still reads the response. It must be at least \
+                 one buffer, and less than all buffers but one.",
+            )
+            .tries(&[
                 ("8k", Gives::Sets("proxy_busy_buffers_size 8k;")),
                 ("1g", Gives::Cut("proxy_busy_buffers_size 1m;")),
                 ("all", Gives::Refused("not a size")),
-            ],
-            effect: Effect::Directive(&PROXY_BUSY_BUFFERS_SIZE, buffer),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-max-temp-file-size",
-            default: "1024m",
-            scope: Scope::Upstream,
-            ceiling: size_ceiling("limits.answer-file", |limits| limits.answer_file.0),
-            form: SIZE,
-            documentation: "Largest temporary file for a response that does not fit into the buffers; with 0 there is \
-                            none.",
-            tries: &[
+            ])
+            .directive(&PROXY_BUSY_BUFFERS_SIZE, buffer),
+        Row::new("proxy-max-temp-file-size", SIZE)
+            .default("1024m")
+            .scope(Scope::Upstream)
+            .ceiling(size_ceiling("limits.answer-file", |limits| limits.answer_file.0))
+            .documentation(
+                "Largest temporary file for a response that does not fit into the buffers; with 0 there is none.",
+            )
+            .tries(&[
                 ("1024m", Gives::Sets("proxy_max_temp_file_size 1024m;")),
                 ("100g", Gives::Cut("proxy_max_temp_file_size 1024m;")),
                 ("0", Gives::Sets("proxy_max_temp_file_size 0;")),
                 ("99999999999999999999", Gives::Refused("not a size")),
-            ],
-            effect: Effect::Directive(&PROXY_MAX_TEMP_FILE_SIZE, size),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-request-buffering",
-            default: "on",
-            scope: Scope::Upstream,
-            form: ON_OFF,
-            documentation: "Whether nginx reads the whole request body before it sends the request to the backend.",
-            tries: &[("off", Gives::Sets("proxy_request_buffering off;")), ("On", Gives::Refused("not on or off"))],
-            effect: Effect::Directive(&PROXY_REQUEST_BUFFERING, switch),
-            ..Row::DEFAULT
-        },
+            ])
+            .directive(&PROXY_MAX_TEMP_FILE_SIZE, size),
+        Row::new("proxy-request-buffering", ON_OFF)
+            .default("on")
+            .scope(Scope::Upstream)
+            .documentation("Whether nginx reads the whole request body before it sends the request to the backend.")
+            .tries(&[("off", Gives::Sets("proxy_request_buffering off;")), ("On", Gives::Refused("not on or off"))])
+            .directive(&PROXY_REQUEST_BUFFERING, switch),
     ],
     finish,
 };

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::balancing::{COOKIE_NAME, cookie_name};
 use crate::Canary;
 use crate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust,
-    built_in,
+    Ceiling, Compared, Context, Draft, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, Trust, built_in, put,
 };
 use crate::value::{HEADER_NAME, boolean, integer};
 use ingressd_model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test, expression, longest_variable};
@@ -30,141 +29,103 @@ const EXPRESSION: Form =
 const CANARY: &[(&str, &str)] = &[("canary", "true")];
 
 /// A row of this family.
-const OF_CANARY: Row = Row { scope: Scope::Upstream, counts_on_canary: true, ..Row::DEFAULT };
+const fn of_canary(key: &'static str, form: Form) -> Row {
+    Row::new(key, form).scope(Scope::Upstream).counts_on_canary()
+}
 
 pub static FAMILY: Family = Family {
     title: "Canaries",
     rows: &[
-        Row {
-            key: "canary",
-            compared: Compared::Stricter("It takes requests only from an object of its own namespace.", ""),
-            on_error: OnError::Refuse,
-            form: Form::Boolean,
-            documentation: "Makes the object a canary: its backends get some of the requests to the paths of another one, the main object, which has the same host, path and path type and is in the same namespace. The other keys decide which requests: a header takes precedence, then a cookie, then the weight. Annotations about TCP and UDP services count too, and those about sessions and load balancing where the main object has none. All others of the canary have no effect, also those about hosts, such as server-alias: those of the main object apply. Where there is no main object, or two canaries for one path, there is a finding; the older canary is used.",
-            tries: &[
+        of_canary("canary", Form::Boolean)
+            .compared(Compared::Stricter("It takes requests only from an object of its own namespace.", ""))
+            .on_error(OnError::Refuse)
+            .documentation("Makes the object a canary: its backends get some of the requests to the paths of another one, the main object, which has the same host, path and path type and is in the same namespace. The other keys decide which requests: a header takes precedence, then a cookie, then the weight. Annotations about TCP and UDP services count too, and those about sessions and load balancing where the main object has none. All others of the canary have no effect, also those about hosts, such as server-alias: those of the main object apply. Where there is no main object, or two canaries for one path, there is a finding; the older canary is used.")
+            .tries(&[
                 ("true", Gives::Sets("canary: 0.00% of all other requests")),
                 ("false", Gives::Nothing),
                 ("yes", Gives::Refused("not true or false")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.canary.asked = boolean(entry.value)?.then(|| entry.origin());
-                Ok(())
+            ])
+            .part(|draft, entry| {
+                put(&mut draft.canary.asked, boolean(entry.value).map(|asks| asks.then(|| entry.origin())))
             }),
-            ..OF_CANARY
-        },
-        Row {
-            key: "canary-by-cookie",
-            counts_with: CANARY,
-            trust: Trust::Medium,
-            form: Form::Text(&COOKIE_NAME),
-            documentation: "The canary gets requests whose cookie of this name is `always`, and the main object those where it is `never`.",
-            beside: CANARY,
-            tries: &[
+        of_canary("canary-by-cookie", Form::Text(&COOKIE_NAME))
+            .counts_with(CANARY)
+            .trust(Trust::Medium)
+            .documentation("The canary gets requests whose cookie of this name is `always`, and the main object those where it is `never`.")
+            .beside(CANARY)
+            .tries(&[
                 ("canary", Gives::Sets("canary: cookie canary is \"always\"")),
                 ("canary", Gives::Sets("main: cookie canary is \"never\"")),
                 ("a=b", Gives::Refused("not a token")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.canary.cookie = Some(cookie_name(entry.value)?);
-                Ok(())
-            }),
-            ..OF_CANARY
-        },
-        Row {
-            key: "canary-by-header",
-            counts_with: CANARY,
-            trust: Trust::Medium,
-            form: Form::Text(&HEADER_NAME),
-            documentation: "The canary gets requests whose header of this name is `always`, and the main object those where it is `never`. With canary-by-header-value or canary-by-header-pattern the canary gets requests with that value.",
-            beside: CANARY,
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.canary.cookie, cookie_name(entry.value))),
+        of_canary("canary-by-header", Form::Text(&HEADER_NAME))
+            .counts_with(CANARY)
+            .trust(Trust::Medium)
+            .documentation("The canary gets requests whose header of this name is `always`, and the main object those where it is `never`. With canary-by-header-value or canary-by-header-pattern the canary gets requests with that value.")
+            .beside(CANARY)
+            .tries(&[
                 ("X-Canary", Gives::Sets("canary: header X-Canary is \"always\"")),
                 ("X-Canary", Gives::Sets("main: header X-Canary is \"never\"")),
                 ("X Canary", Gives::Refused("not a token")),
                 ("X.Canary", Gives::Refused("letters, digits, - and _")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.canary.header = Some(header(entry.value.trim())?);
-                Ok(())
-            }),
-            ..OF_CANARY
-        },
-        Row {
-            key: "canary-by-header-pattern",
-            compared: Compared::StricterValues("Expressions that take nginx too long are refused.", ""),
-            counts_with: &[("canary-by-header", SOMETHING)],
-            trust: Trust::Medium,
-            form: EXPRESSION,
-            documentation: "Regular expression that matches a part of the header's value for the canary. It has no \
-                            effect together with canary-by-header-value.",
-            beside: &[("canary", "true"), ("canary-by-header", "X-Canary")],
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.canary.header, header(entry.value.trim()))),
+        of_canary("canary-by-header-pattern", EXPRESSION)
+            .compared(Compared::StricterValues("Expressions that take nginx too long are refused.", ""))
+            .counts_with(&[("canary-by-header", SOMETHING)])
+            .trust(Trust::Medium)
+            .documentation(
+                "Regular expression that matches a part of the header's value for the canary. It has no effect \
+                 together with canary-by-header-value.",
+            )
+            .beside(&[("canary", "true"), ("canary-by-header", "X-Canary")])
+            .tries(&[
                 ("^v[12]$", Gives::Sets("canary: header X-Canary matches \"^v[12]$\"")),
                 ("(", Gives::Refused("is refused")),
                 ("[^x]*x[^y]*y", Gives::Refused("again and again")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 let pattern = Pattern::new(entry.value.trim())?;
                 expression::weight_anywhere(pattern.as_str(), longest_variable("http_"))?;
                 draft.canary.pattern = Some(pattern);
                 Ok(())
             }),
-            ..OF_CANARY
-        },
-        Row {
-            key: "canary-by-header-value",
-            counts_with: &[("canary-by-header", SOMETHING)],
-            trust: Trust::Medium,
-            form: Form::Text(&VALUE),
-            documentation: "Exact value of the header for the canary.",
-            beside: &[("canary", "true"), ("canary-by-header", "X-Canary")],
-            tries: &[
+        of_canary("canary-by-header-value", Form::Text(&VALUE))
+            .counts_with(&[("canary-by-header", SOMETHING)])
+            .trust(Trust::Medium)
+            .documentation("Exact value of the header for the canary.")
+            .beside(&[("canary", "true"), ("canary-by-header", "X-Canary")])
+            .tries(&[
                 ("beta", Gives::Sets("canary: header X-Canary is \"beta\"")),
                 ("beta\n", Gives::Refused("control character")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.canary.value = Some(HeaderValue::new(entry.value.trim_matches(' '))?);
-                Ok(())
-            }),
-            ..OF_CANARY
-        },
-        Row {
-            key: "canary-weight",
-            counts_with: CANARY,
-            ceiling: Ceiling::NotNeeded("a share is everything at most"),
-            form: Form::Integer { least: 0, most: u32::MAX as u64 },
-            documentation: "How many of canary-weight-total requests the canary gets, of those that neither header \
-                            nor cookie decides; none by default. It is rounded to a hundredth of a percent.",
-            beside: CANARY,
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.canary.value, HeaderValue::new(entry.value.trim_matches(' ')))),
+        of_canary("canary-weight", Form::Integer { least: 0, most: u32::MAX as u64 })
+            .counts_with(CANARY)
+            .ceiling(Ceiling::NotNeeded("a share is everything at most"))
+            .documentation(
+                "How many of canary-weight-total requests the canary gets, of those that neither header nor cookie \
+                 decides; none by default. It is rounded to a hundredth of a percent.",
+            )
+            .beside(CANARY)
+            .tries(&[
                 ("10", Gives::Sets("canary: 10.00% of all other requests")),
                 ("100", Gives::Sets("canary: 100.00% of all other requests")),
                 ("10%", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.canary.weight = Some(integer(entry.value, 0, u32::MAX.into())?);
-                Ok(())
-            }),
-            ..OF_CANARY
-        },
-        Row {
-            key: "canary-weight-total",
-            counts_with: &[("canary-weight", SOMETHING)],
-            default: WHOLE,
-            ceiling: Ceiling::NotNeeded("it says what the weight is a part of"),
-            form: Form::Integer { least: LEAST_WHOLE, most: u32::MAX as u64 },
-            documentation: "The total of which canary-weight is a part, at least 100.",
-            beside: &[("canary", "true"), ("canary-weight", "1")],
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.canary.weight, integer(entry.value, 0, u32::MAX.into()))),
+        of_canary("canary-weight-total", Form::Integer { least: LEAST_WHOLE, most: u32::MAX as u64 })
+            .counts_with(&[("canary-weight", SOMETHING)])
+            .default(WHOLE)
+            .ceiling(Ceiling::NotNeeded("it says what the weight is a part of"))
+            .documentation("The total of which canary-weight is a part, at least 100.")
+            .beside(&[("canary", "true"), ("canary-weight", "1")])
+            .tries(&[
                 ("1000", Gives::Sets("canary: 0.10% of all other requests")),
                 ("50", Gives::Refused("whole number from 100")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.canary.total = Some(whole(entry.value)?);
-                Ok(())
-            }),
-            ..OF_CANARY
-        },
+            ])
+            .part(|draft, entry| put(&mut draft.canary.total, whole(entry.value))),
     ],
     finish,
 };

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::annotation::{Context, Entry, SecretReference};
-use crate::value::{excerpt, header_names, secret_reference};
+use crate::annotation::{Context, Entry, Form, SecretReference};
+use crate::value::{CONFIG_MAP_REFERENCE, excerpt, header_names, secret_reference};
 use ingressd_model::finding::Reason;
 use ingressd_model::{HeaderName, Kind, Origin, Refused};
 
@@ -13,6 +13,10 @@ const MOST_HEADERS: usize = 32;
 
 /// Why a ConfigMap cannot be used, so that the routes are closed.
 pub type Fault = (Reason, Origin, String);
+
+/// The form of [`reference`].
+pub const REFERENCE: Form =
+    Form::Partly(&Form::Text(&CONFIG_MAP_REFERENCE), "whether the ConfigMap is there, may be named and what it holds");
 
 /// Parses a reference to a ConfigMap.
 pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {

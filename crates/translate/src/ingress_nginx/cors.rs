@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Entry, Family, Form, Gives, OnError, Row, Trust, built_in, put,
 };
 use crate::bounds;
 use crate::value::{
@@ -29,89 +29,80 @@ const BUT_ALL: &str = "whether * is among them, with which the default list coun
 const ENABLED: &[(&str, &str)] = &[("enable-cors", "true")];
 
 /// A row that depends on enable-cors.
-const BELONGING: Row = Row { counts_with: ENABLED, beside: ENABLED, ..Row::DEFAULT };
+const fn belonging(key: &'static str, form: Form) -> Row {
+    Row::new(key, form).counts_with(ENABLED).beside(ENABLED)
+}
 
 pub static FAMILY: Family = Family {
     title: "Cross-origin requests (CORS)",
     rows: &[
-        Row {
-            key: "cors-allow-credentials",
-            compared: Compared::StricterValues(
+        belonging("cors-allow-credentials", Form::Boolean)
+            .compared(Compared::StricterValues(
                 "Where the value cannot be used no CORS headers are sent; ingress-nginx takes it for true.",
                 "",
-            ),
-            default: DEFAULT_CREDENTIALS,
-            on_error: OnError::WithholdCors,
-            form: Form::Boolean,
-            documentation: "Whether browsers may send cookies and passwords.",
-            tries: &[
+            ))
+            .default(DEFAULT_CREDENTIALS)
+            .on_error(OnError::WithholdCors)
+            .documentation("Whether browsers may send cookies and passwords.")
+            .tries(&[
                 ("true", Gives::Sets("credentials: allowed")),
                 ("false", Gives::Sets("credentials: not allowed")),
                 ("no", Gives::Refused("no CORS headers")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.cors.credentials = Some(boolean(entry.value)?);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "cors-allow-headers",
-            default: DEFAULT_HEADERS,
-            trust: Trust::Medium,
-            form: Form::Partly(&Form::List(&HEADER_NAME_OR_ALL), BUT_ALL),
-            documentation: "Request headers that scripts may set, a comma-separated list. With * among them, or \
-                            another mistake, they are the default ones.",
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.cors.credentials, boolean(entry.value))),
+        belonging("cors-allow-headers", Form::Partly(&Form::List(&HEADER_NAME_OR_ALL), BUT_ALL))
+            .default(DEFAULT_HEADERS)
+            .trust(Trust::Medium)
+            .documentation(
+                "Request headers that scripts may set, a comma-separated list. With * among them, or another mistake, \
+                 they are the default ones.",
+            )
+            .tries(&[
                 ("X-Token, Content-Type", Gives::Sets("allowed headers: X-Token, Content-Type")),
                 ("*", Gives::LeftOut("the default list counts")),
                 ("X-Token\r\nX-Evil: 1", Gives::Refused("not a header name")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 draft.cors.headers = without_all(draft, entry, header_names_or_all(entry.value)?)?;
                 Ok(())
             }),
-            ..BELONGING
-        },
-        Row {
-            key: "cors-allow-methods",
-            default: DEFAULT_METHODS,
-            trust: Trust::Medium,
-            form: Form::Partly(&Form::List(&METHOD_OR_ALL), BUT_ALL),
-            documentation: "Methods that scripts may use, a comma-separated list. With * among them, or another \
-                            mistake, they are the default ones.",
-            tries: &[
+        belonging("cors-allow-methods", Form::Partly(&Form::List(&METHOD_OR_ALL), BUT_ALL))
+            .default(DEFAULT_METHODS)
+            .trust(Trust::Medium)
+            .documentation(
+                "Methods that scripts may use, a comma-separated list. With * among them, or another mistake, they are \
+                 the default ones.",
+            )
+            .tries(&[
                 ("GET, POST", Gives::Sets("allowed methods: GET, POST")),
                 ("GET, *", Gives::LeftOut("the default list counts")),
                 ("GET; POST", Gives::Refused("not a method")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 draft.cors.methods = without_all(draft, entry, methods_or_all(entry.value)?)?;
                 Ok(())
             }),
-            ..BELONGING
-        },
-        Row {
-            key: "cors-allow-origin",
-            compared: Compared::StricterValues(
+        belonging("cors-allow-origin", Form::Some(&ORIGIN))
+            .compared(Compared::StricterValues(
                 "Where no origin can be used, no other origin is admitted; ingress-nginx admits every origin then.",
                 "",
-            ),
-            default: "*",
-            trust: Trust::Medium,
-            on_error: OnError::WithholdCors,
-            form: Form::Some(&ORIGIN),
-            documentation: "Origins that are admitted: a comma-separated list of scheme://host or scheme://host:port, \
-                with *. in front of the host for one more label, null, or * for every origin. An invalid origin is \
-                left out with a finding; where none is left, no other origin is admitted.",
-            tries: &[
+            ))
+            .default("*")
+            .trust(Trust::Medium)
+            .on_error(OnError::WithholdCors)
+            .documentation(
+                "Origins that are admitted: a comma-separated list of scheme://host or scheme://host:port, with *. in \
+                 front of the host for one more label, null, or * for every origin. An invalid origin is left out with \
+                 a finding; where none is left, no other origin is admitted.",
+            )
+            .tries(&[
                 ("https://example.com", Gives::Sets("other origins: https://example.com")),
                 ("https://*.example.com:8443, null", Gives::Sets("other origins: https://*.example.com:8443, null")),
                 ("*", Gives::Sets("other origins: *")),
                 ("example.com", Gives::Refused("no CORS headers")),
                 ("https://example.com/", Gives::Refused("not an origin")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 let (origins, left_out) = origins(entry.value)?;
                 if let Some(refused) = left_out {
                     let note = format!("{refused}; it is left out, and the other origins of the list are let in");
@@ -121,55 +112,36 @@ pub static FAMILY: Family = Family {
                 draft.cors.origins_at = Some(entry.origin());
                 Ok(())
             }),
-            ..BELONGING
-        },
-        Row {
-            key: "cors-expose-headers",
-            trust: Trust::Medium,
-            form: Form::List(&HEADER_NAME_OR_ALL),
-            documentation: "Response headers that scripts may read, a comma-separated list in which * stands for all. \
-                            None by default.",
-            tries: &[
+        belonging("cors-expose-headers", Form::List(&HEADER_NAME_OR_ALL))
+            .trust(Trust::Medium)
+            .documentation(
+                "Response headers that scripts may read, a comma-separated list in which * stands for all. None by \
+                 default.",
+            )
+            .tries(&[
                 ("X-Total, ETag", Gives::Sets("exposed headers: X-Total, ETag")),
                 ("*", Gives::Sets("exposed headers: *")),
                 ("*, X-Total", Gives::Sets("exposed headers: *, X-Total")),
                 ("X Total", Gives::Refused("not a header name")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.cors.expose = Some(header_names_or_all(entry.value)?);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "cors-max-age",
-            default: DEFAULT_MAX_AGE,
-            ceiling: Ceiling::NotNeeded("browsers keep it, as long as they like"),
-            form: Form::Integer { least: 0, most: u32::MAX as u64 },
-            documentation: "For how many seconds browsers may remember a preflight.",
-            tries: &[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))],
-            effect: Effect::Part(|draft, entry| {
-                draft.cors.max_age = Some(max_age(entry.value)?);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "enable-cors",
-            form: Form::Boolean,
-            documentation: "Allows scripts of other origins to use the routes: nginx answers preflight requests, and \
-                            adds to responses the headers that the keys beginning with cors- describe.",
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.cors.expose, header_names_or_all(entry.value))),
+        belonging("cors-max-age", Form::Integer { least: 0, most: u32::MAX as u64 })
+            .default(DEFAULT_MAX_AGE)
+            .ceiling(Ceiling::NotNeeded("browsers keep it, as long as they like"))
+            .documentation("For how many seconds browsers may remember a preflight.")
+            .tries(&[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))])
+            .part(|draft, entry| put(&mut draft.cors.max_age, max_age(entry.value))),
+        Row::new("enable-cors", Form::Boolean)
+            .documentation(
+                "Allows scripts of other origins to use the routes: nginx answers preflight requests, and adds to \
+                 responses the headers that the keys beginning with cors- describe.",
+            )
+            .tries(&[
                 ("true", Gives::Sets("other origins: *")),
                 ("false", Gives::Nothing),
                 ("yes", Gives::Refused("not true or false")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.cors.enabled = boolean(entry.value)?;
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
+            ])
+            .part(|draft, entry| put(&mut draft.cors.enabled, boolean(entry.value))),
     ],
     finish,
 };

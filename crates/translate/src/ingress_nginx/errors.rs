@@ -1,7 +1,9 @@
 //! Annotations about error pages of another backend.
 
+use std::sync::Arc;
+
 use crate::annotation::{
-    Effect, Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish,
+    Elsewhere, Family, Form, Gives, OnError, Row, SOMETHING, Scope, Shape, nothing_to_finish, put,
 };
 use crate::value::{boolean, entries, excerpt};
 use ingressd_model::{ErrorPages, Refused, is_label};
@@ -25,70 +27,59 @@ const SERVICE: Shape =
 pub static FAMILY: Family = Family {
     title: "Errors",
     rows: &[
-        Row {
-            key: "custom-http-errors",
-            elsewhere: &[Elsewhere::Refuse],
-            on_error: OnError::Refuse,
-            form: Form::Partly(
+        Row::new(
+            "custom-http-errors",
+            Form::Partly(
                 &Form::List(&STATUS),
                 "that nginx cannot answer 499, that 598 is taken, and how many statuses there are",
             ),
-            documentation: "Statuses, a comma-separated list, for which the default backend makes the response: that of default-backend, or else that of the settings. It gets a request for / with the method and query of the client's request, and with the status in X-Code, what the client accepts in X-Format, the path in X-Original-URI, and X-Namespace, X-Ingress-Name, X-Service-Name and X-Service-Port. The client gets the status of its response. Requests to an authentication service are not affected.",
-            tries: &[
-                ("404,503", Gives::Sets("other answers for 404, 503")),
-                ("503, 404,404", Gives::Sets("other answers for 404, 503")),
-                ("499", Gives::Refused("nginx cannot")),
-                ("598", Gives::Refused("uses 598")),
-                ("200", Gives::Refused("not a status from 400 to 599")),
-                ("404 503", Gives::Refused("not a status")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.reading.errors.statuses = statuses(entry.value)?;
-                draft.reading.errors.statuses_at = Some(entry.origin());
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "default-backend",
-            elsewhere: &[Elsewhere::Refuse],
-            scope: Scope::Upstream,
-            on_error: OnError::Refuse,
-            form: Form::Text(&SERVICE),
-            documentation: "A Service of the same namespace that gets requests while the Service of the path has no endpoint, and that makes the responses for custom-http-errors. Its first port is used. It gets the status 503 in X-Code, and the other headers of custom-http-errors.",
-            tries: &[
+        )
+        .elsewhere(&[Elsewhere::Refuse])
+        .on_error(OnError::Refuse)
+        .documentation("Statuses, a comma-separated list, for which the default backend makes the response: that of default-backend, or else that of the settings. It gets a request for / with the method and query of the client's request, and with the status in X-Code, what the client accepts in X-Format, the path in X-Original-URI, and X-Namespace, X-Ingress-Name, X-Service-Name and X-Service-Port. The client gets the status of its response. Requests to an authentication service are not affected.")
+        .tries(&[
+            ("404,503", Gives::Sets("other answers for 404, 503")),
+            ("503, 404,404", Gives::Sets("other answers for 404, 503")),
+            ("499", Gives::Refused("nginx cannot")),
+            ("598", Gives::Refused("uses 598")),
+            ("200", Gives::Refused("not a status from 400 to 599")),
+            ("404 503", Gives::Refused("not a status")),
+        ])
+        .part(|draft, entry| {
+            draft.reading.errors.statuses = statuses(entry.value)?;
+            draft.reading.errors.statuses_at = Some(entry.origin());
+            Ok(())
+        }),
+        Row::new("default-backend", Form::Text(&SERVICE))
+            .elsewhere(&[Elsewhere::Refuse])
+            .scope(Scope::Upstream)
+            .on_error(OnError::Refuse)
+            .documentation("A Service of the same namespace that gets requests while the Service of the path has no endpoint, and that makes the responses for custom-http-errors. Its first port is used. It gets the status 503 in X-Code, and the other headers of custom-http-errors.")
+            .tries(&[
                 ("fallback", Gives::Sets("default backend fallback")),
                 ("other/fallback", Gives::Refused("not the name of a Service")),
                 ("a;b", Gives::Refused("not the name of a Service")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 let name = entry.value.trim();
                 match is_label(name) {
-                    true => draft.reading.errors.default_backend = Some((name.into(), entry.origin())),
-                    false => return Err(Refused::because("it is not the name of a Service of the namespace")),
+                    true => put(&mut draft.reading.errors.default_backend, Ok((Arc::from(name), entry.origin()))),
+                    false => Err(Refused::because("it is not the name of a Service of the namespace")),
                 }
-                Ok(())
             }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "disable-proxy-intercept-errors",
-            counts_with: &[("custom-http-errors", SOMETHING)],
-            form: Form::Boolean,
-            documentation: "With true, custom-http-errors replaces only errors that nginx itself makes, and errors of \
-                            the backend reach the client.",
-            beside: &[("custom-http-errors", "404")],
-            tries: &[
+        Row::new("disable-proxy-intercept-errors", Form::Boolean)
+            .counts_with(&[("custom-http-errors", SOMETHING)])
+            .documentation(
+                "With true, custom-http-errors replaces only errors that nginx itself makes, and errors of the backend \
+                 reach the client.",
+            )
+            .beside(&[("custom-http-errors", "404")])
+            .tries(&[
                 ("true", Gives::Sets("errors of the backend go through")),
                 ("false", Gives::Sets("other answers for 404")),
                 ("no", Gives::Refused("not true or false")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.reading.errors.passes_backend_errors = boolean(entry.value)?;
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
+            ])
+            .part(|draft, entry| put(&mut draft.reading.errors.passes_backend_errors, boolean(entry.value))),
     ],
     finish: nothing_to_finish,
 };

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use crate::annotation::{
-    Compared, Context, Draft, Effect, Elsewhere, ExternalDraft, Family, Form, Gives, OnError, Row, SOMETHING, Shape,
-    Trust,
+    Compared, Context, Draft, Elsewhere, ExternalDraft, Family, Form, Gives, OnError, Row, SOMETHING, Shape, Trust, put,
 };
 use crate::value::{
-    CONFIG_MAP_REFERENCE, HEADER_NAME, ServiceAddress, TemplateUse, answer_durations, boolean, header_names, method,
-    parameter, service_url, sign_in, template,
+    HEADER_NAME, ServiceAddress, TemplateUse, answer_durations, boolean, header_names, method, parameter, service_url,
+    sign_in, template,
 };
 use crate::{RequestedAuthentication, RequestedService};
 use ingressd_model::finding::Reason;
@@ -76,72 +75,61 @@ const URL_WITH_VARIABLES: Shape = Shape {
     ..Shape::DEFAULT
 };
 
+const FORM_OF_URL: Form =
+    Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host");
+
 /// A row that depends on `auth-url`.
-const BELONGING: Row =
-    Row { on_error: OnError::Close, stands_alone: true, counts_with: ASKS, beside: BESIDE, ..Row::DEFAULT };
+const fn belonging(key: &'static str, form: Form) -> Row {
+    Row::new(key, form).on_error(OnError::Close).stands_alone().counts_with(ASKS).beside(BESIDE)
+}
 
 pub static FAMILY: Family = Family {
     title: "External authentication",
     rows: &[
-        Row {
-            key: "auth-always-set-cookie",
-            elsewhere: &[Elsewhere::LeaveOut],
-            form: Form::Boolean,
-            documentation: "With true, cookies of the service at auth-url are added to all responses; otherwise only \
-                            to those with a status below 400. Clients get the first six; with nginx before 1.23 the \
-                            first one.",
-            tries: &[
+        belonging("auth-always-set-cookie", Form::Boolean)
+            .elsewhere(&[Elsewhere::LeaveOut])
+            .documentation(
+                "With true, cookies of the service at auth-url are added to all responses; otherwise only to those \
+                 with a status below 400. Clients get the first six; with nginx before 1.23 the first one.",
+            )
+            .tries(&[
                 ("true", Gives::Sets("its cookies reach clients always")),
                 ("false", Gives::Nothing),
                 ("yes", Gives::Refused("not true or false")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let always = boolean(entry.value)?;
-                let part = draft.external_of(entry);
-                part.always_sets_cookie = always;
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "auth-cache-duration",
-            compared: Compared::StricterValues("A week is the longest.", ""),
-            elsewhere: &[Elsewhere::Close, Elsewhere::LeaveOut],
-            counts_with: &[("auth-cache-key", SOMETHING)],
-            form: Form::Partly(&Form::List(&DURATION), "which statuses and times there may be"),
-            trust: Trust::Medium,
-            documentation: "For how long answers of auth-url are cached where auth-cache-key is set: statuses \
-                followed by a time, such as 200 202 5m, 401 10s, with commas between. The default is 200 202 401 5m; \
-                a week is the longest. Cache-Control and Expires of the service take precedence, and an answer with a \
-                cookie is not cached.",
-            beside: &[URL, ("auth-cache-key", "$http_authorization")],
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.external_of(entry).always_sets_cookie, boolean(entry.value))),
+        belonging("auth-cache-duration", Form::Partly(&Form::List(&DURATION), "which statuses and times there may be"))
+            .compared(Compared::StricterValues("A week is the longest.", ""))
+            .elsewhere(&[Elsewhere::Close, Elsewhere::LeaveOut])
+            .counts_with(&[("auth-cache-key", SOMETHING)])
+            .trust(Trust::Medium)
+            .documentation(
+                "For how long answers of auth-url are cached where auth-cache-key is set: statuses followed by a time, \
+                 such as 200 202 5m, 401 10s, with commas between. The default is 200 202 401 5m; a week is the \
+                 longest. Cache-Control and Expires of the service take precedence, and an answer with a cookie is not \
+                 cached.",
+            )
+            .beside(&[URL, ("auth-cache-key", "$http_authorization")])
+            .tries(&[
                 ("200 1m, 401 10s", Gives::Sets("200 are remembered for 60 s")),
                 ("200 5m;", Gives::Refused("not statuses with a time")),
                 ("5m 200", Gives::Refused("not statuses with a time")),
                 ("200 30d", Gives::Refused("longer than a week")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let durations = answer_durations(entry.value)?;
-                let part = draft.external_of(entry);
-                part.memory_durations = Some(durations);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "auth-cache-key",
-            compared: Compared::StricterValues(
+            ])
+            .part(|draft, entry| put(&mut draft.external_of(entry).memory_durations, answer_durations(entry.value))),
+        belonging("auth-cache-key", Form::Partly(&Form::Text(&CACHE_KEY), "the variables that it may hold"))
+            .compared(Compared::StricterValues(
                 "It holds a variable that tells clients apart, and none but those that repeat what the client sent.",
                 "",
-            ),
-            form: Form::Partly(&Form::Text(&CACHE_KEY), "the variables that it may hold"),
-            trust: Trust::Medium,
-            documentation: "Caches answers of auth-url, for requests to paths of the namespace on the same host with \
-                the same value of this key: text and variables, at least one of which tells clients apart, such as $http_authorization or \
-                $cookie_session. The cache contains the key in plain text, in a file that only nginx can read, in the \
-                folder of its temporary files.",
-            tries: &[
+            ))
+            .trust(Trust::Medium)
+            .documentation(
+                "Caches answers of auth-url, for requests to paths of the namespace on the same host with the same \
+                 value of this key: text and variables, at least one of which tells clients apart, such as \
+                 $http_authorization or $cookie_session. The cache contains the key in plain text, in a file that only \
+                 nginx can read, in the folder of its temporary files.",
+            )
+            .tries(&[
                 (
                     "$cookie_session$http_authorization",
                     Gives::Sets("remembered by ${cookie_session}${http_authorization}"),
@@ -149,147 +137,120 @@ pub static FAMILY: Family = Family {
                 ("fixed", Gives::Refused("holds no variable")),
                 ("$ssl_client_raw_cert", Gives::Refused("unknown")),
                 ("$cookie_a;", Gives::Refused("cannot hold \";\"")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 let key = template(entry.value.trim(), TemplateUse::Key)?;
                 if !key.has_variables() {
                     return Err(Refused::because("it holds no variable, and one answer would count for all clients"));
                 }
-                let part = draft.external_of(entry);
-                part.memory_key = Some(key);
-                Ok(())
+                put(&mut draft.external_of(entry).memory_key, Ok(key))
             }),
-            ..BELONGING
-        },
         keepalive::CONNECTIONS,
         keepalive::REQUESTS,
         keepalive::SHARED_VARIABLES,
         keepalive::TIMEOUT,
-        Row {
-            key: "auth-method",
-            compared: Compared::StricterValues("CONNECT, TRACE and unusual methods are refused.", ""),
-            elsewhere: &[Elsewhere::Close],
-            form: Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
-            documentation: "The method of the request to auth-url: GET, the default, HEAD, POST, PUT, PATCH, DELETE \
-                or OPTIONS. The request never has a body.",
-            tries: &[
+        belonging("auth-method", Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]))
+            .compared(Compared::StricterValues("CONNECT, TRACE and unusual methods are refused.", ""))
+            .elsewhere(&[Elsewhere::Close])
+            .documentation(
+                "The method of the request to auth-url: GET, the default, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. \
+                 The request never has a body.",
+            )
+            .tries(&[
                 ("HEAD", Gives::Sets("asks HEAD https://auth.example.com/check")),
                 ("get", Gives::Refused("not one of GET")),
                 ("GET; }", Gives::Refused("not one of GET")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let method = method(entry.value)?;
-                let part = draft.external_of(entry);
-                part.method = Some(method);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "auth-proxy-set-headers",
-            compared: Compared::StricterValues(
+            ])
+            .part(|draft, entry| put(&mut draft.external_of(entry).method, method(entry.value))),
+        belonging("auth-proxy-set-headers", config_map::REFERENCE)
+            .compared(Compared::StricterValues(
                 "Values hold no variables but those that repeat what the client sent.",
                 "",
-            ),
-            elsewhere: &[Elsewhere::Close],
-            form: Form::Partly(
-                &Form::Text(&CONFIG_MAP_REFERENCE),
-                "whether the ConfigMap is there, may be named and what it holds",
-            ),
-            trust: Trust::Medium,
-            documentation: "A ConfigMap with further headers for the request to auth-url: name, or namespace/name. \
-                Each key is the name of a header, each value its value, which may contain the variables of \
-                rewrite-target except those of the path and the query. Other namespaces are refused unless the \
-                administrator allows them. A ConfigMap that is missing or has other contents closes the routes.",
-            tries: &[
+            ))
+            .elsewhere(&[Elsewhere::Close])
+            .trust(Trust::Medium)
+            .documentation(
+                "A ConfigMap with further headers for the request to auth-url: name, or namespace/name. Each key is \
+                 the name of a header, each value its value, which may contain the variables of rewrite-target except \
+                 those of the path and the query. Other namespaces are refused unless the administrator allows them. A \
+                 ConfigMap that is missing or has other contents closes the routes.",
+            )
+            .tries(&[
                 ("headers", Gives::Sets("the question has X-Realm: staff of ${host}")),
                 ("default/headers", Gives::Sets("the question has X-Realm: staff of ${host}")),
                 ("absent", Gives::Refused("does not exist")),
                 ("bad-headers", Gives::Refused("unknown \"undefined\" variable")),
                 ("elsewhere/headers", Gives::Refused("another namespace")),
                 ("../headers", Gives::Refused("not the name of a ConfigMap")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let reference = config_map::reference(entry)?;
-                let part = draft.external_of(entry);
-                part.request_headers = Some(reference);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "auth-request-redirect",
-            elsewhere: &[Elsewhere::LeaveOut],
-            form: Form::NotJudged("the variables that it may hold are known to the parser alone"),
-            trust: Trust::Medium,
-            documentation: "Value of X-Auth-Request-Redirect for the service at auth-url; the default is path and \
-                query of the client's request.",
-            tries: &[
-                (
-                    "https://example.com/back",
-                    Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back"),
-                ),
-                ("/a;b", Gives::Refused("cannot hold \";\"")),
-                ("/$uri", Gives::Refused("contain a line break")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let redirect = template(entry.value, TemplateUse::Question)?;
-                let part = draft.external_of(entry);
-                part.request_redirect = Some(redirect);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "auth-response-headers",
-            compared: Compared::StricterValues(
-                "Headers that frame a request, such as Host and Content-Length, are refused, and so are more than 32.",
-                "",
+            ])
+            .part(|draft, entry| put(&mut draft.external_of(entry).request_headers, config_map::reference(entry))),
+        belonging(
+            "auth-request-redirect",
+            Form::NotJudged("the variables that it may hold are known to the parser alone"),
+        )
+        .elsewhere(&[Elsewhere::LeaveOut])
+        .trust(Trust::Medium)
+        .documentation(
+            "Value of X-Auth-Request-Redirect for the service at auth-url; the default is path and query of the \
+             client's request.",
+        )
+        .tries(&[
+            (
+                "https://example.com/back",
+                Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back"),
             ),
-            elsewhere: &[Elsewhere::Close],
-            form: Form::Partly(
-                &Form::List(&HEADER_NAME),
-                "headers that frame a request, and how many and how long they are",
-            ),
-            trust: Trust::Medium,
-            documentation: "Headers of the answer of auth-url that are passed to the backend, a comma-separated list \
-                of at most 32. The backend does not get the client's headers of these names. One that the service sends \
-                several times arrives once, with commas between its values; nginx before 1.23 passes on only the \
-                first (MissingCapability). Headers that frame a request, such as Host, Content-Length and Connection, \
-                are refused.",
-            tries: &[
-                ("X-User", Gives::Sets("the backend gets X-User")),
-                ("X-User, X-Email", Gives::Sets("the backend gets X-User, X-Email")),
-                ("X-A-Name-Of-A-Header-That-Is-Longer-Than-Others", Gives::Refused("more than nginx takes")),
-                ("X-User;", Gives::Refused("not a header name")),
-                ("Content-Length", Gives::Refused("frames the request")),
-                ("x-ingress-hops", Gives::Refused("round and round")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let names = header_names(entry.value)?;
-                if names.len() > MOST_HEADERS {
-                    return Err(Refused::because("it names more than 32 headers"));
-                }
-                names.iter().try_for_each(settable)?;
-                let part = draft.external_of(entry);
-                part.response_headers = names;
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "auth-signin",
-            compared: Compared::StricterValues(
+            ("/a;b", Gives::Refused("cannot hold \";\"")),
+            ("/$uri", Gives::Refused("contain a line break")),
+        ])
+        .part(|draft, entry| {
+            put(&mut draft.external_of(entry).request_redirect, template(entry.value, TemplateUse::Question))
+        }),
+        belonging(
+            "auth-response-headers",
+            Form::Partly(&Form::List(&HEADER_NAME), "headers that frame a request, and how many and how long they are"),
+        )
+        .compared(Compared::StricterValues(
+            "Headers that frame a request, such as Host and Content-Length, are refused, and so are more than 32.",
+            "",
+        ))
+        .elsewhere(&[Elsewhere::Close])
+        .trust(Trust::Medium)
+        .documentation(
+            "Headers of the answer of auth-url that are passed to the backend, a comma-separated list of at most 32. \
+             The backend does not get the client's headers of these names. One that the service sends several times \
+             arrives once, with commas between its values; nginx before 1.23 passes on only the first \
+             (MissingCapability). Headers that frame a request, such as Host, Content-Length and Connection, are \
+             refused.",
+        )
+        .tries(&[
+            ("X-User", Gives::Sets("the backend gets X-User")),
+            ("X-User, X-Email", Gives::Sets("the backend gets X-User, X-Email")),
+            ("X-A-Name-Of-A-Header-That-Is-Longer-Than-Others", Gives::Refused("more than nginx takes")),
+            ("X-User;", Gives::Refused("not a header name")),
+            ("Content-Length", Gives::Refused("frames the request")),
+            ("x-ingress-hops", Gives::Refused("round and round")),
+        ])
+        .part(|draft, entry| {
+            let names = header_names(entry.value)?;
+            if names.len() > MOST_HEADERS {
+                return Err(Refused::because("it names more than 32 headers"));
+            }
+            names.iter().try_for_each(settable)?;
+            put(&mut draft.external_of(entry).response_headers, Ok(names))
+        }),
+        belonging("auth-signin", FORM_OF_URL)
+            .compared(Compared::StricterValues(
                 "Its host is a name or $host, and it contains no decoded variable, such as $uri.",
                 "use $escaped_request_uri",
-            ),
-            form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
-            trust: Trust::High,
-            documentation: "URL to which clients are redirected with 302 when the service at auth-url answers 401: an \
-                absolute URL, whose host is a name or $host. Where its query has no parameter of the name in \
-                auth-signin-redirect-param, that parameter is added, with the URL of the client's request. Variables \
-                are those of rewrite-target without $uri and $document_uri, and $escaped_request_uri.",
-            tries: &[
+            ))
+            .trust(Trust::High)
+            .documentation(
+                "URL to which clients are redirected with 302 when the service at auth-url answers 401: an absolute \
+                 URL, whose host is a name or $host. Where its query has no parameter of the name in \
+                 auth-signin-redirect-param, that parameter is added, with the URL of the client's request. Variables \
+                 are those of rewrite-target without $uri and $document_uri, and $escaped_request_uri.",
+            )
+            .tries(&[
                 (
                     "https://login.example.com/start",
                     Gives::Sets(
@@ -304,24 +265,17 @@ pub static FAMILY: Family = Family {
                 ("https://$arg_host/", Gives::Refused("holds a variable")),
                 ("https://login.example.com/$uri", Gives::Refused("contain a line break")),
                 ("https://login.example.com/\"; }", Gives::Refused("cannot hold")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 sign_in(entry.value, "rd")?;
-                let written = (entry.value.to_owned(), entry.origin());
-                let part = draft.external_of(entry);
-                part.sign_in = Some(written);
-                Ok(())
+                put(&mut draft.external_of(entry).sign_in, Ok((entry.value.to_owned(), entry.origin())))
             }),
-            ..BELONGING
-        },
-        Row {
-            key: "auth-signin-redirect-param",
-            counts_with: &[("auth-signin", SOMETHING)],
-            form: Form::Text(&PARAMETER),
-            trust: Trust::Medium,
-            documentation: "The name of the parameter of auth-signin with the URL to return to; rd by default.",
-            beside: &[URL, ("auth-signin", "https://login.example.com/start")],
-            tries: &[
+        belonging("auth-signin-redirect-param", Form::Text(&PARAMETER))
+            .counts_with(&[("auth-signin", SOMETHING)])
+            .trust(Trust::Medium)
+            .documentation("The name of the parameter of auth-signin with the URL to return to; rd by default.")
+            .beside(&[URL, ("auth-signin", "https://login.example.com/start")])
+            .tries(&[
                 (
                     "back",
                     Gives::Sets(
@@ -329,35 +283,28 @@ pub static FAMILY: Family = Family {
                     ),
                 ),
                 ("a=b", Gives::Refused("not the name of a parameter")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let parameter = parameter(entry.value)?;
-                let part = draft.external_of(entry);
-                part.parameter = Some(parameter);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "auth-url",
-            elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
-            counts_with: &[],
-            form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
-            documentation: "nginx sends a request to this URL before each request of a client: with a status from 200 \
-                to 299 the client's request passes, 401 and 403 go to the client, and any other answer becomes 500. \
-                The host is a name or an address, NAME.NAMESPACE.svc or NAME.NAMESPACE.svc.cluster.local for a \
-                Service of the cluster, or $host for a path of the same host; another namespace is refused unless the \
-                administrator allows it. Path and query may contain $host, $http_host, $remote_addr, $request_method, \
-                $request_uri, $escaped_request_uri, $scheme and $server_name. The certificate of an https URL is not \
-                verified. No request passes without an answer of the service.",
-            compared: Compared::Different(
+            ])
+            .part(|draft, entry| put(&mut draft.external_of(entry).parameter, parameter(entry.value))),
+        belonging("auth-url", FORM_OF_URL)
+            .elsewhere(&[Elsewhere::Refuse, Elsewhere::Close])
+            .counts_with(&[])
+            .documentation(
+                "nginx sends a request to this URL before each request of a client: with a status from 200 to 299 the \
+                 client's request passes, 401 and 403 go to the client, and any other answer becomes 500. The host is \
+                 a name or an address, NAME.NAMESPACE.svc or NAME.NAMESPACE.svc.cluster.local for a Service of the \
+                 cluster, or $host for a path of the same host; another namespace is refused unless the administrator \
+                 allows it. Path and query may contain $host, $http_host, $remote_addr, $request_method, $request_uri, \
+                 $escaped_request_uri, $scheme and $server_name. The certificate of an https URL is not verified. No \
+                 request passes without an answer of the service.",
+            )
+            .compared(Compared::Different(
                 "Names outside of the cluster are resolved by the DNS servers in upstreams.resolvers, and Services of \
-                    other namespaces need access.shared-services or cross-namespace.",
+                 other namespaces need access.shared-services or cross-namespace.",
                 "",
-            ),
-            trust: Trust::High,
-            beside: &[],
-            tries: &[
+            ))
+            .trust(Trust::High)
+            .beside(&[])
+            .tries(&[
                 ("https://auth.example.com/check", Gives::Sets(ASKED)),
                 (
                     "http://auth.default.svc.cluster.local:4180/check?u=$request_uri",
@@ -369,30 +316,21 @@ pub static FAMILY: Family = Family {
                 ("http://$http_x/", Gives::Refused("its host holds a variable")),
                 ("http://auth.example.com/$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("http://auth.example.com/#;}", Gives::Refused("cannot hold \";\"")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let url = service_url(entry.value)?;
-                draft.external_of(entry).url = Some((url, entry.origin()));
-                Ok(())
+            ])
+            .part(|draft, entry| {
+                put(&mut draft.external_of(entry).url, service_url(entry.value).map(|url| (url, entry.origin())))
             }),
-            ..BELONGING
-        },
-        Row {
-            key: "enable-global-auth",
-            form: Form::Boolean,
-            documentation: "With false, the administrator's service for all objects (global-auth-url) is not used for \
-                the routes of the object.",
-            tries: &[
+        Row::new("enable-global-auth", Form::Boolean)
+            .documentation(
+                "With false, the administrator's service for all objects (global-auth-url) is not used for the routes \
+                 of the object.",
+            )
+            .tries(&[
                 ("false", Gives::Sets("the service for all objects is not asked")),
                 ("true", Gives::Nothing),
                 ("no", Gives::Refused("not true or false")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.opts_out = !boolean(entry.value)?;
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
+            ])
+            .part(|draft, entry| put(&mut draft.opts_out, boolean(entry.value).map(|asks| !asks))),
     ],
     finish,
 };

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::config_map;
 use crate::annotation::{
-    Compared, Context, Draft, Effect, Elsewhere, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope,
-    SecretReference, Shape, Trust,
+    Compared, Context, Draft, Elsewhere, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope, SecretReference,
+    Shape, Trust, put,
 };
-use crate::value::{CONFIG_MAP_REFERENCE, TemplateUse, excerpt, secret_reference, template};
+use crate::value::{TemplateUse, excerpt, template};
 use ingressd_model::finding::Reason;
 use ingressd_model::{FastCgi, FileName, ParameterName, Protocol, Refused, Template};
 
@@ -38,74 +39,52 @@ const FCGI: &[(&str, &str)] = &[("backend-protocol", "FCGI")];
 
 /// A row that depends on the FastCGI protocol. Other values of it could let another file be
 /// executed.
-const BELONGING: Row = Row {
-    scope: Scope::Upstream,
-    trust: Trust::Medium,
-    on_error: OnError::Close,
-    counts_with: FCGI,
-    beside: FCGI,
-    ..Row::DEFAULT
-};
+const fn belonging(key: &'static str, form: Form) -> Row {
+    let row = Row::new(key, form).scope(Scope::Upstream).trust(Trust::Medium).on_error(OnError::Close);
+    row.counts_with(FCGI).beside(FCGI)
+}
 
 pub static FAMILY: Family = Family {
     title: "FastCGI",
     rows: &[
-        Row {
-            key: "fastcgi-index",
-            elsewhere: &[Elsewhere::Refuse],
-            form: Form::Text(&FILE_NAME),
-            documentation: "The name of a file that is appended to paths that end with a slash, in SCRIPT_NAME and \
-                            $fastcgi_script_name.",
-            tries: &[
+        belonging("fastcgi-index", Form::Text(&FILE_NAME))
+            .elsewhere(&[Elsewhere::Refuse])
+            .documentation(
+                "The name of a file that is appended to paths that end with a slash, in SCRIPT_NAME and \
+                 $fastcgi_script_name.",
+            )
+            .tries(&[
                 ("index.php", Gives::Sets("the script of a folder is index.php")),
                 ("../index.php", Gives::Refused("not the name of a file")),
                 ("index.php; }", Gives::Refused("not the name of a file")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let index = FileName::new(entry.value.trim())?;
-                draft.fastcgi.own.index = Some(index);
-                Ok(())
-            }),
-            ..BELONGING
-        },
-        Row {
-            key: "fastcgi-params-configmap",
-            elsewhere: &[Elsewhere::Refuse, Elsewhere::Close],
-            form: Form::Partly(
-                &Form::Text(&CONFIG_MAP_REFERENCE),
-                "whether the ConfigMap is there, may be named and what it holds",
-            ),
-            documentation: "A ConfigMap with further parameters for the application: name, or namespace/name; another \
-                namespace is refused unless the administrator allows it. Each key is the name of a parameter, each \
-                value text with variables: those of the path ($fastcgi_script_name, $uri), the query ($args, \
-                $arg_NAME), headers ($http_NAME, $cookie_NAME), $host, $scheme, $https, $remote_addr and \
-                $server_port. They replace those that every application gets. Parameters that name files, such as \
-                SCRIPT_FILENAME and DOCUMENT_ROOT, may contain only variables of the path, so that clients cannot \
-                choose another file. PHP_VALUE, PHP_ADMIN_VALUE, parameters that frame a request, and headers \
-                (HTTP_NAME) are refused. A ConfigMap that is missing or has other contents closes the routes.",
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.fastcgi.own.index, FileName::new(entry.value.trim()))),
+        belonging("fastcgi-params-configmap", config_map::REFERENCE)
+            .elsewhere(&[Elsewhere::Refuse, Elsewhere::Close])
+            .documentation(
+                "A ConfigMap with further parameters for the application: name, or namespace/name; another namespace \
+                 is refused unless the administrator allows it. Each key is the name of a parameter, each value text \
+                 with variables: those of the path ($fastcgi_script_name, $uri), the query ($args, $arg_NAME), headers \
+                 ($http_NAME, $cookie_NAME), $host, $scheme, $https, $remote_addr and $server_port. They replace those \
+                 that every application gets. Parameters that name files, such as SCRIPT_FILENAME and DOCUMENT_ROOT, \
+                 may contain only variables of the path, so that clients cannot choose another file. PHP_VALUE, \
+                 PHP_ADMIN_VALUE, parameters that frame a request, and headers (HTTP_NAME) are refused. A ConfigMap \
+                 that is missing or has other contents closes the routes.",
+            )
+            .tries(&[
                 ("params", Gives::Sets("backends get the parameter SCRIPT_FILENAME: /app${fastcgi_script_name}")),
                 ("default/params", Gives::Sets("backends get the parameter REALM: staff of ${host}")),
                 ("absent", Gives::Refused("does not exist")),
                 ("bad-params", Gives::Refused("would let clients choose the file")),
                 ("elsewhere/headers", Gives::Refused("another namespace")),
                 ("../params", Gives::Refused("not the name of a ConfigMap")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let (namespace, name) = secret_reference(entry.value)
-                    .map_err(|_| Refused::because("it is not the name of a ConfigMap: name or namespace/name"))?;
-                let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
-                let reference = SecretReference { namespace, name, origin: entry.origin() };
-                draft.fastcgi.parameters = Some(reference);
-                Ok(())
-            }),
-            compared: Compared::StricterValues(
+            ])
+            .part(|draft, entry| put(&mut draft.fastcgi.parameters, config_map::reference(entry)))
+            .compared(Compared::StricterValues(
                 "Variables that would let clients choose the file that is run, options of PHP, folders of the node \
                  ($document_root) and headers are refused.",
                 "Write the folder of the application, such as /var/www$fastcgi_script_name.",
-            ),
-            ..BELONGING
-        },
+            )),
     ],
     finish,
 };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::annotation::{Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Shape, Trust};
+use crate::annotation::{Compared, Context, Draft, Family, Form, Gives, OnError, Row, Shape, Trust, put};
 use crate::value::{boolean, excerpt, is_harmless};
 use ingressd_model::{Firewall, FirewallSetting, LogLine, LogPart, Refused, VariableClass};
 
@@ -30,91 +30,75 @@ const TRANSACTION: Shape = Shape {
 pub static FAMILY: Family = Family {
     title: "Web application firewall",
     rows: &[
-        Row {
-            key: "enable-modsecurity",
-            on_error: OnError::Close,
-            form: Form::Boolean,
-            documentation: "ModSecurity checks the requests, with the administrator's rules (section firewall of the settings; see docs/modules.md). The routes answer 503 on nodes without the module or its rules. SecRuleEngine in the rules decides whether requests are refused or only logged. nginx reads the whole body before it sends a request to the backend.",
-            tries: &[
+        Row::new("enable-modsecurity", Form::Boolean)
+            .on_error(OnError::Close)
+            .documentation("ModSecurity checks the requests, with the administrator's rules (section firewall of the settings; see docs/modules.md). The routes answer 503 on nodes without the module or its rules. SecRuleEngine in the rules decides whether requests are refused or only logged. nginx reads the whole body before it sends a request to the backend.")
+            .tries(&[
                 ("true", Gives::Sets(PLAIN)),
                 ("false", Gives::Nothing),
                 ("yes", Gives::Refused("not true or false")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.firewall.enabled = Some(boolean(entry.value)?);
-                Ok(())
-            }),
-            compared: Compared::Stricter(
+            ])
+            .part(|draft, entry| put(&mut draft.firewall.enabled, boolean(entry.value)))
+            .compared(Compared::Stricter(
                 "The module and its rules are the node's; on nodes without them the routes answer 503.",
                 "install libnginx-mod-http-modsecurity on each node",
-            ),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "enable-owasp-core-rules",
-            on_error: OnError::Close,
-            form: Form::Boolean,
-            documentation: "Checks requests also by the rules of OWASP. With true the firewall is on unless enable-modsecurity is false; the routes answer 503 on nodes without these rules.",
-            tries: &[
+            )),
+        Row::new("enable-owasp-core-rules", Form::Boolean)
+            .on_error(OnError::Close)
+            .documentation("Checks requests also by the rules of OWASP. With true the firewall is on unless enable-modsecurity is false; the routes answer 503 on nodes without these rules.")
+            .tries(&[
                 ("true", Gives::Sets(WITH_CORE_RULES)),
                 ("false", Gives::Nothing),
                 ("yes", Gives::Refused("not true or false")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 draft.firewall.core_rules = boolean(entry.value)?;
                 draft.firewall.asks_for_core_rules = draft.firewall.core_rules && entry.is_own;
                 Ok(())
-            }),
-            compared: Compared::Stricter(
+            })
+            .compared(Compared::Stricter(
                 "It also switches the firewall on; on nodes without the rules the routes answer 503.",
                 "install modsecurity-crs on each node",
+            )),
+        Row::new(
+            "modsecurity-snippet",
+            Form::Partly(&Form::Text(&SNIPPET), "what its lines say is left to the program"),
+        )
+        .counts_with(&[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")])
+        // Its lines are parsed to values, not used as configuration.
+        .trust(Trust::High)
+        .on_error(OnError::Refuse)
+        .documentation(
+            "Settings of ModSecurity, one on each line: SecRuleEngine, SecRequestBodyAccess, SecResponseBodyAccess, \
+             the limits of bodies and their actions, SecRuleRemoveById, SecRuleRemoveByTag, and SecAuditEngine with a \
+             value other than On. Lines that begin with # are comments. To include nginx-modsecurity.conf of \
+             ingress-nginx is the same as enable-owasp-core-rules. With rules (SecRule, SecAction) or names of files \
+             the object is refused: write rules into the files of the setting firewall.rules.",
+        )
+        .beside(ON)
+        .tries(&[
+            ("SecRuleEngine On", Gives::Sets("its rules: SecRuleEngine On")),
+            (
+                "# not for us\nSecRuleRemoveById 942100 920000-920999",
+                Gives::Sets("its rules: SecRuleRemoveById 942100 920000-920999"),
             ),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "modsecurity-snippet",
-            counts_with: &[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")],
-            // Its lines are parsed to values, not used as configuration.
-            trust: Trust::High,
-            on_error: OnError::Refuse,
-            form: Form::Partly(&Form::Text(&SNIPPET), "what its lines say is left to the program"),
-            documentation: "Settings of ModSecurity, one on each line: SecRuleEngine, SecRequestBodyAccess, \
-                SecResponseBodyAccess, the limits of bodies and their actions, SecRuleRemoveById, SecRuleRemoveByTag, \
-                and SecAuditEngine with a value other than On. Lines that begin with # are comments. To include \
-                nginx-modsecurity.conf of ingress-nginx is the same as enable-owasp-core-rules. With rules (SecRule, \
-                SecAction) or names of files the object is refused: write rules into the files of the setting \
-                firewall.rules.",
-            beside: ON,
-            tries: &[
-                ("SecRuleEngine On", Gives::Sets("its rules: SecRuleEngine On")),
-                (
-                    "# not for us\nSecRuleRemoveById 942100 920000-920999",
-                    Gives::Sets("its rules: SecRuleRemoveById 942100 920000-920999"),
-                ),
-                ("Include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf", Gives::Sets(WITH_CORE_RULES)),
-                ("SecRule ARGS \"@contains x\" \"id:1,deny\"", Gives::Refused("only these settings")),
-                ("SecAuditLog /var/log/nginx/x", Gives::Refused("only these settings")),
-                ("SecRequestBodyLimit 52428800", Gives::Refused("13107200 at most")),
-                ("SecResponseBodyLimit 1000000", Gives::Refused("524288 at most")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                snippet(entry.value, draft)?;
-                Ok(())
-            }),
-            compared: Compared::Stricter(
-                "Only settings are accepted, and none that names a file; they are added to the administrator's rules.",
-                "put rules into a file of firewall.rules on each node",
-            ),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "modsecurity-transaction-id",
-            counts_with: &[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")],
-            trust: Trust::High,
-            form: Form::Partly(&Form::Text(&TRANSACTION), "not every variable is taken"),
-            documentation: "Name of a request in the log of the firewall: letters, digits, - and _, and $request_id, $request_method, $remote_addr, $scheme or $is_args. The firewall encodes nothing there, so other variables could forge lines.",
-            beside: ON,
-            tries: &[
+            ("Include /etc/nginx/owasp-modsecurity-crs/nginx-modsecurity.conf", Gives::Sets(WITH_CORE_RULES)),
+            ("SecRule ARGS \"@contains x\" \"id:1,deny\"", Gives::Refused("only these settings")),
+            ("SecAuditLog /var/log/nginx/x", Gives::Refused("only these settings")),
+            ("SecRequestBodyLimit 52428800", Gives::Refused("13107200 at most")),
+            ("SecResponseBodyLimit 1000000", Gives::Refused("524288 at most")),
+        ])
+        .part(|draft, entry| snippet(entry.value, draft))
+        .compared(Compared::Stricter(
+            "Only settings are accepted, and none that names a file; they are added to the administrator's rules.",
+            "put rules into a file of firewall.rules on each node",
+        )),
+        Row::new("modsecurity-transaction-id", Form::Partly(&Form::Text(&TRANSACTION), "not every variable is taken"))
+            .counts_with(&[("enable-modsecurity", "true"), ("enable-owasp-core-rules", "true")])
+            .trust(Trust::High)
+            .documentation("Name of a request in the log of the firewall: letters, digits, - and _, and $request_id, $request_method, $remote_addr, $scheme or $is_args. The firewall encodes nothing there, so other variables could forge lines.")
+            .beside(ON)
+            .tries(&[
                 ("$request_id", Gives::Sets("its log calls a request ${request_id}")),
                 ("shop-${remote_addr}", Gives::Sets("its log calls a request shop-${remote_addr}")),
                 ("$uri", Gives::Refused("cannot be used here")),
@@ -122,14 +106,9 @@ pub static FAMILY: Family = Family {
                 ("$ssl_client_raw_cert", Gives::Refused("no variable")),
                 ("$http_authorization", Gives::Refused("cannot be used here")),
                 ("a b", Gives::Refused("letters, digits")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.firewall.transaction = Some(transaction(entry.value.trim())?);
-                Ok(())
-            }),
-            compared: Compared::StricterValues("Only variables are accepted that could forge no line of a log.", ""),
-            ..Row::DEFAULT
-        },
+            ])
+            .part(|draft, entry| put(&mut draft.firewall.transaction, transaction(entry.value.trim())))
+            .compared(Compared::StricterValues("Only variables are accepted that could forge no line of a log.", "")),
     ],
     finish,
 };

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::annotation::{
-    ANYTHING, Compared, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, Shape, Trust,
+    ANYTHING, Compared, Context, Draft, Elsewhere, Entry, Family, Form, Gives, OnError, Row, Shape, Trust, put,
 };
-use crate::value::{CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, goes_to_known_host, host_header, text_with_groups};
+use crate::value::{
+    CONFIG_MAP_REFERENCE, HOST_HEADER, boolean, goes_to_known_host, host_header, one_of, text_with_groups,
+};
 use ingressd_model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
 use ingressd_model::{
     AnswerHeader, Argument, BackendHeaders, Connection, HeaderName, HeaderText, Refused, RewriteTarget, TargetPart,
@@ -36,74 +38,62 @@ const GROUPS: &str = "Variables are those about the request of the client. With 
 pub static FAMILY: Family = Family {
     title: "Headers and cookies",
     rows: &[
-        Row {
-            key: "connection-proxy-header",
-            elsewhere: &[Elsewhere::Refuse],
-            on_error: OnError::Refuse,
-            form: Form::Word(&["close", "keep-alive"]),
-            documentation: "A fixed Connection header for the backend, close or keep-alive. WebSockets do not work then.",
-            tries: &[
+        Row::new("connection-proxy-header", Form::Word(&["close", "keep-alive"]))
+            .elsewhere(&[Elsewhere::Refuse])
+            .on_error(OnError::Refuse)
+            .documentation(
+                "A fixed Connection header for the backend, close or keep-alive. WebSockets do not work then.",
+            )
+            .tries(&[
                 ("close", Gives::Sets("backends get Connection: close")),
                 ("keep-alive", Gives::Sets("backends get Connection: keep-alive")),
                 ("upgrade", Gives::Refused("not close or keep-alive")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_headers.connection = Some(match entry.value.trim() {
-                    "close" => Connection::Close,
-                    "keep-alive" => Connection::KeepAlive,
-                    _ => return Err(Refused::because("it is not close or keep-alive")),
-                });
-                Ok(())
+            ])
+            .part(|draft, entry| {
+                let words = [("close", Connection::Close), ("keep-alive", Connection::KeepAlive)];
+                put(&mut draft.backend_headers.connection, one_of(entry.value, &words, "it is not close or keep-alive"))
             }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "custom-headers",
-            elsewhere: &[Elsewhere::Close],
-            trust: Trust::Medium,
-            on_error: OnError::Close,
-            form: Form::Partly(
+        Row::new(
+            "custom-headers",
+            Form::Partly(
                 &Form::Text(&CONFIG_MAP_REFERENCE),
                 "whether the ConfigMap is there, may be named, and holds headers that the administrator allows",
             ),
-            documentation: "A ConfigMap with headers of responses, which replace those of backends and those of the administrator: name, or namespace/name. Each key is the name of a header, each value its value, which is sent unchanged. The administrator lists the allowed names (headers.allowed, or global-allowed-response-headers of the ConfigMap of ingress-nginx). Other namespaces are refused unless the administrator allows them. A ConfigMap that is missing or has other contents closes the routes.",
-            compared: Compared::StricterValues(
-                "Other namespaces are refused unless the administrator allows them, and headers that nginx itself sets cannot be replaced.",
-                "copy the ConfigMap into the namespace of the object, or set cross-namespace",
-            ),
-            tries: &[
-                ("answer-headers", Gives::Sets("answers have X-Frame-Options: DENY")),
-                ("default/answer-headers", Gives::Sets("answers have Cache-Control: max-age=60; $1 \"x\"")),
-                ("absent", Gives::Refused("does not exist")),
-                ("headers", Gives::Refused("does not list this header")),
-                ("bad-answer-headers", Gives::Refused("control character")),
-                ("elsewhere/answer-headers", Gives::Refused("another namespace")),
-                ("../headers", Gives::Refused("not the name of a ConfigMap")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.answer_headers = Some(config_map::reference(entry)?);
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "http2-push-preload",
-            elsewhere: &[Elsewhere::Refuse],
-            on_error: OnError::Refuse,
-            form: Form::Boolean,
-            documentation: "HTTP/2 push of the resources in Link headers. nginx and browsers no longer support it, so \
-                            it has no effect.",
-            tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
-            effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-cookie-domain",
-            trust: Trust::Medium,
-            form: Form::Partly(&Form::Text(&PAIR), VARIABLES),
-            documentation: "Changes the Domain of cookies that the backend sets: the old value, a blank, and the new \
-                            value; or off. $host is the host of the request.",
-            tries: &[
+        )
+        .elsewhere(&[Elsewhere::Close])
+        .trust(Trust::Medium)
+        .on_error(OnError::Close)
+        .documentation("A ConfigMap with headers of responses, which replace those of backends and those of the administrator: name, or namespace/name. Each key is the name of a header, each value its value, which is sent unchanged. The administrator lists the allowed names (headers.allowed, or global-allowed-response-headers of the ConfigMap of ingress-nginx). Other namespaces are refused unless the administrator allows them. A ConfigMap that is missing or has other contents closes the routes.")
+        .compared(Compared::StricterValues(
+            "Other namespaces are refused unless the administrator allows them, and headers that nginx itself sets cannot be replaced.",
+            "copy the ConfigMap into the namespace of the object, or set cross-namespace",
+        ))
+        .tries(&[
+            ("answer-headers", Gives::Sets("answers have X-Frame-Options: DENY")),
+            ("default/answer-headers", Gives::Sets("answers have Cache-Control: max-age=60; $1 \"x\"")),
+            ("absent", Gives::Refused("does not exist")),
+            ("headers", Gives::Refused("does not list this header")),
+            ("bad-answer-headers", Gives::Refused("control character")),
+            ("elsewhere/answer-headers", Gives::Refused("another namespace")),
+            ("../headers", Gives::Refused("not the name of a ConfigMap")),
+        ])
+        .part(|draft, entry| put(&mut draft.answer_headers, config_map::reference(entry))),
+        Row::new("http2-push-preload", Form::Boolean)
+            .elsewhere(&[Elsewhere::Refuse])
+            .on_error(OnError::Refuse)
+            .documentation(
+                "HTTP/2 push of the resources in Link headers. nginx and browsers no longer support it, so it has no \
+                 effect.",
+            )
+            .tries(&[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))])
+            .part(|_, entry| boolean(entry.value).map(drop)),
+        Row::new("proxy-cookie-domain", Form::Partly(&Form::Text(&PAIR), VARIABLES))
+            .trust(Trust::Medium)
+            .documentation(
+                "Changes the Domain of cookies that the backend sets: the old value, a blank, and the new value; or \
+                 off. $host is the host of the request.",
+            )
+            .tries(&[
                 ("localhost $host", Gives::Sets("proxy_cookie_domain localhost ${host};")),
                 ("localhost $1.example.com", Gives::Refused("no other variable than $host")),
                 ("localhost example.com", Gives::Sets("proxy_cookie_domain localhost example.com;")),
@@ -111,26 +101,23 @@ pub static FAMILY: Family = Family {
                 ("localhost", Gives::Refused("two words")),
                 ("~.* example.com", Gives::Refused("expression")),
                 ("a;b c", Gives::Refused("cannot hold")),
-            ],
-            effect: Effect::Part(|draft, entry| {
+            ])
+            .part(|draft, entry| {
                 pair(&PROXY_COOKIE_DOMAIN, draft, entry, |part| match part {
                     TargetPart::Capture(_) => false,
                     TargetPart::Variable(name) => name.as_str() == "host",
                     TargetPart::Literal(_) => true,
                 })
             }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-cookie-path",
-            trust: Trust::Medium,
-            form: Form::Partly(&Form::Text(&PAIR), VARIABLES),
-            documentation: "Changes the Path of cookies that the backend sets: the old beginning, a blank, and the \
-                            new beginning; or off. $1 to $9 are the groups in the path of the rule, and the variables \
-                            are those of rewrite-target. Requests for which they hold a ; or a control character are \
-                            answered with 400.",
-            compared: Compared::StricterValues(GROUPS, ""),
-            tries: &[
+        Row::new("proxy-cookie-path", Form::Partly(&Form::Text(&PAIR), VARIABLES))
+            .trust(Trust::Medium)
+            .documentation(
+                "Changes the Path of cookies that the backend sets: the old beginning, a blank, and the new beginning; \
+                 or off. $1 to $9 are the groups in the path of the rule, and the variables are those of \
+                 rewrite-target. Requests for which they hold a ; or a control character are answered with 400.",
+            )
+            .compared(Compared::StricterValues(GROUPS, ""))
+            .tries(&[
                 ("/one/ /", Gives::Sets("proxy_cookie_path /one/ /;")),
                 ("off", Gives::Nothing),
                 ("/one", Gives::Refused("two words")),
@@ -138,77 +125,66 @@ pub static FAMILY: Family = Family {
                 ("/one /two$uri", Gives::Sets("proxy_cookie_path /one /two${uri};")),
                 ("/one /$undefined", Gives::Refused("unknown \"undefined\" variable")),
                 ("/one /;", Gives::Refused("cannot hold")),
-            ],
-            effect: Effect::Part(|draft, entry| pair(&PROXY_COOKIE_PATH, draft, entry, |_| true)),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-redirect-from",
-            counts_with: &[("proxy-redirect-to", ANYTHING)],
-            trust: Trust::Medium,
-            form: Form::Partly(&Form::Text(&WORD), VARIABLES),
-            documentation: "Beginning of redirects and Refresh headers of the backend that proxy-redirect-to replaces. With off and default they stay as they are. $1 to $9 are the groups in the path of the rule, and the variables are those of rewrite-target. With groups, $uri or $document_uri, paths with control characters, such as %0A, are answered with 400.",
-            compared: Compared::StricterValues(GROUPS, ""),
-            beside: &[("proxy-redirect-to", "https://example.com/")],
-            tries: &[
+            ])
+            .part(|draft, entry| pair(&PROXY_COOKIE_PATH, draft, entry, |_| true)),
+        Row::new("proxy-redirect-from", Form::Partly(&Form::Text(&WORD), VARIABLES))
+            .counts_with(&[("proxy-redirect-to", ANYTHING)])
+            .trust(Trust::Medium)
+            .documentation("Beginning of redirects and Refresh headers of the backend that proxy-redirect-to replaces. With off and default they stay as they are. $1 to $9 are the groups in the path of the rule, and the variables are those of rewrite-target. With groups, $uri or $document_uri, paths with control characters, such as %0A, are answered with 400.")
+            .compared(Compared::StricterValues(GROUPS, ""))
+            .beside(&[("proxy-redirect-to", "https://example.com/")])
+            .tries(&[
                 ("http://backend/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
                 ("off", Gives::Nothing),
                 ("default", Gives::Nothing),
                 ("~^http", Gives::Refused("expression")),
                 ("http://$host/", Gives::Sets("proxy_redirect http://${host}/ https://example.com/;")),
                 ("http://a;", Gives::Refused("cannot hold")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.redirects.from = Some((redirect_part(entry)?, entry.origin()));
-                Ok(())
+            ])
+            .part(|draft, entry| {
+                put(&mut draft.redirects.from, redirect_part(entry).map(|from| (from, entry.origin())))
             }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "proxy-redirect-to",
-            counts_with: &[("proxy-redirect-from", ANYTHING)],
-            trust: Trust::Medium,
-            form: Form::Partly(
-                &Form::Text(&WORD),
-                "which variables there are, and where a client could choose the host",
-            ),
-            documentation: "What takes the place of proxy-redirect-from, with groups and variables as there. The host of a URL is a text or $host, and what follows it begins with /, ?, #, $request_uri or $uri.",
-            compared: Compared::StricterValues(GROUPS, ""),
-            beside: &[("proxy-redirect-from", "http://backend/")],
-            tries: &[
-                ("https://example.com/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
-                ("$scheme://$host/a/", Gives::Sets("proxy_redirect http://backend/ ${scheme}://${host}/a/;")),
-                ("off", Gives::Nothing),
-                ("a\"b", Gives::Refused("cannot hold")),
-                ("https://$arg_x/", Gives::Refused("its host is neither")),
-                ("$arg_x", Gives::Refused("begins with http://")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let to = redirect_part(entry)?;
-                // A path is one of the same host, which is written in front of it.
-                if let Some(to) = to.as_ref().filter(|to| to.is_dynamic() && !to.to_string().starts_with('/')) {
-                    goes_to_known_host(to)?;
-                }
-                draft.redirects.to = Some(to);
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "upstream-vhost",
-            compared: Compared::StricterValues(
+        Row::new(
+            "proxy-redirect-to",
+            Form::Partly(&Form::Text(&WORD), "which variables there are, and where a client could choose the host"),
+        )
+        .counts_with(&[("proxy-redirect-from", ANYTHING)])
+        .trust(Trust::Medium)
+        .documentation("What takes the place of proxy-redirect-from, with groups and variables as there. The host of a URL is a text or $host, and what follows it begins with /, ?, #, $request_uri or $uri.")
+        .compared(Compared::StricterValues(GROUPS, ""))
+        .beside(&[("proxy-redirect-from", "http://backend/")])
+        .tries(&[
+            ("https://example.com/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
+            ("$scheme://$host/a/", Gives::Sets("proxy_redirect http://backend/ ${scheme}://${host}/a/;")),
+            ("off", Gives::Nothing),
+            ("a\"b", Gives::Refused("cannot hold")),
+            ("https://$arg_x/", Gives::Refused("its host is neither")),
+            ("$arg_x", Gives::Refused("begins with http://")),
+        ])
+        .part(|draft, entry| {
+            let to = redirect_part(entry)?;
+            // A path is one of the same host, which is written in front of it.
+            if let Some(to) = to.as_ref().filter(|to| to.is_dynamic() && !to.to_string().starts_with('/')) {
+                goes_to_known_host(to)?;
+            }
+            put(&mut draft.redirects.to, Ok(to))
+        }),
+        Row::new("upstream-vhost", Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"))
+            .compared(Compared::StricterValues(
                 "Variables are those about the request of the client, and those of the Service. With groups of the \
                  path or $uri, paths with control characters are answered with 400.",
                 "",
-            ),
-            elsewhere: &[Elsewhere::Refuse],
-            on_error: OnError::Refuse,
-            form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
-            documentation: "The Host header for the backend: letters, digits, - . _ :, $1 to $9 for the groups in the \
-                path of the rule, and variables, those of rewrite-target, and $service_name, $service_port, $namespace \
-                and $ingress_name, which are the same for all requests. With groups, $uri or $document_uri, paths with \
-                control characters, such as %0A, are answered with 400. X-Forwarded-Host stays the host of the client's request.",
-            tries: &[
+            ))
+            .elsewhere(&[Elsewhere::Refuse])
+            .on_error(OnError::Refuse)
+            .documentation(
+                "The Host header for the backend: letters, digits, - . _ :, $1 to $9 for the groups in the path of the \
+                 rule, and variables, those of rewrite-target, and $service_name, $service_port, $namespace and \
+                 $ingress_name, which are the same for all requests. With groups, $uri or $document_uri, paths with \
+                 control characters, such as %0A, are answered with 400. X-Forwarded-Host stays the host of the \
+                 client's request.",
+            )
+            .tries(&[
                 ("internal.example.com", Gives::Sets("backends get Host: internal.example.com")),
                 (
                     "$service_name.$namespace.svc.cluster.local",
@@ -219,13 +195,8 @@ pub static FAMILY: Family = Family {
                 ("a/b", Gives::Refused("a host is")),
                 ("a;b", Gives::Refused("cannot hold")),
                 ("$1.example.com", Gives::Sets("backends get Host: $1.example.com")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.backend_headers.host = Some(host_header(entry.value)?);
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
+            ])
+            .part(|draft, entry| put(&mut draft.backend_headers.host, host_header(entry.value))),
     ],
     finish,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::annotation::{
-    Ceiling, Context, Draft, Effect, Elsewhere, Entry, Family, Form, Gives, OnError, Row, SOMETHING, built_in,
+    Ceiling, Context, Draft, Elsewhere, Entry, Family, Form, Gives, OnError, Row, SOMETHING, built_in, put,
 };
 use crate::value::{address_list, integer, is_number, positive};
 use ingressd_model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
@@ -28,131 +28,99 @@ const MOST_KILOBYTES: u64 = 1 << 30;
 pub static FAMILY: Family = Family {
     title: "Limits for each client",
     rows: &[
-        Row {
-            key: "limit-allowlist",
-            on_error: OnError::Refuse,
-            elsewhere: &[Elsewhere::Refuse],
-            counts_with: &[("limit-rps", SOMETHING), ("limit-rpm", SOMETHING), ("limit-connections", SOMETHING)],
-            aliases: &["limit-whitelist"],
-            form: Form::Addresses,
-            documentation: "Clients of these addresses and networks, a comma-separated list, are not limited.",
-            beside: &[("limit-rps", "10")],
-            tries: &[
+        Row::new("limit-allowlist", Form::Addresses)
+            .on_error(OnError::Refuse)
+            .elsewhere(&[Elsewhere::Refuse])
+            .counts_with(&[("limit-rps", SOMETHING), ("limit-rpm", SOMETHING), ("limit-connections", SOMETHING)])
+            .aliases(&["limit-whitelist"])
+            .documentation("Clients of these addresses and networks, a comma-separated list, are not limited.")
+            .beside(&[("limit-rps", "10")])
+            .tries(&[
                 ("10.0.0.0/8,192.0.2.1", Gives::Sets("no limits for 10.0.0.0/8")),
                 ("localhost", Gives::Refused("not an address or network")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.limits.exempt = address_list(entry.value)?;
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "limit-burst-multiplier",
-            counts_with: &[("limit-rps", SOMETHING), ("limit-rpm", SOMETHING)],
-            default: BURST_MULTIPLIER,
-            ceiling: COUNTED,
-            form: Form::Integer { least: 1, most: MOST_BURSTS },
-            documentation: "How many times limit-rps or limit-rpm a client may send at once before its requests are \
-                            refused.",
-            beside: &[("limit-rps", "10")],
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.limits.exempt, address_list(entry.value))),
+        Row::new("limit-burst-multiplier", Form::Integer { least: 1, most: MOST_BURSTS })
+            .counts_with(&[("limit-rps", SOMETHING), ("limit-rpm", SOMETHING)])
+            .default(BURST_MULTIPLIER)
+            .ceiling(COUNTED)
+            .documentation(
+                "How many times limit-rps or limit-rpm a client may send at once before its requests are refused.",
+            )
+            .beside(&[("limit-rps", "10")])
+            .tries(&[
                 ("3", Gives::Sets("each client: 10 requests a second, burst 30")),
                 ("0", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.limits.burst_multiplier = Some(burst_multiplier(entry.value)?);
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "limit-connections",
-            on_error: OnError::Refuse,
-            elsewhere: &[Elsewhere::Refuse],
-            ceiling: COUNTED,
-            form: Form::Integer { least: 0, most: MOST_CONNECTIONS as u64 },
-            documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no \
-                limit.",
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.limits.burst_multiplier, burst_multiplier(entry.value))),
+        Row::new("limit-connections", Form::Integer { least: 0, most: MOST_CONNECTIONS as u64 })
+            .on_error(OnError::Refuse)
+            .elsewhere(&[Elsewhere::Refuse])
+            .ceiling(COUNTED)
+            .documentation(
+                "Simultaneous connections of one client address, over all routes of the object; 0 is no limit.",
+            )
+            .tries(&[
                 ("20", Gives::Sets("each client: 20 connections")),
                 ("0", Gives::Nothing),
                 ("65536", Gives::Refused("from 0 to 65535")),
                 ("-1", Gives::LeftOut("whole number")),
                 ("20 clients", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                limit(draft, entry, MOST_CONNECTIONS, |draft| &mut draft.limits.connections)
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "limit-rate",
-            ceiling: Ceiling::NotNeeded("a higher rate costs nginx nothing"),
-            form: Form::Integer { least: 0, most: MOST_KILOBYTES },
-            documentation: "Kilobytes in a second of one response; 0 is no limit. It has an effect where responses \
-                            are buffered (proxy-buffering: \"on\").",
-            tries: &[
+            ])
+            .part(|draft, entry| limit(draft, entry, MOST_CONNECTIONS, |draft| &mut draft.limits.connections)),
+        Row::new("limit-rate", Form::Integer { least: 0, most: MOST_KILOBYTES })
+            .ceiling(Ceiling::NotNeeded("a higher rate costs nginx nothing"))
+            .documentation(
+                "Kilobytes in a second of one response; 0 is no limit. It has an effect where responses are buffered \
+                 (proxy-buffering: \"on\").",
+            )
+            .tries(&[
                 ("100", Gives::Sets("limit_rate 100k;")),
                 ("0", Gives::Nothing),
                 ("100k", Gives::Refused("whole number")),
                 ("-1", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| kilobytes(&LIMIT_RATE, draft, entry)),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "limit-rate-after",
-            counts_with: &[("limit-rate", SOMETHING)],
-            ceiling: Ceiling::NotNeeded("it only puts limit-rate off"),
-            form: Form::Integer { least: 0, most: MOST_KILOBYTES },
-            documentation: "How many kilobytes of a response are sent before limit-rate applies.",
-            beside: &[("limit-rate", "100")],
-            tries: &[
+            ])
+            .part(|draft, entry| kilobytes(&LIMIT_RATE, draft, entry)),
+        Row::new("limit-rate-after", Form::Integer { least: 0, most: MOST_KILOBYTES })
+            .counts_with(&[("limit-rate", SOMETHING)])
+            .ceiling(Ceiling::NotNeeded("it only puts limit-rate off"))
+            .documentation("How many kilobytes of a response are sent before limit-rate applies.")
+            .beside(&[("limit-rate", "100")])
+            .tries(&[
                 ("50", Gives::Sets("limit_rate_after 50k;")),
                 ("0", Gives::Nothing),
                 ("much", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| kilobytes(&LIMIT_RATE_AFTER, draft, entry)),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "limit-rpm",
-            on_error: OnError::Refuse,
-            elsewhere: &[Elsewhere::Refuse],
-            ceiling: COUNTED,
-            form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
-            documentation: "Requests in a minute from one client address, over all routes of the object; requests \
-                            beyond the burst get 503. 0 is no limit.",
-            tries: &[
+            ])
+            .part(|draft, entry| kilobytes(&LIMIT_RATE_AFTER, draft, entry)),
+        Row::new("limit-rpm", Form::Integer { least: 0, most: HIGHEST_RATE as u64 })
+            .on_error(OnError::Refuse)
+            .elsewhere(&[Elsewhere::Refuse])
+            .ceiling(COUNTED)
+            .documentation(
+                "Requests in a minute from one client address, over all routes of the object; requests beyond the \
+                 burst get 503. 0 is no limit.",
+            )
+            .tries(&[
                 ("60", Gives::Sets("each client: 60 requests a minute, burst 300")),
                 ("0", Gives::Nothing),
                 ("60/m", Gives::Refused("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                limit(draft, entry, HIGHEST_RATE, |draft| &mut draft.limits.per_minute)
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "limit-rps",
-            on_error: OnError::Refuse,
-            elsewhere: &[Elsewhere::Refuse],
-            ceiling: COUNTED,
-            form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
-            documentation: "Requests in a second from one client address, over all routes of the object; requests \
-                            beyond the burst get 503. 0 is no limit.",
-            tries: &[
+            ])
+            .part(|draft, entry| limit(draft, entry, HIGHEST_RATE, |draft| &mut draft.limits.per_minute)),
+        Row::new("limit-rps", Form::Integer { least: 0, most: HIGHEST_RATE as u64 })
+            .on_error(OnError::Refuse)
+            .elsewhere(&[Elsewhere::Refuse])
+            .ceiling(COUNTED)
+            .documentation(
+                "Requests in a second from one client address, over all routes of the object; requests beyond the \
+                 burst get 503. 0 is no limit.",
+            )
+            .tries(&[
                 ("10", Gives::Sets("each client: 10 requests a second, burst 50")),
                 ("0", Gives::Nothing),
                 ("ten", Gives::Refused("whole number")),
                 ("-10", Gives::LeftOut("whole number")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                limit(draft, entry, HIGHEST_RATE, |draft| &mut draft.limits.per_second)
-            }),
-            ..Row::DEFAULT
-        },
+            ])
+            .part(|draft, entry| limit(draft, entry, HIGHEST_RATE, |draft| &mut draft.limits.per_second)),
     ],
     finish,
 };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::annotation::{
-    Compared, Context, Draft, Effect, Family, Form, Gives, MirrorDraft, OnError, Row, SOMETHING, Shape, Trust,
+    Compared, Context, Draft, Family, Form, Gives, MirrorDraft, OnError, Row, SOMETHING, Shape, Trust, put,
 };
 use crate::value::{HOST_HEADER, ON_OFF, ServiceAddress, mirror_host, mirror_url, on_off};
 use crate::{RequestedMirror, RequestedService};
@@ -23,59 +23,45 @@ const URL: Shape = Shape {
 pub static FAMILY: Family = Family {
     title: "Mirroring",
     rows: &[
-        Row {
-            key: "mirror-host",
-            counts_with: &[("mirror-target", SOMETHING)],
-            trust: Trust::High,
-            on_error: OnError::WithholdCopies,
-            form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
-            documentation: "The Host header of mirrored requests, instead of the host in mirror-target: letters, digits, - . _ : and $host or $http_host, which are that of the client's request.",
-            beside: &[TARGET],
-            tries: &[
+        Row::new("mirror-host", Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"))
+            .counts_with(&[("mirror-target", SOMETHING)])
+            .trust(Trust::High)
+            .on_error(OnError::WithholdCopies)
+            .documentation("The Host header of mirrored requests, instead of the host in mirror-target: letters, digits, - . _ : and $host or $http_host, which are that of the client's request.")
+            .beside(&[TARGET])
+            .tries(&[
                 ("test.example.com", Gives::Sets("copies go to https://test.example.com${request_uri}")),
                 ("$host", Gives::Sets("copies go to https://${host}${request_uri}")),
                 ("$request_uri", Gives::Refused("a host is letters")),
                 ("a\"; x", Gives::Refused("cannot hold")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let host = mirror_host(entry.value)?;
-                draft.mirror.host = Some(host);
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "mirror-request-body",
-            counts_with: &[("mirror-target", SOMETHING)],
-            on_error: OnError::WithholdCopies,
-            default: "on",
-            form: ON_OFF,
-            documentation: "Whether mirrored requests have the body of the request: on or off. With on, nginx reads the whole body before it sends the request to the backend, whatever proxy-request-buffering is.",
-            beside: &[TARGET],
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.mirror.host, mirror_host(entry.value))),
+        Row::new("mirror-request-body", ON_OFF)
+            .counts_with(&[("mirror-target", SOMETHING)])
+            .on_error(OnError::WithholdCopies)
+            .default("on")
+            .documentation("Whether mirrored requests have the body of the request: on or off. With on, nginx reads the whole body before it sends the request to the backend, whatever proxy-request-buffering is.")
+            .beside(&[TARGET])
+            .tries(&[
                 ("off", Gives::Sets("copies go to https://mirror.example.com${request_uri}, without their bodies")),
                 ("on", Gives::Nothing),
                 ("false", Gives::Refused("not on or off")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                draft.mirror.without_body = !on_off(entry.value)?;
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "mirror-target",
-            trust: Trust::High,
-            on_error: OnError::WithholdCopies,
-            form: Form::Partly(&Form::Text(&URL), "the variables that it may hold, and its host"),
-            documentation: "Sends a copy of each request of the object to this URL and throws the answer away. The host is a name \
-                or an address, or NAME.NAMESPACE.svc or NAME.NAMESPACE.svc.cluster.local for a Service of the cluster; another \
-                namespace is refused unless the administrator allows it. Behind the host may stand $request_uri, $args, \
-                $query_string, $is_args, $arg_NAME, $host, $http_host, $scheme, $remote_addr and $request_method; without a path, \
-                that and the query are those of the request. The certificate of an https URL is not verified. A service that \
-                does not answer within ten seconds is given up; until then the next request of the same connection waits. A \
-                service that cannot be reached leaves the routes as they are. Requests for gRPC are not copied.",
-            tries: &[
+            ])
+            .part(|draft, entry| put(&mut draft.mirror.without_body, on_off(entry.value).map(|is_on| !is_on))),
+        Row::new("mirror-target", Form::Partly(&Form::Text(&URL), "the variables that it may hold, and its host"))
+            .trust(Trust::High)
+            .on_error(OnError::WithholdCopies)
+            .documentation(
+                "Sends a copy of each request of the object to this URL and throws the answer away. The host is a name \
+                 or an address, or NAME.NAMESPACE.svc or NAME.NAMESPACE.svc.cluster.local for a Service of the \
+                 cluster; another namespace is refused unless the administrator allows it. Behind the host may stand \
+                 $request_uri, $args, $query_string, $is_args, $arg_NAME, $host, $http_host, $scheme, $remote_addr and \
+                 $request_method; without a path, that and the query are those of the request. The certificate of an \
+                 https URL is not verified. A service that does not answer within ten seconds is given up; until then \
+                 the next request of the same connection waits. A service that cannot be reached leaves the routes as \
+                 they are. Requests for gRPC are not copied.",
+            )
+            .tries(&[
                 (TARGET.1, Gives::Sets("copies go to https://mirror.example.com${request_uri}")),
                 ("https://mirror.example.com", Gives::Sets("copies go to https://mirror.example.com${request_uri}")),
                 (
@@ -87,18 +73,12 @@ pub static FAMILY: Family = Family {
                 ("http://localhost/", Gives::Refused("a name of this host itself")),
                 ("http://mirror.example.com/$uri", Gives::Refused("contain a line break")),
                 ("http://mirror.example.com/\"; }", Gives::Refused("cannot hold")),
-            ],
-            effect: Effect::Part(|draft, entry| {
-                let url = mirror_url(entry.value)?;
-                draft.mirror.url = Some((url, entry.origin()));
-                Ok(())
-            }),
-            compared: Compared::Different(
+            ])
+            .part(|draft, entry| put(&mut draft.mirror.url, mirror_url(entry.value).map(|url| (url, entry.origin()))))
+            .compared(Compared::Different(
                 "Without a path in the URL, mirrored requests have the path of the request. They end after ten seconds without an answer, and gRPC requests are not mirrored. The node's own addresses and Services of other namespaces are refused.",
                 "",
-            ),
-            ..Row::DEFAULT
-        },
+            )),
     ],
     finish,
 };

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::annotation::{Context, Draft, Entry, SecretReference};
+use crate::annotation::{Context, Draft, Entry, Form, SecretReference};
 use crate::secret::authority;
-use crate::value::secret_reference;
+use crate::value::{SECRET_REFERENCE, secret_reference};
 use ingressd_model::finding::Reason;
 use ingressd_model::{Authority, Origin, Refused};
 use ingressd_objects::{Secret, Stored};
+
+/// The form of [`reference`].
+pub const REFERENCE: Form =
+    Form::Partly(&Form::Text(&SECRET_REFERENCE), "whether the Secret is there, may be named and holds what is needed");
 
 /// Parses a reference to a Secret.
 pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {

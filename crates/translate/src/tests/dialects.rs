@@ -3,41 +3,33 @@
 use std::time::Duration;
 
 use super::{options, translate};
-use crate::annotation::{self, Effect, Family, Gives, Index, OnError, Row, Scope, Table, nothing_to_finish, unserved};
+use crate::annotation::{
+    self, Family, Form, Gives, Index, OnError, Row, Scope, Table, nothing_to_finish, put, unserved,
+};
 use crate::value::arguments::time;
 use crate::value::boolean;
 use crate::{ClassRule, Options, SPECIFICATION, Translation};
 use ingressd_model::finding::Reason;
 use ingressd_model::{Argument, catalogue};
 
+const NOT_JUDGED: Form = Form::NotJudged("no policy is made of this table");
+
 static FAMILY: Family = Family {
     title: "Everything",
     rows: &[
-        Row {
-            key: "expressions",
-            on_error: OnError::Refuse,
-            documentation: "Paths are expressions.",
-            tries: &[("true", Gives::Sets("paths are regular expressions")), ("1.0", Gives::Refused("true or false"))],
-            effect: Effect::Part(|draft, entry| {
-                draft.reading.use_regex = boolean(entry.value)?;
-                Ok(())
-            }),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "patience",
-            documentation: "Seconds until a backend has to have said something.",
-            tries: &[("7", Gives::Sets("proxy_read_timeout 7s;")), ("ages", Gives::Refused("number"))],
-            effect: Effect::Directive(&catalogue::PROXY_READ_TIMEOUT, time),
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "door",
-            scope: Scope::Listener,
-            documentation: "The port to come in by.",
-            effect: Effect::Directive(&catalogue::PROXY_READ_TIMEOUT, time),
-            ..Row::DEFAULT
-        },
+        Row::new("expressions", NOT_JUDGED)
+            .on_error(OnError::Refuse)
+            .documentation("Paths are expressions.")
+            .tries(&[("true", Gives::Sets("paths are regular expressions")), ("1.0", Gives::Refused("true or false"))])
+            .part(|draft, entry| put(&mut draft.reading.use_regex, boolean(entry.value))),
+        Row::new("patience", NOT_JUDGED)
+            .documentation("Seconds until a backend has to have said something.")
+            .tries(&[("7", Gives::Sets("proxy_read_timeout 7s;")), ("ages", Gives::Refused("number"))])
+            .directive(&catalogue::PROXY_READ_TIMEOUT, time),
+        Row::new("door", NOT_JUDGED)
+            .scope(Scope::Listener)
+            .documentation("The port to come in by.")
+            .directive(&catalogue::PROXY_READ_TIMEOUT, time),
         unserved("teapot", "on", "Makes tea.", "no tea is made; ask for coffee").unless("off"),
     ],
     finish: nothing_to_finish,

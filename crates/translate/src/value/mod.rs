@@ -24,7 +24,8 @@ pub use name::{
     header_names, header_names_or_all, methods, methods_or_all, realm, secret_reference,
 };
 pub use number::{
-    LONGEST_SECONDS, ON_OFF, boolean, byte_size, integer, is_number, on_off, positive, seconds, seconds_or_unlimited,
+    LONGEST_SECONDS, ON_OFF, boolean, byte_size, integer, is_number, on_off, one_of, positive, seconds,
+    seconds_or_unlimited,
 };
 pub use origin::{ORIGIN, origins};
 pub use redirect::{

@@ -17,6 +17,12 @@ pub fn boolean(value: &str) -> Result<bool, Refused> {
     }
 }
 
+/// The meaning of one of these words.
+pub fn one_of<T: Copy>(value: &str, words: &[(&str, T)], refusal: &'static str) -> Result<T, Refused> {
+    let known = words.iter().find(|(word, _)| *word == value.trim());
+    known.map(|(_, meaning)| *meaning).ok_or(Refused::because(refusal))
+}
+
 /// The form of [`on_off`].
 pub const ON_OFF: Form = Form::Word(&["on", "off"]);
 

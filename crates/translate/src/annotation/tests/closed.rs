@@ -71,8 +71,8 @@ fn broken() -> impl Iterator<Item = (&'static Row, &'static str, Option<&'static
         let takes = |(value, gives): &(&'static str, Gives)| {
             matches!(gives, Gives::Sets(_) | Gives::Nothing | Gives::Cut(_) | Gives::Near(_)).then_some(*value)
         };
-        let good = row.tries().iter().find_map(takes);
-        let refused = row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Refused(_)));
+        let good = row.all_tries().iter().find_map(takes);
+        let refused = row.all_tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Refused(_)));
         refused.map(move |(value, _)| (row, value, good))
     })
 }

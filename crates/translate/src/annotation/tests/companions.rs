@@ -43,7 +43,7 @@ fn a_key_that_counts_with_another_one_has_a_finding_alone_and_closes_nothing() {
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let is_listed = COUNT_ALONE.contains(&row.key) || PROTECT.contains(&row.key);
         assert_eq!(row.beside.is_empty() || is_listed, row.counts_with.is_empty(), "{}", row.key);
-        for (value, gives) in row.tries().into_iter().filter(|_| !row.counts_with.is_empty()) {
+        for (value, gives) in row.all_tries().into_iter().filter(|_| !row.counts_with.is_empty()) {
             if matches!(gives, Gives::Refused(_) | Gives::LeftOut(_)) {
                 continue;
             }
@@ -119,7 +119,7 @@ fn a_snippet_may_bring_what_a_key_counts_with_and_a_key_that_counts_with_another
 fn keys_of_a_canary_that_count_on_its_main_object_are_told() {
     let mut reported = BTreeSet::new();
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
-        let sets = row.tries().into_iter().find(|(_, gives)| matches!(gives, Gives::Sets(_)));
+        let sets = row.all_tries().into_iter().find(|(_, gives)| matches!(gives, Gives::Sets(_)));
         let Some((value, _)) = sets else { continue };
         let beside = row.beside.iter().copied().filter(|(key, _)| *key != row.key);
         let all: Vec<_> = beside.chain([("canary", "true"), (row.key, value)]).collect();

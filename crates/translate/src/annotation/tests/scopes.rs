@@ -9,7 +9,7 @@ fn a_row_sets_nothing_outside_of_its_scope() {
     let mut of_hosts = 0;
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let without = given(row.beside);
-        for (value, _) in row.tries() {
+        for (value, _) in row.all_tries() {
             let with = tried(row, row.key, value);
             let says_of_hosts = (&with.host, &with.passthrough) != (&without.host, &without.passthrough);
             let matches_otherwise =

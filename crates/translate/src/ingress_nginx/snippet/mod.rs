@@ -36,22 +36,20 @@ const STREAMS: &str = "raw configuration is not read, because it hands the node 
 
 const fn snippet(key: &'static str, example: &'static str, documentation: &'static str, row: SnippetRow) -> Row {
     let instead = if matches!(row.kind, SnippetKind::Stream) { STREAMS } else { SNIPPETS };
-    let unserved = unserved(key, example, documentation, instead).trust(Trust::Critical).on_error(OnError::Refuse);
-    Row { snippet: Some(row), stands_alone: true, ..unserved }
+    let unserved = unserved(key, example, documentation, instead);
+    unserved.trust(Trust::Critical).on_error(OnError::Refuse).snippet(row).stands_alone()
 }
 
 pub static FAMILY: Family = Family {
     title: "Raw configuration",
     rows: &[
-        Row {
-            counts_with: ASKS,
-            ..snippet(
+        snippet(
             "auth-snippet",
             "proxy_set_header X y;",
             "Directives for the request to auth-url. They are used only where the administrator's `snippets.allowed` names the namespace; elsewhere the object is refused, because the snippet may be a protection.",
             SnippetRow { kind: SnippetKind::Auth, read: question::read },
-            )
-        },
+        )
+        .counts_with(ASKS),
         snippet(
             "configuration-snippet",
             "deny all;",
@@ -65,15 +63,13 @@ pub static FAMILY: Family = Family {
             SnippetRow { kind: SnippetKind::Server, read: reader::of_host },
         )
         .scope(Scope::Server),
-        Row {
-            counts_on_canary: true,
-            ..snippet(
-                "stream-snippet",
-                "server { listen 5432; proxy_pass postgres.shop.svc:5432; }",
-                "Servers of TCP and UDP services of the namespace. They are used only where the administrator's `snippets.allowed` names the namespace and the ports; elsewhere the object is refused, because the snippet may be a protection.",
-                SnippetRow { kind: SnippetKind::Stream, read: servers::read },
-            )
-        },
+        snippet(
+            "stream-snippet",
+            "server { listen 5432; proxy_pass postgres.shop.svc:5432; }",
+            "Servers of TCP and UDP services of the namespace. They are used only where the administrator's `snippets.allowed` names the namespace and the ports; elsewhere the object is refused, because the snippet may be a protection.",
+            SnippetRow { kind: SnippetKind::Stream, read: servers::read },
+        )
+        .counts_on_canary(),
     ],
     finish: nothing_to_finish,
 };
