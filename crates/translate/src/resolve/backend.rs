@@ -12,7 +12,7 @@ use super::service;
 use super::target::{self, Chosen};
 use crate::read::port::{self, PortReference};
 use crate::value::{ClusterName, ExternalName, ServiceAddress, excerpt};
-use crate::{Dialect, EndpointMode, Options, RequestedService, World, bounds};
+use crate::{Dialect, EndpointMode, INGRESS_NGINX, Options, RequestedService, World, bounds};
 use ingressd_model::finding::Reason;
 use ingressd_model::{
     BackendTls, Balance, ConnectionReuse, Endpoint, HostName, Kind, ObjectId, Origin, Protocol, Transport, Upstream,
@@ -286,8 +286,10 @@ impl<'a> Backends<'a> {
     ) -> Result<(Upstream, Vec<Endpoint>), (Reason, String)> {
         let located = self.locate(reference, notes)?;
         let protocol = reference.protocol.or_else(|| self.protocol_of_port(reference, &located, notes));
-        let id = id(reference, &located, protocol.unwrap_or(Protocol::Http));
-        let found = self.endpoints(&located, reference, notes);
+        let end = self.end(&located, reference, notes);
+        let way = end.as_ref().ok().and_then(Option::as_ref).unwrap_or(&located);
+        let id = id(reference, &located, way.mode_name(), protocol.unwrap_or(Protocol::Http));
+        let found = end.and_then(|end| self.endpoints(end.as_ref().unwrap_or(&located), notes));
         let mut endpoints = self.found(&id, found, notes);
         if reference.balance.is_some() {
             even_out(&mut endpoints);
@@ -367,25 +369,27 @@ impl<'a> Backends<'a> {
         Ok(Located { service, number: port.number, port: Some(port), way: Way::Mode(mode, port) })
     }
 
-    fn endpoints(
+    /// The port of the Service of this cluster that an `externalName` is the name of, if it is
+    /// one. It is found in the same way for all objects.
+    fn end(
         &mut self,
         located: &Located<'a>,
         reference: &BackendReference<'a>,
         notes: &mut Vec<Note>,
-    ) -> Result<Vec<Endpoint>, (Reason, String)> {
-        let (host, number) = match located.way {
-            Way::Mode(mode, port) => return self.endpoints_by(located.service, port, mode, notes),
-            Way::Name(host, number) => (host, number),
-        };
-        let Some(next) = self.named_service(located.service, host)? else {
-            return self.endpoints_of(located.service, host, number, notes);
-        };
+    ) -> Result<Option<Located<'a>>, (Reason, String)> {
+        let Way::Name(host, number) = located.way else { return Ok(None) };
+        let Some(next) = self.named_service(located.service, host)? else { return Ok(None) };
         let (namespace, service) = (&*next.id.namespace, &*next.id.name);
         self.depend_on(namespace, service);
-        let port = PortReference::Number(number);
-        let reference = BackendReference { namespace, service, port, ..reference.clone() };
-        let located = self.locate(&reference, notes)?;
-        self.endpoints(&located, &reference, notes)
+        let (port, dialect) = (PortReference::Number(number), &INGRESS_NGINX);
+        self.locate(&BackendReference { namespace, service, port, dialect, ..reference.clone() }, notes).map(Some)
+    }
+
+    fn endpoints(&mut self, located: &Located<'a>, notes: &mut Vec<Note>) -> Result<Vec<Endpoint>, (Reason, String)> {
+        match located.way {
+            Way::Mode(mode, port) => self.endpoints_by(located.service, port, mode, notes),
+            Way::Name(host, number) => self.endpoints_of(located.service, host, number, notes),
+        }
     }
 
     /// The Service with endpoints of its own that an `externalName` is the name of, if it is one
@@ -538,10 +542,10 @@ impl<'a> Backends<'a> {
 
 /// The number identifies the port, however a rule names it, so that two names of one port share an
 /// upstream.
-fn id(reference: &BackendReference<'_>, located: &Located<'_>, protocol: Protocol) -> UpstreamId {
+fn id(reference: &BackendReference<'_>, located: &Located<'_>, mode: &'static str, protocol: Protocol) -> UpstreamId {
     let ObjectId { namespace, name, .. } = &*located.service.id;
     let (namespace, service) = (Arc::clone(namespace), Arc::clone(name));
-    let (port, mode) = (shared_text(&located.number.to_string()), located.mode_name());
+    let port = shared_text(&located.number.to_string());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
     let tls = tls.filter(|_| protocol.has_tls());
     UpstreamIdentity { namespace, service, port, mode, protocol, balance, tls, reuse: reference.reuse.clone() }.into()

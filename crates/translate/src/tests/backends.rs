@@ -372,6 +372,29 @@ fn the_domain_of_the_cluster_holds_for_services_that_are_asked() {
     }
 }
 
+/// Objects that reach a Service behind a name in several ways: each gets what it asks for,
+/// whichever was read first.
+#[test]
+fn ways_through_one_external_name_are_apart() {
+    let named = external("web.default.svc.cluster.local");
+    let other = |name: &str, class: &str, annotations: &str, port: &str| {
+        let path = path("/", "Prefix", "named").replace("number: 80", &format!("number: {port}"));
+        ["\n---\n", &ingress(name, class, &format!("{name}.example"), annotations, &[path])].concat()
+    };
+    let pods = "named 80 10.244.0.1:8080*1 10.244.0.2:8080*1";
+    let by_cluster = other("0", "nginx", "service-upstream: 'true'", "80");
+    let translation = translate(&[&*named, &by_cluster].concat(), options());
+    assert_eq!(upstreams(&translation), [pods, "named 80clusterip 10.96.0.10:80*1"]);
+    assert_eq!(findings(&translation), [""; 0]);
+    let any_port = named.replace(", ports: [{port: 80}]", "");
+    for [one, two] in [["ingressd", "nginx"], ["nginx", "ingressd"]] {
+        let both = [other("0", one, "", "8080"), other("1", two, "", "8080")].concat();
+        let translation = translate(&[&*any_port, &both].concat(), options());
+        assert_eq!(upstreams(&translation), [pods, &pods.replace("named 80", "named 8080")], "{one}");
+        assert_eq!(findings(&translation), [""; 0], "{one}");
+    }
+}
+
 #[test]
 fn external_names_can_be_switched_off() {
     let off = Options { external_names: false, ..options() };

@@ -111,7 +111,7 @@ static RENEWED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
 });
 
 /// Puts one of these certificates into a Secret, perhaps as cert-manager does.
-fn put_certificate(stored: &mut Stored<Secret>, number: u8, is_issued: bool) {
+pub fn put_certificate(stored: &mut Stored<Secret>, number: u8, is_issued: bool) {
     let (chain, key) = &RENEWED[usize::from(number) % RENEWED.len()];
     let mut secret = (*stored.object).clone();
     let mut data: BTreeMap<_, _> = std::mem::take(&mut secret.data).into_iter().collect();
@@ -148,7 +148,7 @@ fn put<K>(list: &mut List<K>, versions: [&List<K>; 2], object: prop::sample::Ind
 }
 
 /// DNS answers that change.
-fn names(number: u8) -> Arc<Names> {
+pub fn names(number: u8) -> Arc<Names> {
     let hosts =
         ["backend.example.net", "auth.example.net", "stale.example.net"].map(|name| HostName::new(name).unwrap());
     let answer = NameAnswer { addresses: vec![[192, 0, 2, number].into()], ..NameAnswer::default() };
@@ -271,7 +271,7 @@ impl Inputs {
 }
 
 /// The complete result.
-fn outcome(translation: &Translation) -> impl PartialEq + std::fmt::Debug {
+pub fn outcome(translation: &Translation) -> impl PartialEq + std::fmt::Debug {
     let Translation { model, tables, findings, states, refused, claims, due, names, work: _ } = translation.clone();
     (model, tables, findings, states, refused, claims, due, names)
 }

@@ -19,6 +19,7 @@ mod modes;
 mod order;
 mod over_time;
 mod passthrough;
+mod rows;
 mod selection;
 mod series;
 mod served;
