@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(read(Literal::new(r#"^/a\d"{2};#"#).expect("printable")), r#"^/a\d"{2};#"#);
         assert!(Literal::new(&"\\".repeat(2044)).is_ok() && Literal::new(&"\\".repeat(2045)).is_err());
         assert_eq!(Text::new("a$b").expect("printable").0, "\"a${ingressd\u{2}_dollar}b\"");
-        for control in ["\n", "\0", "\u{7f}", "\u{85}", "\u{2028}", "\t"] {
+        for control in ["\n", "\0", "\u{1}", "\u{2}", "\u{7f}", "\u{85}", "\u{2028}", "\t"] {
             assert!(Literal::new(control).is_err() && Text::new(control).is_err(), "{control:?}");
         }
         for (text, written) in [("http://x", "http://x"), ("http:/x", "/http:/x"), ("x", "/x"), ("/x", "/x")] {

@@ -113,6 +113,8 @@ fn every_try_gives_what_the_row_says() {
             for key in std::iter::once(row.key).chain(row.aliases.iter().copied()) {
                 let reading = tried(row, key, value);
                 let lines = outline(&reading);
+                let is_left_out = matches!(gives, Gives::Refused(_) | Gives::LeftOut(_));
+                assert_eq!(reading.falls_short, is_left_out, "{key}: {value:?}");
                 match gives {
                     Gives::Sets(line) => {
                         assert!(lines.iter().any(|found| found == line), "{key}: {value:?} gives {lines:#?}");

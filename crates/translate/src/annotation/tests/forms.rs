@@ -32,6 +32,24 @@ fn the_form_of_a_row_judges_its_tries_as_the_row_does() {
     }
 }
 
+/// What counts goes into words of nginx's language, whose ends and names such characters mark.
+#[test]
+fn a_control_character_is_part_of_nothing_that_counts() {
+    const MARKS: [char; 3] = ['\u{1}', '\u{2}', '\u{85}'];
+    for row in ANNOTATIONS.rows() {
+        for (value, _) in row.tries() {
+            let middle = (0..=value.len() / 2).rev().find(|place| value.is_char_boundary(*place)).unwrap();
+            for (place, mark) in [0, middle, value.len()].into_iter().flat_map(|place| MARKS.map(|mark| (place, mark)))
+            {
+                let hostile = format!("{}{mark}{}", &value[..place], &value[place..]);
+                let reading = Reading { findings: Vec::new(), ..tried(row, row.key, &hostile) };
+                let escaped = mark.escape_unicode().to_string();
+                assert!(!format!("{reading:?}").contains(&escaped), "{}: {hostile:?}", row.key);
+            }
+        }
+    }
+}
+
 #[test]
 fn most_rows_have_a_form() {
     let judged = served().iter().filter(|row| !matches!(row.form, Form::NotJudged(_))).count();
