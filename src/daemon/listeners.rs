@@ -70,18 +70,20 @@ impl Listeners {
             heartbeat: Arc::clone(&heartbeat),
             settings,
         };
+        let before = earlier.as_ref().and_then(|earlier| earlier.http.as_ref()?.settings.borrow().remote.clone());
+        let (hosts, remote) = (settings.http.hosts.clone(), remote(before, settings.http.page_files()).await);
+        let said = EndpointSettings { nginx: settings.gate.status, hosts, remote };
         let there = match earlier.as_mut() {
             Some(earlier) => earlier.make_room(address).await,
             None => None,
         };
         let http = match there {
-            Some(http) => http,
-            None => Http::open(address, settings.gate.status, facts)
-                .await
-                .map_err(|source| Error::Http { address, source })?,
+            Some(http) => {
+                http.settings.send_replace(said);
+                http
+            }
+            None => Http::open(address, said, facts).await.map_err(|source| Error::Http { address, source })?,
         };
-        let (hosts, remote) = (settings.http.hosts.clone(), http.remote(settings.http.page_files()).await);
-        http.settings.send_replace(EndpointSettings { nginx: settings.gate.status, hosts, remote });
         Ok(Listeners { http: Some(http), commands, heartbeat })
     }
 
@@ -124,27 +126,27 @@ async fn close(http: Option<Arc<Http>>) {
 }
 
 impl Http {
+    /// Opens them; whoever asks first is answered by these settings.
     async fn open(
         address: SocketAddr,
-        nginx: SocketAddr,
+        settings: EndpointSettings,
         facts: impl FnOnce(watch::Receiver<EndpointSettings>) -> Facts,
     ) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(address).await?;
-        let settings = watch::Sender::new(EndpointSettings { nginx, hosts: Vec::new(), remote: None });
+        let settings = watch::Sender::new(settings);
         let mut task = JoinSet::new();
         task.spawn(http::serve(listener, facts(settings.subscribe())));
         Ok(Arc::new(Http { address, settings, task }))
     }
+}
 
-    /// What lets other machines see the status page by these files. The same files are kept as
-    /// they were read, so that a certificate that cannot be used now does not end its use.
-    async fn remote(&self, files: Option<PageFiles>) -> Option<Arc<Remote>> {
-        let files = files?;
-        let known = self.settings.borrow().remote.clone().filter(|remote| remote.is_of(&files));
-        match known {
-            Some(known) => Some(known),
-            None => tokio::task::spawn_blocking(|| Arc::new(Remote::new(files))).await.ok(),
-        }
+/// What lets other machines see the status page by these files. The same files are kept as they
+/// were read, so that a certificate that cannot be used now does not end its use.
+async fn remote(before: Option<Arc<Remote>>, files: Option<PageFiles>) -> Option<Arc<Remote>> {
+    let files = files?;
+    match before.filter(|before| before.is_of(&files)) {
+        Some(same) => Some(same),
+        None => tokio::task::spawn_blocking(|| Arc::new(Remote::new(files))).await.ok(),
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
         settings: Settings,
         reporter: Reporter,
         queue: CommandQueue,
-        _folder: tempfile::TempDir,
+        folder: tempfile::TempDir,
     }
 
     impl World {
@@ -200,7 +202,7 @@ mod tests {
             settings.control_socket = folder.path().join("control.sock");
             settings.apply.state = folder.path().join("state");
             let reporter = Reporter::new(watch::Sender::new(Arc::<Status>::default()));
-            World { settings, reporter, queue: CommandQueue::open(), _folder: folder }
+            World { settings, reporter, queue: CommandQueue::open(), folder }
         }
 
         async fn open(&self, earlier: Option<&mut Listeners>) -> Listeners {
@@ -249,6 +251,31 @@ mod tests {
         assert!(world.settings.control_socket.exists());
         again.close().await;
         assert!(!world.settings.control_socket.exists());
+    }
+
+    /// Nobody is answered by less than what the settings say, also while a file is read.
+    #[tokio::test]
+    async fn the_first_answer_is_by_the_settings() {
+        let mut world = World::new();
+        let file = |name: &str| world.folder.path().join(name);
+        let (certificate, key, passwords) = (file("certificate"), file("key"), file("passwords"));
+        nix::unistd::mkfifo(&certificate, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let http = &mut world.settings.http;
+        http.hosts = vec![ingressd_model::HostName::new("edge1.example").unwrap()];
+        (http.remote, http.key, http.password_file) = (true, Some(key), Some(passwords));
+        http.certificate = Some(certificate.clone());
+        // Whoever writes waits for the one who reads.
+        let read = tokio::task::spawn_blocking(|| std::fs::File::create(certificate).unwrap());
+        let seen = async {
+            let writer = read.await.unwrap();
+            let seen = world.is_served("127.0.0.1");
+            drop(writer);
+            seen
+        };
+        let (listeners, seen) = tokio::join!(world.open(None), seen);
+        assert!(!seen && world.is_served("127.0.0.1"));
+        let said = listeners.http.as_ref().unwrap().settings.borrow();
+        assert!(said.remote.is_some() && said.hosts == world.settings.http.hosts);
     }
 
     #[tokio::test]
