@@ -128,7 +128,7 @@ fn every_try_gives_what_the_row_says() {
                     Gives::Near(line) => {
                         assert!(lines.iter().any(|found| found == line), "{key}: {value:?} gives {lines:#?}");
                         let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
-                        assert_eq!(reasons, [Reason::UnsupportedAnnotation], "{key}: {value:?}");
+                        assert_eq!(reasons, [Reason::NearestUsed], "{key}: {value:?}");
                     }
                     Gives::Nothing => {
                         assert_eq!(lines, outline(&given(row.beside)), "{key}: {value:?}");

@@ -8,7 +8,7 @@ use crate::annotation::{
     built_in, put,
 };
 use crate::value::{HASH_KEY, boolean, hash_key, integer, is_number, one_of};
-use ingressd_model::finding::Finding;
+use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 
 /// The default name of the cookie.
@@ -136,7 +136,7 @@ pub static FAMILY: Family = Family {
                     "ewma" => {
                         let note = "nginx does not measure how fast endpoints answer: it chooses two at random and \
                             uses the one with fewer connections";
-                        draft.remark(Finding::new(entry.unsupported(), entry.origin(), note));
+                        draft.remark(Finding::new(Reason::NearestUsed, entry.origin(), note));
                         Some(Balance::TwoByChance)
                     }
                     "chash" | "chashsubset" => {

@@ -16,7 +16,7 @@ fn a_default_above_a_ceiling_is_the_ceiling_that_the_settings_say() {
 fn a_default_counts_unless_it_is_left_out() {
     for (key, value, reasons, counts) in [
         ("load-balance", "least_conn", &[][..], 1),
-        ("load-balance", "ewma", &[Reason::UnsupportedKey], 1),
+        ("load-balance", "ewma", &[Reason::NearestUsed], 1),
         ("load-balance", "chash", &[Reason::InvalidValue], 0),
         ("load-balance", "best", &[Reason::RefusedValue], 0),
         ("whitelist-source-range", "everybody", &[Reason::InvalidSecurityValue], 1),

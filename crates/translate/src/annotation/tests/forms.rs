@@ -37,7 +37,7 @@ fn the_form_of_a_row_judges_its_tries_as_the_row_does() {
 fn a_control_character_is_part_of_nothing_that_counts() {
     const MARKS: [char; 3] = ['\u{1}', '\u{2}', '\u{85}'];
     for row in ANNOTATIONS.rows() {
-        for (value, _) in row.tries() {
+        for (value, _) in row.all_tries() {
             let middle = (0..=value.len() / 2).rev().find(|place| value.is_char_boundary(*place)).unwrap();
             for (place, mark) in [0, middle, value.len()].into_iter().flat_map(|place| MARKS.map(|mark| (place, mark)))
             {
