@@ -149,6 +149,7 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
         ("RefusedValue", "Ingress no-canary", "canary", with("no-canary", "canary", "maybe")),
         ("Quarantined", "Ingress no-buffers", "", with("no-buffers", "proxy-busy-buffers-size", "1m")),
         ("AboveCeiling", "Ingress patient", "proxy-read-timeout", with("patient", "proxy-read-timeout", "2147483647")),
+        ("NearestUsed", "Ingress fastest", "load-balance", with("fastest", "load-balance", "ewma")),
         ("Undecodable", "Ingress newer", "", good("newer")),
     ]
 }
