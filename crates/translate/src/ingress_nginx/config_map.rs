@@ -14,7 +14,7 @@ const MOST_HEADERS: usize = 32;
 /// Why a ConfigMap cannot be used, so that the routes are closed.
 pub type Fault = (Reason, Origin, String);
 
-/// The form of [`reference`].
+/// The form of [`reference()`].
 pub const REFERENCE: Form =
     Form::Partly(&Form::Text(&CONFIG_MAP_REFERENCE), "whether the ConfigMap is there, may be named and what it holds");
 

@@ -9,7 +9,7 @@ use ingressd_model::finding::Reason;
 use ingressd_model::{Authority, Origin, Refused};
 use ingressd_objects::{Secret, Stored};
 
-/// The form of [`reference`].
+/// The form of [`reference()`].
 pub const REFERENCE: Form =
     Form::Partly(&Form::Text(&SECRET_REFERENCE), "whether the Secret is there, may be named and holds what is needed");
 
