@@ -3,15 +3,21 @@
 //! Parts are joined by characters that cannot occur in them, or hashed when they may contain any
 //! character.
 
+mod locations;
+
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
+pub use self::locations::{
+    EMPTY, branches, empty_file, empty_hosts, empty_hosts_file, empty_question_file, handler, stand_in, stand_in_file,
+    stand_in_of_handler,
+};
 use super::file_set::{Digest, FilePath};
 use super::search_order::SearchOrder;
 use ingressd_model::{
     CertificateId, ClientCertificates, ClientLimits, CorsPart, Endpoint, ExternalAuthentication, HeaderName, Hsts,
-    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, PathMatch, Pattern, Port, Protocol, Route, Server,
-    ServerName, SessionCookie, Split, Test, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
+    LimitRate, ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, Server, ServerName,
+    SessionCookie, Split, Transport, Upstream, UpstreamId, UpstreamIdentity, hexadecimal,
 };
 
 /// The file that all servers share. It sorts before every other file.
@@ -225,60 +231,6 @@ fn protocol_name(protocol: Protocol) -> &'static str {
 /// namespaces with fewer upstreams.
 pub fn upstream_file(id: &UpstreamId, search_order: &SearchOrder) -> FilePath {
     format!("http/2{}-upstream-{}.conf", search_order.step(id), readable(id)).into()
-}
-
-/// The folder of files that stand in for endpoints.
-pub const EMPTY: &str = "empty/";
-
-/// The file that the locations of an upstream include while it has no endpoints.
-pub fn empty_file(id: &UpstreamId) -> FilePath {
-    format!("{EMPTY}{}.conf", upstream_hash(id)).into()
-}
-
-/// The same for locations whose requests another backend takes meanwhile.
-pub fn stand_in_file(id: &UpstreamId) -> FilePath {
-    format!("{EMPTY}{}-stand-in.conf", upstream_hash(id)).into()
-}
-
-/// The location for the requests of a route while its upstream has no endpoints.
-pub fn stand_in(route: &Route) -> String {
-    let (kind, path) = match &route.path {
-        PathMatch::Exact { path, .. } => ("exact", path.as_str()),
-        PathMatch::Prefix { path, .. } => ("prefix", path.as_str()),
-        PathMatch::Regex(pattern) => ("expression", pattern.as_str()),
-    };
-    format!("@{}_ingressd_stand_in", hash(&[kind, path, &route.origin.to_string()]))
-}
-
-/// The location of a handler that conditions lead to.
-pub fn handler(number: usize) -> String {
-    format!("@{number}_ingressd_handler")
-}
-
-/// The location for its requests while its upstream has no endpoints.
-pub fn stand_in_of_handler(number: usize) -> String {
-    format!("@{number}_ingressd_handler_stand_in")
-}
-
-/// The variable with the location of the handler of a request, by the conditions that lead there.
-pub fn branches(branches: &[(&[Test], String)], rest: &str) -> String {
-    format!("branches_{}", hash(&[&format!("{branches:?}"), rest]))
-}
-
-/// The variable that says whether a host has an upstream without endpoints in a slot of its shared
-/// server.
-pub fn empty_hosts(variables: &str, slot: usize) -> String {
-    format!("empty{}_{slot}", variables.strip_prefix(BACKEND).unwrap_or(variables))
-}
-
-/// The file that asks for it.
-pub fn empty_question_file(variables: &str, slot: usize) -> FilePath {
-    format!("{EMPTY}if_{}.conf", empty_hosts(variables, slot)).into()
-}
-
-/// The file with the hosts for which that is so. Hashes of upstreams have no underscore.
-pub fn empty_hosts_file(variables: &str, slot: usize) -> FilePath {
-    format!("{EMPTY}{}.conf", empty_hosts(variables, slot)).into()
 }
 
 /// The file of the catch-all server.

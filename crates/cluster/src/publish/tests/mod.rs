@@ -18,7 +18,10 @@ use tokio::time::sleep;
 use self::api::{Availability, FakeApi};
 use super::served::in_place;
 use super::{Address, Announced, Counts, Options, Publisher, Revision, Served, Statuses};
-use crate::publish::status::{IngressAddresses, StatusStrategy as _};
+use crate::publish::status::{IngressAddresses, StatusStrategy};
+use crate::publish::statuses::{Outputs, Parts};
+use crate::publish::trouble::Board;
+use crate::publish::writer::Writer;
 use crate::source::cluster::Clients;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
@@ -112,6 +115,13 @@ struct World {
 }
 
 impl World {
+    /// The writer of a strategy on the node "one".
+    fn writer<S: StatusStrategy>(&self, client: kube::Client, strategy: S) -> Writer<S> {
+        let (identity, options) = ("one_0".into(), Arc::new(self.options.clone()));
+        let (counts, outputs, trouble) = (Counts::default(), Outputs::default(), Board::default().trouble(S::TROUBLE));
+        Writer::new(strategy, Parts { client, identity, options, counts, outputs, trouble })
+    }
+
     fn new() -> Self {
         let options = Options { lease_duration: LEASE, grace: GRACE, status_rate: 20, ..Options::default() };
         World { api: FakeApi::default(), nodes: Vec::new(), options }

@@ -13,9 +13,7 @@ use crate::publish::Statuses;
 use crate::publish::address::Address;
 use crate::publish::served::Served;
 use crate::publish::status::{IngressAddresses, Situation, StatusStrategy};
-use crate::publish::statuses::{Outputs, Parts};
-use crate::publish::trouble::Board;
-use crate::publish::writer::{Inputs, Writer};
+use crate::publish::writer::Inputs;
 use crate::publish::{Outlook, Publisher};
 use crate::source::cluster::Clients;
 use ingressd_objects::Published;
@@ -56,19 +54,8 @@ async fn a_renewal_that_changes_nothing_but_its_time_makes_no_plan() {
     };
     let availability = node.availability.subscribe();
     let client = world.api.client_of("one", availability);
-    let (plans, options) = (Arc::<AtomicUsize>::default(), Arc::new(world.options.clone()));
-    let (strategy, trouble) = (Counting(Arc::clone(&plans)), Board::default().trouble("statuses cannot be written"));
-    let writer = Writer::new(
-        strategy,
-        Parts {
-            client,
-            identity: "one_0".into(),
-            options,
-            counts: Counts::default(),
-            outputs: Outputs::default(),
-            trouble,
-        },
-    );
+    let plans = Arc::<AtomicUsize>::default();
+    let writer = world.writer(client, Counting(Arc::clone(&plans)));
     let writing = tokio::spawn(writer.run(inputs));
     world.seconds(2).await;
     let before = plans.load(Ordering::Relaxed);

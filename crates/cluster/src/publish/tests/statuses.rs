@@ -1,17 +1,13 @@
 //! A second kind, with a status of another form, through the same ledger and writer.
 
-use std::sync::Arc;
-
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
+use super::World;
 use super::api::FakeApi;
-use super::{Counts, World};
 use crate::publish::address::Address;
 use crate::publish::status::{Content, Situation, StatusStrategy, entries};
-use crate::publish::statuses::{Outputs, Parts};
-use crate::publish::trouble::Board;
-use crate::publish::writer::{Inputs, Writer};
+use crate::publish::writer::Inputs;
 use ingressd_objects::Published;
 
 /// Addresses, and a condition about them.
@@ -74,19 +70,7 @@ async fn another_kind_is_written_as_its_strategy_says_and_withdrawn_with_the_nod
     };
     let availability = node.availability.subscribe();
     let client = world.api.client_of("one", availability);
-    let options = Arc::new(world.options.clone());
-    let trouble = Board::default().trouble("the status of Services cannot be written");
-    let writer = Writer::new(
-        OfServices,
-        Parts {
-            client,
-            identity: "one_0".into(),
-            options,
-            counts: Counts::default(),
-            outputs: Outputs::default(),
-            trouble,
-        },
-    );
+    let writer = world.writer(client, OfServices);
     let writing = tokio::spawn(writer.run(inputs));
     let shown = |api: &FakeApi| {
         let status = serde_json::to_value(api.service("web").status).unwrap();
