@@ -260,9 +260,11 @@ impl Nginx {
         self.start();
     }
 
-    /// Kills the master outright. Its workers live on without one until they are killed too.
+    /// Kills the master outright, once workers of earlier configurations have ended: one that lets
+    /// go would end by itself before it is killed. The workers live on without a master until they
+    /// are killed too.
     pub async fn kill_master(&self) -> Vec<Pid> {
-        let (master, workers) = (self.master().expect("nginx runs"), self.children());
+        let (master, workers) = (self.master().expect("nginx runs"), self.settled_workers().await);
         kill(master, Signal::SIGKILL).unwrap();
         wait::until("the end of the master", async || (!is_alive(master)).then_some(())).await;
         self.orphans.borrow_mut().extend(workers.iter().map(|pid| (*pid, started(*pid))));
