@@ -67,7 +67,7 @@ pub use world::World;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use self::attach::canary::Canaries;
+use self::admit::canary::Canaries;
 use self::build::built::Outside;
 use self::build::materials::Materials;
 use self::build::streams;

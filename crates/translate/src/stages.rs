@@ -6,10 +6,10 @@ use std::sync::Arc;
 use rayon::prelude::{ParallelIterator as _, ParallelSlice as _, ParallelSliceMut as _};
 
 use crate::admit::admission::Admission;
+use crate::admit::admitted::Admitted;
+use crate::admit::canary::Canaries;
 use crate::admit::servable::{self, Servable};
 use crate::assemble::{self, left_out};
-use crate::attach::canary::Canaries;
-use crate::attach::subject::{Subject, Withheld};
 use crate::attach::{self, Attached, aliases};
 use crate::build::built::{Built, BuiltHosts, Gathered, Outside};
 use crate::build::client_certificates::{self, Unserved};
@@ -58,14 +58,14 @@ pub fn attach<'a>(
 }
 
 /// The objects by what becomes of them.
-pub struct Admitted<'a> {
+pub struct AdmittedObjects<'a> {
     /// Those that are served, the oldest first, without canaries.
-    pub subjects: Vec<Subject<'a>>,
-    pub canaries: Vec<Subject<'a>>,
+    pub objects: Vec<Admitted<'a>>,
+    pub canaries: Vec<Admitted<'a>>,
     /// Those that are not served, and keep their claims.
-    withheld: Vec<Withheld<'a>>,
+    withheld: Vec<&'a Attached<'a>>,
     /// Those that are not served, as they would be.
-    left_out: Vec<Subject<'a>>,
+    left_out: Vec<Admitted<'a>>,
     /// Client certificate rules of objects that are not served.
     pub unserved_rules: Unserved,
     /// What the budgets left.
@@ -73,47 +73,47 @@ pub struct Admitted<'a> {
 }
 
 /// Leaves out what cannot be served, or is beyond a limit.
-pub fn admit<'a>(objects: &'a Objects<'a>, given: Given<'_>, translation: &mut Translation) -> Admitted<'a> {
-    let Servable { subjects, withheld: refused, left_out } =
-        servable::judge(&objects.attached, &objects.common.policy.behaviour, translation);
+pub fn admit<'a>(asking: &'a Objects<'a>, given: Given<'_>, translation: &mut Translation) -> AdmittedObjects<'a> {
+    let Servable { objects, withheld: refused, left_out } =
+        servable::judge(&asking.attached, &asking.common.policy.behaviour, translation);
     // A canary has no claim that could be reserved for it.
-    let withheld = objects.unserved.iter().filter(|object| object.policy.reading.canary.is_none());
-    let mut withheld: Vec<_> = withheld.map(Withheld::from).chain(refused).collect();
-    let mut admission = admit::admit(subjects, &given.options.limits, given.snapshot);
+    let withheld = asking.unserved.iter().filter(|object| object.policy.reading.canary.is_none());
+    let mut withheld: Vec<_> = withheld.chain(refused).collect();
+    let mut admission = admit::admit(objects, &given.options.limits, given.snapshot);
     withheld.append(&mut admission.withheld);
     translation.refused.append(&mut admission.refused);
     translation.findings.append(&mut admission.findings);
-    let subjects = std::mem::take(&mut admission.subjects).into_iter();
-    let (canaries, subjects) = subjects.partition(|subject| subject.reading.canary.is_some());
+    let objects = std::mem::take(&mut admission.objects).into_iter();
+    let (canaries, objects) = objects.partition(|object| object.policy.reading.canary.is_some());
     let unserved_rules = client_certificates::unserved(&withheld);
-    Admitted { subjects, canaries, withheld, left_out, unserved_rules, admission }
+    AdmittedObjects { objects, canaries, withheld, left_out, unserved_rules, admission }
 }
 
 /// Decides who gets ports, hosts and paths. `ports` are the claims of the administrator.
 pub fn claim<'s, 'a: 's>(
     mut ports: Vec<StreamClaim<'s>>,
-    admitted: &'s Admitted<'a>,
+    admitted: &'s AdmittedObjects<'a>,
     given: Given<'a>,
     certificates: &mut Certificates,
 ) -> Settled<'s, 'a> {
-    let (Given { snapshot, world, options, claims, .. }, subjects) = (given, &admitted.subjects);
-    ports.extend(ports::of_objects(subjects.iter().chain(&admitted.canaries)));
+    let (Given { snapshot, world, options, claims, .. }, objects) = (given, &admitted.objects);
+    ports.extend(ports::of_objects(objects.iter().chain(&admitted.canaries)));
     let arbiter = Arbiter::new(options, world, claims, Allowances::new(options, snapshot));
     let default = options.default_certificate.as_ref();
     let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
-    let named = subjects.iter().flat_map(|subject| {
-        let secrets = subject.tls.iter().filter_map(|entry| entry.secret.as_deref());
-        secrets.filter_map(|secret| snapshot.secret(&subject.id().namespace, secret))
+    let named = objects.iter().flat_map(|object| {
+        let secrets = object.attached.tls.iter().filter_map(|entry| entry.secret.as_deref());
+        secrets.filter_map(|secret| snapshot.secret(&object.id().namespace, secret))
     });
     // Claims are decided on one processor, so certificates are checked on the others.
     let (mut settled, ()) = rayon::join(
-        || arbiter.settle(ports, subjects, &admitted.withheld),
+        || arbiter.settle(ports, objects, &admitted.withheld),
         || certificates.prepare(named.chain(default)),
     );
     let Settled { sites, claims, outsiders, findings, .. } = &mut settled;
     let mut entries = Entries::new(snapshot, certificates);
-    tls_idle::report(subjects, sites, outsiders, (snapshot, &mut entries), findings);
-    challenges::report(subjects, sites, (snapshot, claims, options), findings);
+    tls_idle::report(objects, sites, outsiders, (snapshot, &mut entries), findings);
+    challenges::report(objects, sites, (snapshot, claims, options), findings);
     settled
 }
 
@@ -130,7 +130,7 @@ pub struct Hosts<'a> {
 
 /// Follows references and builds the servers of hosts, of which it keeps those that stay.
 pub fn build<'a>(
-    admitted: &Admitted<'a>,
+    admitted: &AdmittedObjects<'a>,
     sites: &[(ServerName, site::Site<'_, 'a>)],
     materials: Materials<'a>,
     kept: &mut BuiltHosts,
@@ -183,14 +183,14 @@ pub struct Assembled {
 /// told of objects go into the translation.
 pub fn assemble<'a>(
     built: Hosts<'a>,
-    (objects, others): (&Objects<'_>, Vec<ObjectState>),
-    admitted: &Admitted<'a>,
+    (asking, others): (&Objects<'_>, Vec<ObjectState>),
+    admitted: &AdmittedObjects<'a>,
     (settled, offers): (&Settled<'a, 'a>, &Canaries<'_, 'a>),
     options: &Options,
     translation: &mut Translation,
 ) -> Assembled {
     let Settled { ports, refusals, ends, .. } = settled;
-    let Admitted { subjects, canaries, admission, .. } = admitted;
+    let AdmittedObjects { objects, canaries, admission, .. } = admitted;
     let Hosts { hosts: of_hosts, servers: Servers { mut backends, mut tls, .. }, mut outside, mut found } = built;
     let mut findings = Vec::new();
     let Gathered { built: mut servers, mut upstreams, mut certificates, mut uses, passed, taken, idle } =
@@ -211,7 +211,8 @@ pub fn assemble<'a>(
     let is_of_stream = |upstream: &Arc<Upstream>| upstream.id.protocol.is_of_stream();
     let (mut stream_upstreams, upstreams): (Vec<_>, Vec<_>) = upstreams.into_iter().partition(is_of_stream);
     streams::share_connections(ports, &streams, &mut stream_upstreams);
-    let of_backends = subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
+    let of_backends =
+        objects.iter().filter_map(|object| object.policy.reading.backend_tls.as_ref()?.certificate.as_ref());
     of_backends.for_each(|certificate| tls.use_as_well(certificate));
     let default_certificate = tls.default_certificate();
     certificates.extend(tls.used().into_iter().map(|certificate| (certificate.id.clone(), certificate)));
@@ -221,10 +222,10 @@ pub fn assemble<'a>(
 
     translation.due = *ends;
     let parts = [&taken, &idle].map(|of| offers.parts(of));
-    let all = subjects.iter().chain(canaries);
-    translation.states = assemble::states::states(others, &objects.attached, all, &servers, &parts, refusals);
+    let all = objects.iter().chain(canaries);
+    translation.states = assemble::states::states(others, &asking.attached, all, &servers, &parts, refusals);
     translation.findings.extend(findings);
-    attach::relate(&objects.attached, &mut translation.findings);
+    attach::relate(&asking.attached, &mut translation.findings);
     translation.findings.sort();
     translation.findings.dedup();
     translation.refused.append(&mut tls.refused);
@@ -235,8 +236,8 @@ pub fn assemble<'a>(
         servers,
         upstreams,
         certificates: certificates.into_values().collect(),
-        authorities: assemble::authorities(subjects),
-        password_files: assemble::password_files(subjects),
+        authorities: assemble::authorities(objects),
+        password_files: assemble::password_files(objects),
         default_certificate,
         forwarded: Forwarded {
             trusted: options.trusted_proxies.clone(),

@@ -24,7 +24,7 @@ use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Origin, Refused};
 use ingressd_objects::{Ingress, Snapshot, Stored};
 
-/// The policies, by subject.
+/// The policies, by object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// Values of annotations.

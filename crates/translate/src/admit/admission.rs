@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
+use super::admitted::Admitted;
 use super::demand::{self, Backend, Demand, namespace};
 use super::shares::Shares;
 use super::{BUDGETS, Budget, Total, is_near, near, near_total, zones};
-use crate::attach::subject::{Subject, Withheld};
+use crate::attach::Attached;
 use crate::value::host;
-use crate::{HostOptions, Limits, Reading, bounds};
+use crate::{HostOptions, Limits, Policy, Reading, bounds};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{
@@ -24,13 +25,13 @@ use ingressd_objects::{Snapshot, Version};
 pub struct Admission<'a> {
     /// The objects, the oldest first: those that are served, and those of which only closed paths
     /// are left.
-    pub subjects: Vec<Subject<'a>>,
+    pub objects: Vec<Admitted<'a>>,
     /// The size of each zone where it is not the usual one, by namespace.
     pub zones: BTreeMap<Arc<str>, ByteSize>,
     /// Versions that alone exceed the limits of one object.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// Objects that are left out and keep their claims on hosts: as many as a namespace may have.
-    pub withheld: Vec<Withheld<'a>>,
+    pub withheld: Vec<&'a Attached<'a>>,
     pub findings: Vec<Finding>,
     /// Hosts on which all paths of a namespace are closed, because it protects more than its
     /// budget.
@@ -39,16 +40,16 @@ pub struct Admission<'a> {
 
 /// Leaves out the newest objects of namespaces that exceed their budget. The objects come with the
 /// oldest first.
-pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits, snapshot: &Snapshot) -> Admission<'a> {
-    let mut demands: Vec<_> = subjects.par_iter().with_min_len(256).map(Demand::of).collect();
+pub fn admit<'a>(objects: Vec<Admitted<'a>>, limits: &Limits, snapshot: &Snapshot) -> Admission<'a> {
+    let mut demands: Vec<_> = objects.par_iter().with_min_len(256).map(Demand::of).collect();
     let mut most: BTreeMap<&Arc<str>, Cost> = BTreeMap::new();
     let mut strict = BTreeSet::new();
     let mut said: BTreeMap<&Arc<str>, Vec<Arc<Snippet>>> = BTreeMap::new();
-    for (subject, demand) in subjects.iter().zip(&demands) {
-        *most.entry(namespace(subject)).or_default() += demand.most();
-        strict.extend(demand.is_strict.then(|| namespace(subject)));
+    for (object, demand) in objects.iter().zip(&demands) {
+        *most.entry(namespace(object)).or_default() += demand.most();
+        strict.extend(demand.is_strict.then(|| namespace(object)));
         if !demand.of_hosts.is_empty() {
-            let said = said.entry(namespace(subject)).or_default();
+            let said = said.entry(namespace(object)).or_default();
             said.extend(unsaid(said, &demand.of_hosts));
         }
     }
@@ -66,9 +67,9 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits, snapshot: &Snapsho
     let is_over = |budget: &Budget, cost: &Cost| is_near((budget.used)(&cost.alone()), (budget.limit)(limits));
     most.retain(|_, cost| is_crowded || BUDGETS.iter().any(|budget| is_over(budget, cost)));
     // Only what comes near to a limit is looked at more closely.
-    for (subject, demand) in subjects.iter().zip(&mut demands) {
-        if most.contains_key(namespace(subject)) {
-            demand.chain = demand::longest_chain(demand::namespace(subject), demand::secrets(subject), snapshot);
+    for (object, demand) in objects.iter().zip(&mut demands) {
+        if most.contains_key(namespace(object)) {
+            demand.chain = demand::longest_chain(demand::namespace(object), demand::secrets(object), snapshot);
         }
     }
     let mut tallies: Tallies<'a> =
@@ -76,21 +77,21 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits, snapshot: &Snapsho
 
     let mut admission = Admission::default();
     let mut left_out = Vec::new();
-    let asked = subjects.into_iter().zip(&demands).collect();
+    let asked = objects.into_iter().zip(&demands).collect();
     let mut admitted = take(asked, &mut tallies, (limits, &Shares::none()), &mut left_out);
     if is_crowded {
         admission.findings.extend(nearly_all(&sum(tallies.values().map(|tally| &tally.cost)).alone(), limits));
         admitted = share(admitted, &mut tallies, limits, &mut left_out);
     }
     let mut counts: BTreeMap<&'a Arc<str>, u64> = BTreeMap::new();
-    for (subject, demand) in admitted {
+    for (object, demand) in admitted {
         if demand.own.zones > 0 {
-            *counts.entry(namespace(&subject)).or_default() += demand.own.zones;
+            *counts.entry(namespace(&object)).or_default() += demand.own.zones;
         }
         let paths = usize::try_from(demand.own.routes).unwrap_or(usize::MAX);
-        let near = bounds::OBJECT_PATHS.near(paths, limits.object.paths, || Origin::object(subject.id()));
+        let near = bounds::OBJECT_PATHS.near(paths, limits.object.paths, || Origin::object(object.id()));
         admission.findings.extend(near);
-        admission.subjects.push(subject);
+        admission.objects.push(object);
     }
     admission.zones = zones::sizes(counts, limits.namespace.zones);
     let mut reported: Vec<_> = tallies.iter().collect();
@@ -106,22 +107,22 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits, snapshot: &Snapsho
 
 /// The totals of namespaces that may exceed a budget.
 type Tallies<'a> = HashMap<Arc<str>, Tally<'a>>;
-type Demands<'a, 'd> = Vec<(Subject<'a>, &'d Demand)>;
+type Demands<'a, 'd> = Vec<(Admitted<'a>, &'d Demand)>;
 
 /// The objects within the budgets of their namespaces.
 fn take<'a, 'd>(
     asked: Demands<'a, 'd>,
     tallies: &mut Tallies<'a>,
     (limits, shares): (&Limits, &Shares),
-    left_out: &mut Vec<(Subject<'a>, Why)>,
+    left_out: &mut Vec<(Admitted<'a>, Why)>,
 ) -> Demands<'a, 'd> {
     let mut taken = Vec::with_capacity(asked.len());
-    for (subject, demand) in asked {
-        let tally = tallies.get_mut(namespace(&subject));
-        let over = || tally.and_then(|tally| tally.take(&subject, demand, limits, shares));
+    for (object, demand) in asked {
+        let tally = tallies.get_mut(namespace(&object));
+        let over = || tally.and_then(|tally| tally.take(&object, demand, limits, shares));
         match object_over(demand, limits).or_else(over) {
-            None => taken.push((subject, demand)),
-            Some(why) => left_out.push((subject, why)),
+            None => taken.push((object, demand)),
+            Some(why) => left_out.push((object, why)),
         }
     }
     taken
@@ -133,7 +134,7 @@ fn share<'a, 'd>(
     asked: Demands<'a, 'd>,
     tallies: &mut Tallies<'a>,
     limits: &Limits,
-    left_out: &mut Vec<(Subject<'a>, Why)>,
+    left_out: &mut Vec<(Admitted<'a>, Why)>,
 ) -> Demands<'a, 'd> {
     let costs: Vec<_> = tallies.values().map(|tally| tally.cost).collect();
     let shares = Shares::of(&costs, limits);
@@ -147,7 +148,7 @@ fn share<'a, 'd>(
     tallies.extend(anew);
     // All objects that are left out, for whichever reason, are handled with the oldest first.
     if number > 0 {
-        left_out.sort_by(|(left, _), (right, _)| left.intent.of.oldest_first(&right.intent.of));
+        left_out.sort_by(|(left, _), (right, _)| left.attached.intent.of.oldest_first(&right.attached.intent.of));
     }
     kept
 }
@@ -243,19 +244,19 @@ impl Paths {
 
 impl<'a> Tally<'a> {
     /// Adds an object, or returns why it does not fit.
-    fn take(&mut self, subject: &Subject<'a>, demand: &Demand, limits: &Limits, shares: &Shares) -> Option<Why> {
-        let hosts: HashSet<_> = demand::hosts(subject).filter(|host| !self.hosts.contains(host)).collect();
+    fn take(&mut self, object: &Admitted<'a>, demand: &Demand, limits: &Limits, shares: &Shares) -> Option<Why> {
+        let hosts: HashSet<_> = demand::hosts(object).filter(|host| !self.hosts.contains(host)).collect();
         // Another object may have named the host before.
         let chain = demand.chain_of_host();
         let is_longer = |host: &Cow<'_, str>| chain > self.secured.get(host).copied().unwrap_or_default();
-        let secured: HashSet<_> = demand::hosts(subject).filter(is_longer).collect();
-        let backends: HashSet<_> = demand::backends(subject).filter(|one| !self.backends.contains(one)).collect();
-        let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
+        let secured: HashSet<_> = demand::hosts(object).filter(is_longer).collect();
+        let backends: HashSet<_> = demand::backends(object).filter(|one| !self.backends.contains(one)).collect();
+        let secrets: HashSet<_> = demand::secrets(object).filter(|one| !self.secrets.contains(one)).collect();
         let list = demand.list.filter(|(mark, _)| !self.lists.contains(mark));
         let cors: Vec<_> = demand.cors.iter().filter(|(part, _)| !self.cors.contains(part)).collect();
         let variables = demand.variables.names().filter(|name| !self.variables.contains(*name));
         let variables: Vec<_> = variables.map(str::to_owned).collect();
-        let paths = demand::paths(subject).into_iter().map(|(host, number)| {
+        let paths = demand::paths(object).into_iter().map(|(host, number)| {
             let before = self.paths.get(host).cloned().unwrap_or_default();
             let (after, said) = before.with(number, demand);
             (host, after.strict() - before.strict(), said, after)
@@ -292,7 +293,7 @@ impl<'a> Tally<'a> {
             let note = format!(
                 "with this object the namespace {:?} needs {needs}, {allows}; older objects take precedence, so \
                     this one is not served; remove what is not needed, or have the administrator raise the limit",
-                namespace(subject)
+                namespace(object)
             );
             return Some(Why { note, by_itself: false });
         }
@@ -324,35 +325,35 @@ fn number(count: usize) -> u64 {
 
 impl<'a> Admission<'a> {
     /// Adds findings about objects that are not served, and closes what they protect.
-    fn leave_out(&mut self, left_out: Vec<(Subject<'a>, Why)>, limits: &Limits) {
-        let served = hosts(&self.subjects);
+    fn leave_out(&mut self, left_out: Vec<(Admitted<'a>, Why)>, limits: &Limits) {
+        let served = hosts(&self.objects);
         let mut closed: HashMap<&Arc<str>, u64> = HashMap::new();
         let mut held: HashMap<&Arc<str>, u64> = HashMap::new();
-        for (subject, Why { mut note, by_itself }) in left_out {
+        for (object, Why { mut note, by_itself }) in left_out {
             if by_itself {
-                self.refused.push((Arc::clone(subject.id()), subject.intent.of.version.clone()));
+                self.refused.push((Arc::clone(object.id()), object.attached.intent.of.version.clone()));
             }
-            let hosts = held.entry(namespace(&subject)).or_default();
-            *hosts += number(demand::hosts(&subject).count());
+            let hosts = held.entry(namespace(&object)).or_default();
+            *hosts += number(demand::hosts(&object).count());
             if *hosts <= limits.namespace.hosts {
-                self.withheld.extend(subject.reading.canary.is_none().then(|| Withheld::from(&subject)));
+                self.withheld.extend(object.policy.reading.canary.is_none().then_some(object.attached));
             }
-            let origin = Origin::object(subject.id());
+            let origin = Origin::object(object.id());
             // Requests for their paths must not reach the routes of others unprotected.
-            let fallen = fallen(&subject, &served);
+            let fallen = fallen(&object, &served);
             if !fallen.is_empty() {
                 note += "; the paths that it protects answer 503 where other objects would take their requests";
-                let paths: usize = subject
+                let paths: usize = object
                     .rules()
                     .filter(|(number, _)| fallen.iter().any(|(fallen, _)| fallen == number))
                     .map(|(_, rule)| rule.paths.len())
                     .sum();
-                let closed = closed.entry(namespace(&subject)).or_default();
+                let closed = closed.entry(namespace(&object)).or_default();
                 match *closed + number(paths) <= limits.namespace.routes {
                     true => {
                         *closed += number(paths);
                         let rules = fallen.into_iter().map(|(number, _)| number).collect();
-                        self.subjects.push(closed_subject(subject, rules));
+                        self.objects.push(closed_object(object, rules));
                     }
                     // Even closed paths would be too many.
                     false => {
@@ -365,7 +366,7 @@ impl<'a> Admission<'a> {
             }
             self.findings.push(Finding::new(Reason::OverBudget, origin, note));
         }
-        self.subjects.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
+        self.objects.sort_by(|left, right| left.attached.intent.of.oldest_first(&right.attached.intent.of));
     }
 
     /// Closes hosts of namespaces that protect more than their budget, and adds a finding for each
@@ -400,28 +401,28 @@ impl<'a> Admission<'a> {
 }
 
 /// The hosts of these objects.
-fn hosts(subjects: &[Subject<'_>]) -> HashSet<ServerName> {
-    subjects.iter().flat_map(Subject::rules).filter_map(|(_, rule)| rule.name.as_ref().ok().cloned()).collect()
+fn hosts(objects: &[Admitted<'_>]) -> HashSet<ServerName> {
+    objects.iter().flat_map(Admitted::rules).filter_map(|(_, rule)| rule.name.as_ref().ok().cloned()).collect()
 }
 
 /// The rules of a protecting object whose requests would reach other objects without it, and the
 /// server for them.
-fn fallen(subject: &Subject<'_>, served: &HashSet<ServerName>) -> Vec<(usize, ServerName)> {
-    let rules = subject.rules().filter(|_| subject.is_protected);
+fn fallen(object: &Admitted<'_>, served: &HashSet<ServerName>) -> Vec<(usize, ServerName)> {
+    let rules = object.rules().filter(|_| object.is_protected);
     rules.filter_map(|(number, rule)| Some((number, falls(rule.name.as_ref().ok()?, served)?))).collect()
 }
 
 /// Closes the paths that refused objects protect, where other objects would get their requests.
 /// The refusal itself has a finding already.
-pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'a>>) {
+pub fn close_refused<'a>(refused: Vec<Admitted<'a>>, objects: &mut Vec<Admitted<'a>>) {
     if refused.is_empty() {
         return;
     }
-    let served = hosts(subjects);
-    for subject in refused {
-        let rules: Arc<[usize]> = fallen(&subject, &served).into_iter().map(|(number, _)| number).collect();
+    let served = hosts(objects);
+    for object in refused {
+        let rules: Arc<[usize]> = fallen(&object, &served).into_iter().map(|(number, _)| number).collect();
         if !rules.is_empty() {
-            subjects.push(closed_subject(subject, rules));
+            objects.push(closed_object(object, rules));
         }
     }
 }
@@ -439,8 +440,8 @@ fn falls(name: &ServerName, served: &HashSet<ServerName>) -> Option<ServerName> 
 }
 
 /// The object with these rules only, all of whose paths answer 503.
-fn closed_subject<'a>(subject: Subject<'a>, rules: Arc<[usize]>) -> Subject<'a> {
-    let Reading { use_regex, rewrite_target, host, .. } = &*subject.reading;
+fn closed_object<'a>(object: Admitted<'a>, rules: Arc<[usize]>) -> Admitted<'a> {
+    let Reading { use_regex, rewrite_target, host, .. } = &*object.policy.reading;
     let reading = Reading {
         use_regex: *use_regex,
         rewrite_target: rewrite_target.clone(),
@@ -449,5 +450,6 @@ fn closed_subject<'a>(subject: Subject<'a>, rules: Arc<[usize]>) -> Subject<'a> 
         closed: true,
         ..Reading::default()
     };
-    Subject { reading: Arc::new(reading), behaviour: Arc::default(), closed_rules: Some(rules), ..subject }
+    let policy = Policy { reading: Arc::new(reading), behaviour: Arc::default() };
+    Admitted { policy, closed_rules: Some(rules), ..object }
 }

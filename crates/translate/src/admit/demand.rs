@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::ClientRule;
 use crate::Reading;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::read::port::PortReference;
 use crate::read::rule::{self, RulePath};
 use crate::secret::pem;
@@ -51,20 +51,20 @@ pub type Manner = (Option<Arc<Balance>>, Option<Protocol>, Option<Arc<BackendTls
 
 impl Demand {
     /// Computes the demand of an object.
-    pub fn of(subject: &Subject<'_>) -> Self {
-        let (reading, behaviour) = (&subject.reading, &*subject.behaviour);
+    pub fn of(object: &Admitted<'_>) -> Self {
+        let (reading, behaviour) = (&object.policy.reading, &*object.policy.behaviour);
         let mut texts = reading.redirect.as_ref().map_or(0, |(_, location)| cost::target_length(location.parts()));
         let target = reading.rewrite_target.as_ref();
         texts += target.map_or(0, |target| cost::target_length(target.parts()));
-        let certificates = secrets(subject).count();
+        let certificates = secrets(object).count();
         let mut own = Cost::default();
         let asked = match &reading.host.client_rule {
             Some(ClientRule::Good(asked)) => Some(asked),
             _ => None,
         };
-        let has_tls = !subject.tls.is_empty() || asked.is_some_and(|asked| asked.chooses());
+        let has_tls = !object.attached.tls.is_empty() || asked.is_some_and(|asked| asked.chooses());
         let (mut hosts, mut names) = (0, Cost::default());
-        for (_, rule) in subject.rules() {
+        for (_, rule) in object.rules() {
             hosts += 1;
             names += Cost::of_name(&rule.host);
             for entry in rule.paths.iter() {
@@ -96,13 +96,13 @@ impl Demand {
         let names_endpoints = matches!(reading.balance.as_deref(), Some(Balance::Named(_)));
         // The sessions of a canary are those of its main object, which is not known yet.
         if reading.canary.is_some() || reading.session.is_some() && names_endpoints {
-            let backends = backends(subject).collect::<HashSet<_>>().len();
+            let backends = backends(object).collect::<HashSet<_>>().len();
             own += Cost::of_naming_session() * u64::try_from(backends).unwrap_or(u64::MAX);
         } else if reading.session.is_some() {
             own += Cost::of_session();
         }
         own.files += u64::from(reading.password_file.is_some());
-        let default = u64::from(subject.default_backend().is_some());
+        let default = u64::from(object.default_backend().is_some());
         if let Some(requested) = &reading.authentication {
             own += Cost::of_asking(&requested.policy) * (own.routes + default) * (1 + stand_ins);
             own += Cost::of_question(&requested.policy) * (hosts + default);
@@ -142,7 +142,7 @@ impl Demand {
         let cors = behaviour.cors.iter().flat_map(|cors| cors.parts());
         let cors = cors.map(|part| (part.clone(), Cost::of_cors(&part))).collect();
         Demand {
-            hosts: hosts + default + u64::try_from(redirected(subject).count()).unwrap_or(u64::MAX),
+            hosts: hosts + default + u64::try_from(redirected(object).count()).unwrap_or(u64::MAX),
             names,
             backends: own.routes + default,
             certificates: u64::try_from(certificates).unwrap_or(u64::MAX),
@@ -150,7 +150,7 @@ impl Demand {
             own,
             list,
             cors,
-            variables: variables(subject),
+            variables: variables(object),
             of_hosts: reading.host.snippets.clone(),
             is_strict: behaviour.strict_paths,
         }
@@ -191,10 +191,10 @@ fn of_expressions(path: &str, reading: &Reading) -> Cost {
     }
 }
 
-fn variables(subject: &Subject<'_>) -> Variables {
+fn variables(object: &Admitted<'_>) -> Variables {
     let mut variables = Variables::default();
-    let Reading { rewrite_target, redirect, balance, host, authentication, mirror, .. } = &*subject.reading;
-    variables.of_behaviour(&subject.behaviour);
+    let Reading { rewrite_target, redirect, balance, host, authentication, mirror, .. } = &*object.policy.reading;
+    variables.of_behaviour(&object.policy.behaviour);
     host.snippets.iter().for_each(|snippet| variables.of_snippet(snippet));
     let redirect = redirect.iter().map(|(_, location)| location);
     rewrite_target.iter().chain(redirect).for_each(|target| variables.of_target(target));
@@ -205,22 +205,22 @@ fn variables(subject: &Subject<'_>) -> Variables {
 }
 
 /// The hosts of an object, as written, with those that it redirects.
-pub fn hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Cow<'a, str>> {
-    let alone = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "*");
-    let named = subject.rules().map(|(_, rule)| &*rule.host).chain(alone);
-    named.map(Cow::Borrowed).chain(redirected(subject).map(|name| Cow::Owned(host::written(&name))))
+pub fn hosts<'a>(object: &Admitted<'a>) -> impl Iterator<Item = Cow<'a, str>> {
+    let alone = object.default_backend().filter(|_| object.rules().next().is_none()).map(|_| "*");
+    let named = object.rules().map(|(_, rule)| &*rule.host).chain(alone);
+    named.map(Cow::Borrowed).chain(redirected(object).map(|name| Cow::Owned(host::written(&name))))
 }
 
 /// The hosts that an object redirects to those of its rules.
-fn redirected(subject: &Subject<'_>) -> impl Iterator<Item = ServerName> {
-    let named = subject.rules().filter_map(|(_, rule)| rule.name.as_ref().ok());
-    named.filter(|_| subject.reading.host.redirects_www.is_some()).filter_map(rule::counterpart)
+fn redirected(object: &Admitted<'_>) -> impl Iterator<Item = ServerName> {
+    let named = object.rules().filter_map(|(_, rule)| rule.name.as_ref().ok());
+    named.filter(|_| object.policy.reading.host.redirects_www.is_some()).filter_map(rule::counterpart)
 }
 
 /// The number of its paths on each host.
-pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
+pub fn paths<'a>(object: &Admitted<'a>) -> HashMap<&'a str, u64> {
     let mut paths = HashMap::new();
-    for (_, rule) in subject.rules() {
+    for (_, rule) in object.rules() {
         let count = u64::try_from(rule.paths.len()).unwrap_or(u64::MAX);
         *paths.entry(&*rule.host).or_default() += count;
     }
@@ -228,20 +228,20 @@ pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
 }
 
 /// The ports of Services that it refers to.
-pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> {
-    let paths = subject.rules().flat_map(|(_, rule)| rule.paths.iter().flat_map(RulePath::backends));
+pub fn backends<'a>(object: &Admitted<'a>) -> impl Iterator<Item = Backend<'a>> {
+    let paths = object.rules().flat_map(|(_, rule)| rule.paths.iter().flat_map(RulePath::backends));
     let paths = paths.map(rule::Backend::from);
-    let reading = &subject.reading;
+    let reading = &object.policy.reading;
     let tls = reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
     let manner: Manner = (reading.balance.clone(), reading.protocol, tls, reading.by_cluster_address);
     paths
-        .chain(subject.default_backend())
+        .chain(object.default_backend())
         .filter_map(move |backend| Some((backend.service?, backend.port, manner.clone())))
 }
 
 /// The Secrets with certificates that it names.
-pub fn secrets<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
-    subject.tls.iter().filter_map(|entry| entry.secret.as_deref())
+pub fn secrets<'a>(object: &Admitted<'a>) -> impl Iterator<Item = &'a str> {
+    object.attached.tls.iter().filter_map(|entry| entry.secret.as_deref())
 }
 
 /// The most bytes of certificates of an object that are looked through.
@@ -265,6 +265,6 @@ pub fn longest_chain<'a>(namespace: &str, secrets: impl Iterator<Item = &'a str>
 }
 
 /// The namespace of an object.
-pub fn namespace<'a>(subject: &Subject<'a>) -> &'a Arc<str> {
-    &subject.id().namespace
+pub fn namespace<'a>(object: &Admitted<'a>) -> &'a Arc<str> {
+    &object.id().namespace
 }

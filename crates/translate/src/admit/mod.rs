@@ -2,6 +2,8 @@
 //! within the limits of objects and namespaces. It must not know who gets the hosts.
 
 pub mod admission;
+pub mod admitted;
+pub mod canary;
 mod demand;
 mod endpoints;
 pub mod servable;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::admitted::Admitted;
 use super::close_refused;
 use crate::attach::Attached;
-use crate::attach::subject::{Subject, Withheld};
 use crate::read::path::PathType;
 use crate::{ExpressionScope, Policy, Translation, position};
 use ingressd_model::finding::{Finding, Reason};
@@ -13,25 +13,25 @@ use ingressd_model::{AccessList, Behaviour, Field, Origin};
 /// Objects by whether they can be served as they are.
 pub struct Servable<'a> {
     /// The valid ones, the oldest first.
-    pub subjects: Vec<Subject<'a>>,
+    pub objects: Vec<Admitted<'a>>,
     /// The invalid ones, as claims.
-    pub withheld: Vec<Withheld<'a>>,
+    pub withheld: Vec<&'a Attached<'a>>,
     /// The invalid ones, as they would be served, the oldest first.
-    pub left_out: Vec<Subject<'a>>,
+    pub left_out: Vec<Admitted<'a>>,
 }
 
 /// Which of the objects can be served, with findings about the others.
 pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: &mut Translation) -> Servable<'a> {
     let mut servable =
-        Servable { subjects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
+        Servable { objects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
     let mut refused = Vec::new();
     for object in attached {
         let (intent, reading) = (&object.intent, &object.policy.reading);
         let of = &intent.of;
         translation.findings.extend_from_slice(&intent.findings);
         translation.findings.extend_from_slice(&reading.findings);
-        let subject = Subject::of(object, is_protected(&object.policy, common));
         let without_groups = without_groups(object);
+        let object = Admitted::of(object, is_protected(&object.policy, common));
         if reading.refused || !intent.faults.is_empty() || !without_groups.is_empty() {
             // The rest can be served while there is no earlier version, unless requests would
             // reach other routes than intended.
@@ -40,9 +40,9 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: 
             translation.findings.extend(without_groups);
             translation.refused.push((Arc::clone(&of.id), of.version.clone()));
             if reading.refused || !is_fit {
-                servable.left_out.push(subject.clone());
-                servable.withheld.extend(reading.canary.is_none().then(|| Withheld::from(&subject)));
-                refused.extend(is_fit.then_some(subject));
+                servable.left_out.push(object.clone());
+                servable.withheld.extend(reading.canary.is_none().then_some(object.attached));
+                refused.extend(is_fit.then_some(object));
                 continue;
             }
         }
@@ -51,11 +51,11 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: 
             let note = "all routes of the object answer 503, because their protection cannot be set up; see its other findings";
             translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
         }
-        servable.subjects.push(subject);
+        servable.objects.push(object);
     }
-    close_refused(refused, &mut servable.subjects);
-    servable.subjects.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
-    servable.left_out.sort_by(|left, right| left.intent.of.oldest_first(&right.intent.of));
+    close_refused(refused, &mut servable.objects);
+    servable.objects.sort_by(|left, right| left.attached.intent.of.oldest_first(&right.attached.intent.of));
+    servable.left_out.sort_by(|left, right| left.attached.intent.of.oldest_first(&right.attached.intent.of));
     servable
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::build::built::Outside;
 use crate::build::server::Servers;
 use crate::position;
@@ -17,24 +17,24 @@ const MOST: usize = 200;
 
 /// What is wrong with these objects, the oldest first, besides what refuses them, and what it
 /// depends on.
-pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Subject<'a>]) -> (Vec<Finding>, Outside) {
+pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Admitted<'a>]) -> (Vec<Finding>, Outside) {
     let mut reported: HashMap<&str, usize> = HashMap::new();
-    for subject in left_out {
-        for (rule, _) in subject.rules() {
-            for (number, read, backend) in subject.paths(rule) {
+    for object in left_out {
+        for (rule, _) in object.rules() {
+            for (number, read, backend) in object.paths(rule) {
                 let Some((written, _)) = read.parts() else { continue };
-                let reported = reported.entry(&subject.id().namespace).or_default();
+                let reported = reported.entry(&object.id().namespace).or_default();
                 *reported += 1;
                 if *reported > MOST {
                     break;
                 }
-                let origin = Origin::field(subject.id(), Field::Path(position(rule), position(number), ""));
-                let is_text = !subject.reading.use_regex && subject.reading.rewrite_target.is_none();
+                let origin = Origin::field(object.id(), Field::Path(position(rule), position(number), ""));
+                let is_text = !object.policy.reading.use_regex && object.policy.reading.rewrite_target.is_none();
                 if is_text && path::is_like_an_expression(Matching::Prefix, written) {
                     servers.report_of_literal_path(written, None, &origin);
                 }
-                let action = servers.action(subject, Some(backend), &origin);
-                servers.with_errors(action, subject, Some(backend));
+                let action = servers.action(object, Some(backend), &origin);
+                servers.with_errors(action, object, Some(backend));
             }
         }
     }

@@ -7,27 +7,27 @@ use std::sync::Arc;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelSliceMut as _};
 
 use crate::FEW_HOSTS;
+use crate::admit::admitted::Admitted;
 use crate::attach::Attached;
-use crate::attach::subject::Subject;
 use crate::claim::arbiter::Refusals;
 use ingressd_model::{ObjectId, ObjectState, RouteCount, Server, ServerName, Verdict, WorkingVersion};
 
 /// The states of all objects, sorted: `others` are not of our classes, and of those that are
-/// attached to one, `subjects` are served.
+/// attached to one, `objects` are served.
 pub fn states<'s, 'a: 's>(
     others: Vec<ObjectState>,
     attached: &[Attached<'_>],
-    subjects: impl Iterator<Item = &'s Subject<'a>>,
+    objects: impl Iterator<Item = &'s Admitted<'a>>,
     servers: &[Arc<Server>],
     parts: &[HashMap<&ObjectId, u32>; 2],
     refusals: &Refusals<'_>,
 ) -> Vec<Arc<ObjectState>> {
     let routes = Server::routes_by_object(servers.iter().map(AsRef::as_ref));
     // What a budget leaves out has no claim, even where some of it stays closed.
-    let within: Vec<_> = subjects.filter(|subject| subject.closed_rules.is_none()).collect();
-    let served = within.into_par_iter().map(|subject| {
-        let id = subject.id();
-        ObjectState::of(id, working(subject, (&routes, parts), refusals))
+    let within: Vec<_> = objects.filter(|object| object.closed_rules.is_none()).collect();
+    let served = within.into_par_iter().map(|object| {
+        let id = object.id();
+        ObjectState::of(id, working(object, (&routes, parts), refusals))
     });
     let mut states: Vec<_> = served.collect();
     states.extend(others);
@@ -42,15 +42,15 @@ pub fn states<'s, 'a: 's>(
 }
 
 fn working(
-    subject: &Subject<'_>,
+    object: &Admitted<'_>,
     (routes, parts): (&HashMap<&ObjectId, RouteCount>, &[HashMap<&ObjectId, u32>; 2]),
     refusals: &Refusals<'_>,
 ) -> WorkingVersion {
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
-    let has = |name: &ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name.clone()));
-    let valid = subject.rules().filter(|(_, rule)| rule.name.as_ref().is_ok_and(has));
-    let catch_all = (subject.is_for_all_hosts() && has(&ServerName::CatchAll)).then(|| Arc::from("*"));
+    let has = |name: &ServerName| refusals.is_empty() || !refusals.contains(&(&**object.id(), name.clone()));
+    let valid = object.rules().filter(|(_, rule)| rule.name.as_ref().is_ok_and(has));
+    let catch_all = (object.is_for_all_hosts() && has(&ServerName::CatchAll)).then(|| Arc::from("*"));
     for host in valid.map(|(_, rule)| Arc::clone(&rule.host)).chain(catch_all) {
         // A linear search is faster for a few, and takes minutes for thousands.
         let is_known = match hosts.len() {
@@ -70,9 +70,9 @@ fn working(
         }
     }
     hosts.shrink_to_fit();
-    let id = &**subject.id();
+    let id = &**object.id();
     let RouteCount { open, closed } = routes.get(id).copied().unwrap_or_default();
     let [parts, unanswered] = parts.each_ref().map(|of| of.get(id).copied().unwrap_or_default());
-    let (version, routes) = (subject.intent.of.version.clone(), open + parts);
+    let (version, routes) = (object.attached.intent.of.version.clone(), open + parts);
     WorkingVersion { version, hosts, routes, parts, closed, served: routes, unanswered }
 }

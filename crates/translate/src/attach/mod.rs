@@ -2,16 +2,15 @@
 //! to its rules. It must not know who gets the hosts.
 
 pub mod aliases;
-pub mod canary;
-pub mod subject;
 
 use std::sync::Arc;
 
 use crate::read::intent::{Intent, TlsSpec};
 use crate::read::rule::Rule;
+use crate::read::since::Since;
 use crate::{ClassRule, Policy};
 use ingressd_model::finding::Finding;
-use ingressd_model::{Field, ObjectId, Origin};
+use ingressd_model::{Field, ObjectId, Origin, ServerName};
 
 /// An Ingress of our classes with all its hosts.
 #[derive(Debug, Clone)]
@@ -34,6 +33,41 @@ impl<'o> Attached<'o> {
     pub fn new(intent: Arc<Intent>, class: &'o ClassRule, policy: Policy) -> Self {
         let (rules, tls) = (Arc::clone(&intent.rules), Arc::clone(&intent.tls));
         Attached { intent, class, policy, rules, tls, implied_at: None }
+    }
+
+    pub fn namespace(&self) -> &Arc<str> {
+        &self.intent.of.id.namespace
+    }
+
+    /// The rules that name a host.
+    pub fn rules_of(&self, name: &ServerName) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(move |rule| rule.name.as_ref() == Ok(name))
+    }
+
+    /// Whether it claims a host by an option, and by no rule.
+    fn is_implied(&self, name: &ServerName) -> bool {
+        self.rules_of(name).next().is_none() && !(self.rules.is_empty() && *name == ServerName::CatchAll)
+    }
+
+    /// The age of its claim on a host.
+    pub fn since(&self, name: &ServerName) -> Since<'_> {
+        Since::of(&self.intent.of).implied(self.is_implied(name))
+    }
+
+    /// Whether it would take all requests of one of its hosts that no path matches: by its default
+    /// backend, or because it redirects a host that it names by no rule.
+    pub fn takes_the_rest_of(&self, name: &ServerName) -> bool {
+        self.intent.rest.is_some() || self.is_implied(name)
+    }
+
+    /// The hosts that it names, perhaps repeated.
+    pub fn hosts(&self) -> impl Iterator<Item = ServerName> {
+        let named = self.rules.iter().filter_map(|rule| rule.name.clone().ok());
+        let counterparts = self.policy.reading.host.redirects_www.as_ref();
+        let counterparts = counterparts.map(|_| self.rules.iter().filter_map(Rule::counterpart));
+        // An object without rules claims what no object names.
+        let rest = self.intent.rest.iter().filter(|_| self.rules.is_empty()).map(|_| ServerName::CatchAll);
+        named.chain(counterparts.into_iter().flatten()).chain(rest)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::branches::Conditional;
 use super::server::Servers;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::build::service::{self, Target};
 use crate::claim::site::Site;
 use crate::value::ServiceAddress;
@@ -25,19 +25,19 @@ type ResolvedBehaviours = HashMap<(usize, Arc<ObjectId>), Option<Arc<Behaviour>>
 /// Adds the authentication services that objects or the administrator name to the routes of a
 /// server.
 pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>, conditional: &[Conditional]) {
-    let subjects = site.subjects.iter().filter(|subject| subject.reading.authentication.is_some());
-    let subjects: HashMap<&ObjectId, &Subject<'a>> = subjects.map(|subject| (&**subject.id(), *subject)).collect();
-    if subjects.is_empty() {
+    let objects = site.objects.iter().filter(|object| object.policy.reading.authentication.is_some());
+    let objects: HashMap<&ObjectId, &Admitted<'a>> = objects.map(|object| (&**object.id(), *object)).collect();
+    if objects.is_empty() {
         return;
     }
     let mut asked = ResolvedBehaviours::new();
-    let targets = same_host(server, conditional, &subjects, site.home());
+    let targets = same_host(server, conditional, &objects, site.home());
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
-        let Some(subject) = subjects.get(&*route.origin.object) else { continue };
-        let Some(requested) = &subject.reading.authentication else { continue };
-        let mode = subject.mode(servers.options);
+        let Some(object) = objects.get(&*route.origin.object) else { continue };
+        let Some(requested) = &object.policy.reading.authentication else { continue };
+        let mode = object.mode(servers.options);
         let target = targets.get(&*route.origin.object);
-        protect(servers, route, requested, (mode, subject.rule.dialect), target, &mut asked);
+        protect(servers, route, requested, (mode, object.attached.class.dialect), target, &mut asked);
     }
 }
 
@@ -107,21 +107,20 @@ fn protect(
 }
 
 /// The objects of a host that have a service asked.
-type Protected<'m, 'a> = HashMap<&'m ObjectId, &'m Subject<'a>>;
+type Protected<'m, 'a> = HashMap<&'m ObjectId, &'m Admitted<'a>>;
 
 /// The upstreams of authentication requests to a path of the same host, by the object that asks.
 /// `home` is the namespace that owns the host.
 fn same_host<'m>(
     server: &Server,
     conditional: &[Conditional],
-    subjects: &Protected<'m, '_>,
+    objects: &Protected<'m, '_>,
     home: Option<&str>,
 ) -> HashMap<&'m ObjectId, Target> {
-    let asked = |subject: &Subject<'_>| subject.reading.authentication.clone();
-    let all = subjects.iter().filter_map(|(id, subject)| Some((*id, asked(subject)?)));
+    let asked = |object: &Admitted<'_>| object.policy.reading.authentication.clone();
+    let all = objects.iter().filter_map(|(id, object)| Some((*id, asked(object)?)));
     let all = all.filter(|(_, requested)| requested.service.address == ServiceAddress::SameHost);
-    all.map(|(id, requested)| (id, target((server, conditional), (&id.namespace, &requested), subjects, home)))
-        .collect()
+    all.map(|(id, requested)| (id, target((server, conditional), (&id.namespace, &requested), objects, home))).collect()
 }
 
 /// The upstream of the route for the path of an authentication request of a namespace. The rest of
@@ -132,7 +131,7 @@ fn same_host<'m>(
 fn target(
     (server, conditional): (&Server, &[Conditional]),
     (own, requested): (&str, &RequestedAuthentication),
-    subjects: &Protected<'_, '_>,
+    objects: &Protected<'_, '_>,
     home: Option<&str>,
 ) -> Target {
     let path = literal_path(&requested.policy.target).ok_or((
@@ -153,7 +152,7 @@ fn target(
         }
     };
     let asks_itself = |route: &Route| {
-        let asked = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
+        let asked = objects.get(&*route.origin.object).and_then(|object| object.policy.reading.authentication.as_ref());
         asked.is_some_and(|other| other.service.address == ServiceAddress::SameHost)
     };
     let all = server.routes.iter().filter(takes);

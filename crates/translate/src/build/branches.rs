@@ -36,7 +36,7 @@ impl<'a> Servers<'a> {
     /// its conditions.
     pub fn answers(&mut self, claim: &Claim<'_, 'a>, to_url: bool) -> (Answer, Option<Conditional>) {
         let (rule, path) = (usize::from(claim.place.0), usize::from(claim.place.1));
-        let rule = claim.subject.read.get(rule);
+        let rule = claim.object.attached.rules.get(rule);
         let Some((rule, first)) = rule.and_then(|rule| Some((rule, rule.paths.get(path)?))) else {
             return ((Action::Closed, None), None);
         };
@@ -58,15 +58,17 @@ impl<'a> Servers<'a> {
     }
 
     fn answer(&mut self, claim: &Claim<'_, 'a>, entry: &'a RulePath, to_url: bool) -> Answer {
-        let (subject, backend) = (claim.subject, Some(Backend::from(&entry.backend)));
+        let (object, backend) = (claim.object, Some(Backend::from(&entry.backend)));
         let action = match claim.closed {
             true => Action::Closed,
             // A redirect needs no Service.
-            false if to_url && !subject.reading.closed && subject.reading.redirect.is_none() => Action::ToRewritten,
-            false => self.action(subject, backend, &claim.origin),
+            false if to_url && !object.policy.reading.closed && object.policy.reading.redirect.is_none() => {
+                Action::ToRewritten
+            }
+            false => self.action(object, backend, &claim.origin),
         };
         let action = self.with_others(action, claim, &entry.others);
-        self.with_errors(action, subject, backend)
+        self.with_errors(action, object, backend)
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
 
 use super::materials::Materials;
-use crate::attach::canary::Offer;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
+use crate::admit::canary::Offer;
 use crate::certified::Use;
 use crate::claim::site::{Claim, Root, Site};
 use crate::read::intent::Intent;
@@ -147,7 +147,7 @@ struct CachedHost {
     is_stale: bool,
     /// The marks of what it depends on.
     marks: u64,
-    subjects: Box<[KeptSubject]>,
+    objects: Box<[KeptObject]>,
     claims: Box<[KeptClaim]>,
     redirect: Option<Box<(HostName, Origin)>>,
     is_without_owner: bool,
@@ -162,7 +162,7 @@ struct CachedHost {
 
 /// An object of the host. While it is kept here, no other object gets its address in memory.
 #[derive(Debug)]
-struct KeptSubject {
+struct KeptObject {
     intent: Arc<Intent>,
     rules: Arc<[Rule]>,
     reading: Arc<Reading>,
@@ -174,7 +174,7 @@ struct KeptSubject {
 /// A path of a canary.
 #[derive(Debug)]
 struct KeptCanary {
-    subject: KeptSubject,
+    object: KeptObject,
     origin: Origin,
 }
 
@@ -295,7 +295,7 @@ impl CachedHost {
         CachedHost {
             is_stale: false,
             marks: Dependency::marks(&built.dependencies),
-            subjects: site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
+            objects: site.objects.iter().map(|object| KeptObject::of(object)).collect(),
             claims: site.claims.iter().map(KeptClaim::of).collect(),
             redirect: site.redirect.clone().map(Box::new),
             is_without_owner: site.is_without_owner,
@@ -321,8 +321,8 @@ impl CachedHost {
             && (self.is_without_owner, self.root) == (site.is_without_owner, site.root)
             && self.order == site.order
             && self.redirect.as_deref() == site.redirect.as_ref()
-            && self.subjects.len() == site.subjects.len()
-            && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
+            && self.objects.len() == site.objects.len()
+            && self.objects.iter().zip(&site.objects).all(|(kept, object)| kept.is(object))
             && self.claims.len() == site.claims.len()
             && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
             && self.unserved.as_ref() == materials.unserved_rules.get(name)
@@ -342,45 +342,45 @@ fn answers<'n>(built: &Built, names: &'n Names) -> impl Iterator<Item = Option<&
 
 impl KeptCanary {
     fn of(offer: &Offer<'_, '_>) -> Self {
-        KeptCanary { subject: KeptSubject::of(offer.subject), origin: offer.origin.clone() }
+        KeptCanary { object: KeptObject::of(offer.object), origin: offer.origin.clone() }
     }
 
     fn is(&self, offer: &Offer<'_, '_>) -> bool {
-        self.subject.is(offer.subject) && self.origin == offer.origin
+        self.object.is(offer.object) && self.origin == offer.origin
     }
 }
 
-impl KeptSubject {
-    fn of(subject: &Subject<'_>) -> Self {
-        KeptSubject {
-            intent: Arc::clone(subject.intent),
-            rules: Arc::clone(subject.read),
-            reading: Arc::clone(&subject.reading),
-            behaviour: Arc::clone(&subject.behaviour),
-            is_protected: subject.is_protected,
-            closed_rules: subject.closed_rules.clone(),
+impl KeptObject {
+    fn of(object: &Admitted<'_>) -> Self {
+        KeptObject {
+            intent: Arc::clone(&object.attached.intent),
+            rules: Arc::clone(&object.attached.rules),
+            reading: Arc::clone(&object.policy.reading),
+            behaviour: Arc::clone(&object.policy.behaviour),
+            is_protected: object.is_protected,
+            closed_rules: object.closed_rules.clone(),
         }
     }
 
-    fn is(&self, subject: &Subject<'_>) -> bool {
-        Arc::ptr_eq(&self.intent, subject.intent)
-            && Arc::ptr_eq(&self.rules, subject.read)
-            && Arc::ptr_eq(&self.reading, &subject.reading)
-            && Arc::ptr_eq(&self.behaviour, &subject.behaviour)
-            && self.is_protected == subject.is_protected
-            && self.closed_rules == subject.closed_rules
+    fn is(&self, object: &Admitted<'_>) -> bool {
+        Arc::ptr_eq(&self.intent, &object.attached.intent)
+            && Arc::ptr_eq(&self.rules, &object.attached.rules)
+            && Arc::ptr_eq(&self.reading, &object.policy.reading)
+            && Arc::ptr_eq(&self.behaviour, &object.policy.behaviour)
+            && self.is_protected == object.is_protected
+            && self.closed_rules == object.closed_rules
     }
 }
 
 impl KeptClaim {
     fn of(claim: &Claim<'_, '_>) -> Self {
-        let Claim { subject, place, matching, closed, ref stays_text, .. } = *claim;
-        let (intent, stays_text) = (Arc::clone(subject.intent), stays_text.clone());
+        let Claim { object, place, matching, closed, ref stays_text, .. } = *claim;
+        let (intent, stays_text) = (Arc::clone(&object.attached.intent), stays_text.clone());
         KeptClaim { intent, place, matching, closed, stays_text }
     }
 
     fn is(&self, claim: &Claim<'_, '_>) -> bool {
-        Arc::ptr_eq(&self.intent, claim.subject.intent)
+        Arc::ptr_eq(&self.intent, &claim.object.attached.intent)
             && self.place == claim.place
             && self.matching == claim.matching
             && self.closed == claim.closed

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::ClientRule;
-use crate::attach::subject::Withheld;
+use crate::attach::Attached;
 use crate::attach::younger;
 use crate::claim::site::{self, Decision, HostOption as _, Saying, Site};
 use crate::value::host;
@@ -20,9 +20,9 @@ use ingressd_model::{Action, Origin, Route, Server, ServerName};
 pub type Unserved = BTreeMap<ServerName, BTreeSet<Arc<str>>>;
 
 /// Finds rules of objects that are not served: what they protect must not become open meanwhile.
-pub fn unserved(withheld: &[Withheld<'_>]) -> Unserved {
+pub fn unserved(withheld: &[&Attached<'_>]) -> Unserved {
     let mut unserved = Unserved::new();
-    for object in withheld.iter().filter(|object| object.reading.host.client_rule.is_some()) {
+    for object in withheld.iter().filter(|object| object.policy.reading.host.client_rule.is_some()) {
         for name in object.hosts() {
             unserved.entry(name).or_default().insert(Arc::clone(object.namespace()));
         }
@@ -47,7 +47,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
         let note = match &winner {
             Some(Saying { says: ClientRule::Good(decided), .. }) if asked.is_like(decided) => continue,
             Some(winner) if loser.is_at_home => {
-                let note = younger(winner.subject.id(), &asked.subject(&name));
+                let note = younger(winner.object.id(), &asked.object(&name));
                 findings.push(Finding::new(Reason::HostRuleConflict, asked.origin.clone(), note));
                 continue;
             }
@@ -58,20 +58,20 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
             ),
         };
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), note));
-        close(server, |route| route.origin.object == *loser.subject.id());
+        close(server, |route| route.origin.object == *loser.object.id());
     }
-    let decider = winner.map(|winner| (winner.subject, winner.says));
+    let decider = winner.map(|winner| (winner.object, winner.says));
     match (decider, home) {
         (Some((_, ClientRule::Good(rule))), Some(home)) => {
-            for guest in site.subjects.iter().filter(|subject| *subject.id().namespace != *home) {
+            for guest in site.objects.iter().filter(|object| *object.id().namespace != *home) {
                 let note = format!("the namespace that asked for {name} first requires client certificates there");
                 findings.push(Finding::new(Reason::HostRuleConflict, Origin::object(guest.id()), note));
             }
             server.client_certificates = Some(Arc::clone(rule));
         }
         (Some((decider, ClientRule::Broken)), Some(home)) => {
-            let of_home = site.subjects.iter().filter(|subject| *subject.id().namespace == *home);
-            for other in of_home.filter(|subject| !subject.reading.closed) {
+            let of_home = site.objects.iter().filter(|object| *object.id().namespace == *home);
+            for other in of_home.filter(|object| !object.policy.reading.closed) {
                 let note = format!(
                     "{} decides about client certificates of {name}, and its rule cannot be applied; the routes \
                         answer 503 until that rule is corrected",
@@ -86,8 +86,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
                 "another object of the namespace requires client certificates for {name}, and its present version \
                     cannot be served; the routes answer 503 until that object is corrected"
             );
-            let of_home = site.subjects.iter().filter(|subject| *subject.id().namespace == *home);
-            for open in of_home.filter(|subject| !subject.reading.closed) {
+            let of_home = site.objects.iter().filter(|object| *object.id().namespace == *home);
+            for open in of_home.filter(|object| !object.policy.reading.closed) {
                 findings.push(Finding::new(Reason::ClosedRoute, Origin::object(open.id()), note.clone()));
             }
             close(server, |route| *route.origin.object.namespace == *home);

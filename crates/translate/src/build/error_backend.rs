@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::server::{Servers, UNAVAILABLE};
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::read::port::PortReference;
 use crate::read::rule::Backend;
 use ingressd_model::finding::{Finding, Reason};
@@ -16,10 +16,10 @@ impl<'a> Servers<'a> {
     pub fn with_errors(
         &mut self,
         action: Action,
-        subject: &Subject<'a>,
+        object: &Admitted<'a>,
         backend: Option<Backend<'a>>,
     ) -> (Action, Option<Arc<ErrorPages>>) {
-        let asked = &subject.reading.errors;
+        let asked = &object.policy.reading.errors;
         let stand_in = match &asked.default_backend {
             Some(_) if action == UNAVAILABLE => StandIn::Always,
             Some(_) if action.upstream().is_some() => StandIn::WithoutEndpoints,
@@ -32,11 +32,11 @@ impl<'a> Servers<'a> {
         };
         if stand_in == StandIn::Never && !has_answers {
             // The backend is not needed now, but a mistake in its name is reported before it is.
-            self.named_backend(subject);
+            self.named_backend(object);
             return (action, None);
         }
         let (reported, used) = (self.findings.len(), self.backends.used.len());
-        let other = self.other_backend(subject, origin);
+        let other = self.other_backend(object, origin);
         if !has_answers && action.upstream().is_some_and(|upstream| !self.backends.is_without_endpoints(upstream)) {
             // It need not be ready before it is needed.
             let of_other = self.findings.split_off(reported);
@@ -65,10 +65,10 @@ impl<'a> Servers<'a> {
     }
 
     /// The Service that an object names for error pages, if it exists.
-    fn named_backend(&mut self, subject: &Subject<'a>) -> Option<&'a str> {
-        let (named, origin) = subject.reading.errors.default_backend.as_ref()?;
+    fn named_backend(&mut self, object: &Admitted<'a>) -> Option<&'a str> {
+        let (named, origin) = object.policy.reading.errors.default_backend.as_ref()?;
         // The name of the reading does not live long enough; that of the snapshot does.
-        let namespace = &subject.id().namespace;
+        let namespace = &object.id().namespace;
         let service = self.backends.service(namespace, named).map(|stored| &*stored.id.name);
         if service.is_none() {
             let note = format!("there is no Service {named:?} in the namespace {namespace:?}");
@@ -78,12 +78,12 @@ impl<'a> Servers<'a> {
     }
 
     /// The backend that an object names for error pages, or that of the settings.
-    fn other_backend(&mut self, subject: &Subject<'a>, origin: &Origin) -> Option<Action> {
-        let (dialect, http) = (subject.rule.dialect, Some(Protocol::Http));
-        let found = match subject.reading.errors.default_backend {
+    fn other_backend(&mut self, object: &Admitted<'a>, origin: &Origin) -> Option<Action> {
+        let (dialect, http) = (object.attached.class.dialect, Some(Protocol::Http));
+        let found = match object.policy.reading.errors.default_backend {
             Some(_) => {
-                let (namespace, service) = (&subject.id().namespace, self.named_backend(subject)?);
-                self.first_port(namespace, service, subject.mode(self.options), dialect, http, origin)
+                let (namespace, service) = (&object.id().namespace, self.named_backend(object)?);
+                self.first_port(namespace, service, object.mode(self.options), dialect, http, origin)
             }
             None => {
                 let Some((namespace, service)) = &self.options.default_backend else {

@@ -6,7 +6,7 @@ use super::client_certificates::Unserved;
 use super::server::Servers;
 use super::tls::Tls;
 use crate::CommonPolicy;
-use crate::attach::canary::Canaries;
+use crate::admit::canary::Canaries;
 use crate::given::Given;
 use crate::resolve::backend::Backends;
 use crate::resolve::endpoint::Slices;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::server::Servers;
 use crate::RequestedMirror;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::build::service;
 use crate::claim::site::Site;
 use ingressd_model::finding::{Finding, Reason};
@@ -14,16 +14,16 @@ use ingressd_model::{Behaviour, Handler, Mirror, ObjectId, Server};
 
 /// Mirrors the requests of a server's handlers whose objects ask for it.
 pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {
-    let subjects = site.subjects.iter().filter_map(|subject| Some((&**subject.id(), (*subject, mirror(subject)?))));
-    let subjects: HashMap<&ObjectId, (&Subject<'a>, &RequestedMirror)> = subjects.collect();
-    if subjects.is_empty() {
+    let objects = site.objects.iter().filter_map(|object| Some((&**object.id(), (*object, mirror(object)?))));
+    let objects: HashMap<&ObjectId, (&Admitted<'a>, &RequestedMirror)> = objects.collect();
+    if objects.is_empty() {
         return;
     }
     let mut mirrors = HashMap::<&ObjectId, Option<Arc<Mirror>>>::new();
     // The behaviours by their address in memory, which several objects may share, and the object.
     let mut copied = HashMap::<(usize, &ObjectId), Arc<Behaviour>>::new();
     server.exchange(|handler| {
-        let (id, (subject, requested)) = subjects.get_key_value(&*handler.origin.object)?;
+        let (id, (object, requested)) = objects.get_key_value(&*handler.origin.object)?;
         handler.action.upstream()?;
         if handler.action.is_grpc() {
             let note = "gRPC requests cannot be mirrored, because nginx reads the whole body before it sends the \
@@ -33,8 +33,8 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
             return None;
         }
         let mirror = mirrors.entry(id).or_insert_with(|| {
-            let mode = subject.mode(servers.options);
-            match service::resolve(servers, &requested.service, mode, subject.rule.dialect) {
+            let mode = object.mode(servers.options);
+            match service::resolve(servers, &requested.service, mode, object.attached.class.dialect) {
                 Ok(service) => {
                     let (origin, policy) = (requested.service.origin.clone(), Arc::clone(&requested.policy));
                     Some(Arc::new(Mirror { origin, service, policy }))
@@ -56,6 +56,6 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
     });
 }
 
-fn mirror<'s>(subject: &'s Subject<'_>) -> Option<&'s RequestedMirror> {
-    subject.reading.mirror.as_deref()
+fn mirror<'s>(object: &'s Admitted<'_>) -> Option<&'s RequestedMirror> {
+    object.policy.reading.mirror.as_deref()
 }

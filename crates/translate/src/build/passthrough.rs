@@ -4,7 +4,7 @@
 //! its TLS is not what it asked for.
 
 use super::client_certificates;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::claim::site::{self, Claim, Site};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
@@ -14,16 +14,16 @@ use ingressd_model::{Origin, Server};
 /// vain.
 pub fn settle(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Finding>) {
     let decider = site.passing();
-    let is_concerned = |subject: &&Subject<'_>| subject.reading.passthrough.is_some();
-    if decider.is_none() && !site.subjects.iter().any(is_concerned) {
+    let is_concerned = |object: &&Admitted<'_>| object.policy.reading.passthrough.is_some();
+    if decider.is_none() && !site.objects.iter().any(is_concerned) {
         return;
     }
     let (name, home) = (host::written(&server.name), site.home());
-    for subject in &site.subjects {
-        let is_at_home = home == Some(&*subject.id().namespace);
-        match (&subject.reading.passthrough, decider) {
-            (Some(origin), Some(claim)) if claim.subject.id() == subject.id() => {
-                findings.extend(moot(subject, claim, site, &name, origin));
+    for object in &site.objects {
+        let is_at_home = home == Some(&*object.id().namespace);
+        match (&object.policy.reading.passthrough, decider) {
+            (Some(origin), Some(claim)) if claim.object.id() == object.id() => {
+                findings.extend(moot(object, claim, site, &name, origin));
             }
             (Some(origin), _) if !is_at_home || site::is_unknown(&server.name) => {
                 let note = match is_at_home {
@@ -35,7 +35,7 @@ pub fn settle(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Findi
                     ),
                 };
                 findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
-                client_certificates::close(server, |route| route.origin.object == *subject.id());
+                client_certificates::close(server, |route| route.origin.object == *object.id());
             }
             (Some(origin), None) => {
                 let note = format!(
@@ -45,9 +45,9 @@ pub fn settle(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Findi
                 findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
             }
             (asked, Some(claim)) => {
-                let origin = asked.clone().unwrap_or_else(|| Origin::object(subject.id()));
+                let origin = asked.clone().unwrap_or_else(|| Origin::object(object.id()));
                 let whose = match is_at_home {
-                    true => claim.subject.id().to_string(),
+                    true => claim.object.id().to_string(),
                     false => "the namespace that asked for it first".to_owned(),
                 };
                 let note = format!(
@@ -62,15 +62,15 @@ pub fn settle(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Findi
 
 /// Findings about other options of the deciding object that have no effect on TLS.
 fn moot(
-    subject: &Subject<'_>,
+    object: &Admitted<'_>,
     claim: &Claim<'_, '_>,
     site: &Site<'_, '_>,
     name: &str,
     origin: &Origin,
 ) -> Option<Finding> {
-    let paths = site.claims.iter().filter(|other| other.subject.id() == subject.id() && other.origin != claim.origin);
+    let paths = site.claims.iter().filter(|other| other.object.id() == object.id() && other.origin != claim.origin);
     let paths = paths.map(|other| crate::value::excerpt(other.path.as_str()));
-    let said = subject.intent.options.iter().map(|option| option.row).filter(|row| row.is_served());
+    let said = object.attached.intent.options.iter().map(|option| option.row).filter(|row| row.is_served());
     let said = said.map(|row| row.key).filter(|key| !OF_PLAIN_HTTP.contains(key)).map(str::to_owned);
     let all: Vec<_> = said.chain(paths).take(MOST_REPORTED).collect();
     let note = format!(

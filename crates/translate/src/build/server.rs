@@ -12,8 +12,8 @@ use super::own_routes::{health, root, settings};
 use super::passthrough;
 use super::snippets;
 use super::tls::{self, Tls};
-use crate::attach::canary::Canaries;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
+use crate::admit::canary::Canaries;
 use crate::claim::site::{self, Claim, Root, Site};
 use crate::read::path::{self, Matching, Text};
 use crate::read::port::PortReference;
@@ -93,13 +93,13 @@ impl<'a> Servers<'a> {
     /// Builds a host.
     pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Built {
         let server = self.server(name, site);
-        self.backends.dependencies.extend(tls::dependencies(&site.subjects, self.options));
+        self.backends.dependencies.extend(tls::dependencies(&site.objects, self.options));
         self.take(server)
     }
 
     fn server(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
-        let oldest = *site.subjects.first()?;
-        let (tls, decided_by) = self.tls.of_host(name, &site.subjects);
+        let oldest = *site.objects.first()?;
+        let (tls, decided_by) = self.tls.of_host(name, &site.objects);
         let literal = site.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
         let mut taken: Vec<_> = literal.map(|claim| claim.path.as_str()).collect();
         taken.sort_unstable();
@@ -112,31 +112,31 @@ impl<'a> Servers<'a> {
                     routes.push(route);
                     conditional.extend(asked);
                 }
-                Err(route) => closed.push((route, claim.subject.is_protected)),
+                Err(route) => closed.push((route, claim.object.is_protected)),
             }
         }
         closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, *route, is_protected));
         let is_free = |path: &str| site.claims.iter().all(|claim| claim.path.as_str() != path);
-        if *name == ServerName::CatchAll && oldest.rule.dialect.health.is_some_and(is_free) {
+        if *name == ServerName::CatchAll && oldest.attached.class.dialect.health.is_some_and(is_free) {
             // Expressions take precedence over it, as in ingress-nginx.
             let is_before = |route: &Route| !matches!(route.path, PathMatch::Prefix { .. });
             let place = routes.iter().position(|route| !is_before(route)).unwrap_or(routes.len());
-            routes.splice(place..place, health(oldest.rule.dialect));
+            routes.splice(place..place, health(oldest.attached.class.dialect));
         }
         self.app_root(name, site, &mut routes);
         let mut fallback = self.fallback(name, site)?;
         if let Some((host, origin)) = &site.redirect {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
             // A browser keeps what Strict-Transport-Security says only when it hears it by https.
-            let asking = site.subjects.iter().find(|subject| *subject.id() == origin.object);
-            let https_redirect = asking.and_then(|subject| subject.behaviour.https_redirect);
+            let asking = site.objects.iter().find(|object| *object.id() == origin.object);
+            let https_redirect = asking.and_then(|object| object.policy.behaviour.https_redirect);
             // Without TLS of its own, the host that is redirected to may have it.
             let https_redirect = https_redirect.map(|redirect| HttpsRedirect { forced: false, ..redirect });
             let behaviour = Arc::new(Behaviour { https_redirect, ..Behaviour::default() });
             let handler = Handler { origin: origin.clone(), action, behaviour, errors: fallback.errors.clone() };
             fallback = Route::new(fallback.path, handler);
         }
-        self.keep_challenges(site, oldest.rule.dialect, &mut routes);
+        self.keep_challenges(site, oldest.attached.class.dialect, &mut routes);
         // The list stays in memory as long as the host.
         routes.shrink_to_fit();
         let mut server = Server {
@@ -144,8 +144,8 @@ impl<'a> Servers<'a> {
             origin: Origin::object(oldest.id()),
             tls,
             directives: site::directives(name, site, &mut self.findings),
-            hsts: self.hsts(oldest.rule.dialect),
-            header_set: oldest.rule.dialect.header_set,
+            hsts: self.hsts(oldest.attached.class.dialect),
+            header_set: oldest.attached.class.dialect.header_set,
             routes,
             ..Server::usual(name.clone(), fallback)
         };
@@ -172,8 +172,8 @@ impl<'a> Servers<'a> {
     /// Passes TLS of a host through to the backend of a claim. If its object is closed, so is the
     /// host.
     fn pass(&mut self, name: &ServerName, claim: &Claim<'_, 'a>) {
-        let is_closed = claim.closed || claim.subject.reading.closed;
-        let reference = self.reference(claim.subject, Some(claim.backend), &claim.origin).ok();
+        let is_closed = claim.closed || claim.object.policy.reading.closed;
+        let reference = self.reference(claim.object, Some(claim.backend), &claim.origin).ok();
         let action = reference.filter(|_| !is_closed).map(|reference| {
             let (protocol, balance, tls, reuse) = (Some(Protocol::Tcp), None, None, None);
             self.proxy(&BackendReference { protocol, balance, tls, reuse, ..reference }, &claim.origin)
@@ -186,10 +186,10 @@ impl<'a> Servers<'a> {
     /// before.
     fn app_root(&mut self, name: &ServerName, site: &Site<'_, 'a>, routes: &mut Vec<Route>) {
         // All requests are redirected, and those for `/` again from the target.
-        let (None, Some(oldest), Ok(path)) = (&site.redirect, site.subjects.first(), UrlPath::new("/")) else { return };
+        let (None, Some(oldest), Ok(path)) = (&site.redirect, site.objects.first(), UrlPath::new("/")) else { return };
         let path = PathMatch::Exact { path, redirect_to_slash: false };
         if site.root == Root::Nobody {
-            let (origin, action) = (Origin::object(oldest.id()), self.daemon_backend(oldest.rule.dialect));
+            let (origin, action) = (Origin::object(oldest.id()), self.daemon_backend(oldest.attached.class.dialect));
             routes.insert(0, Route::plain(origin, path, action));
             self.report_of_older_redirect(site, None);
             return;
@@ -290,12 +290,12 @@ impl<'a> Servers<'a> {
 
     /// The route of a claim; if that cannot be written, a route that closes its prefix.
     fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &[&str]) -> Result<Conditioned, Box<Route>> {
-        let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
+        let offer = self.canaries.of_path(&claim.object.id().namespace, name, &claim.path, claim.kind);
         self.taken.extend(offer.map(|offer| offer.origin.clone()));
-        let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
+        let (reading, dialect) = (&claim.object.policy.reading, claim.object.attached.class.dialect);
         let bare_is_taken =
             claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.binary_search(&bare).is_ok());
-        let (shared, kind) = (&claim.subject.behaviour, claim.kind);
+        let (shared, kind) = (&claim.object.policy.behaviour, claim.kind);
         let matched = path::path_match(claim.matching, dialect, &claim.path, bare_is_taken);
         let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
         match (matched, behaviour) {
@@ -308,7 +308,7 @@ impl<'a> Servers<'a> {
                 }
                 let to_url = behaviour.rewrite.as_ref().is_some_and(|rewrite| rewrite.target.is_url());
                 let ((action, errors), conditional) = self.answers(claim, to_url);
-                let action = self.with_canary(action, claim.subject, offer);
+                let action = self.with_canary(action, claim.object, offer);
                 let handler = Handler { origin: claim.origin.clone(), action, behaviour, errors };
                 Ok((Route::new(path, handler), conditional))
             }
@@ -317,7 +317,7 @@ impl<'a> Servers<'a> {
                 // protected.
                 let note = format!("it cannot be used: {refused}; paths that begin like it answer 503");
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
-                let of = &claim.subject.intent.of;
+                let of = &claim.object.attached.intent.of;
                 self.refused.push((Arc::clone(&of.id), of.version.clone()));
                 let above = site::above(&claim.path);
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
@@ -332,11 +332,11 @@ impl<'a> Servers<'a> {
     /// The route for requests of a host that no path matches: the default backend of an object of
     /// the host, that of the daemon, or 404. Rewrites belong to paths and have no effect here.
     fn fallback(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Route> {
-        let oldest = *site.subjects.first()?;
-        let dialect = oldest.rule.dialect;
+        let oldest = *site.objects.first()?;
+        let dialect = oldest.attached.class.dialect;
         // In ingress-nginx the automatic location belongs to the oldest object whether or not it
         // has a backend for it.
-        let has_one = |subject: &&Subject<'a>| subject.default_backend().is_some();
+        let has_one = |object: &&Admitted<'a>| object.default_backend().is_some();
         let is_of_oldest = dialect.rest_is_of_oldest && *name != ServerName::CatchAll;
         let owner = match is_of_oldest {
             _ if site.is_without_owner => None,
@@ -345,37 +345,36 @@ impl<'a> Servers<'a> {
             // matches.
             false => {
                 let home =
-                    site.subjects.iter().copied().take_while(|subject| subject.id().namespace == oldest.id().namespace);
+                    site.objects.iter().copied().take_while(|object| object.id().namespace == oldest.id().namespace);
                 let mut home = home.filter(has_one);
-                home.find(|subject| {
-                    *name != ServerName::CatchAll || self.options.may_be_catch_all(&subject.id().namespace)
+                home.find(|object| {
+                    *name != ServerName::CatchAll || self.options.may_be_catch_all(&object.id().namespace)
                 })
             }
         };
-        let subject = owner.unwrap_or(oldest);
+        let object = owner.unwrap_or(oldest);
         let origin = match owner {
             Some(owner) => Origin::field(owner.id(), Field::DefaultBackend),
             None => Origin::object(oldest.id()),
         };
-        for loser in
-            site.subjects.iter().filter(|loser| loser.default_backend().is_some() && loser.id() != subject.id())
+        for loser in site.objects.iter().filter(|loser| loser.default_backend().is_some() && loser.id() != object.id())
         {
             self.findings.push(site::conflict(&Origin::field(loser.id(), Field::DefaultBackend), &origin));
         }
         let action = match owner {
             Some(owner) => self.action(owner, owner.default_backend(), &origin),
             None if site.is_without_owner => self.daemon_backend(dialect),
-            None if subject.reading.closed => Action::Closed,
-            None => match &subject.reading.redirect {
+            None if object.policy.reading.closed => Action::Closed,
+            None => match &object.policy.reading.redirect {
                 Some((status, location)) if is_of_oldest => {
                     Action::Redirect { status: *status, location: location.clone() }
                 }
                 _ => self.daemon_backend(dialect),
             },
         };
-        let backend = owner.and_then(Subject::default_backend);
-        let (action, errors) = self.with_errors(action, subject, backend);
-        let behaviour = Arc::clone(&subject.behaviour);
+        let backend = owner.and_then(Admitted::default_backend);
+        let (action, errors) = self.with_errors(action, object, backend);
+        let behaviour = Arc::clone(&object.policy.behaviour);
         Some(Route::new(root()?, Handler { origin, action, behaviour, errors }))
     }
 
@@ -408,18 +407,18 @@ impl<'a> Servers<'a> {
     }
 
     /// Where the requests for a path go.
-    pub fn action(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
-        if subject.reading.closed {
-            self.report_behind_closed(subject, backend, origin);
+    pub fn action(&mut self, object: &Admitted<'a>, backend: Option<Backend<'a>>, origin: &Origin) -> Action {
+        if object.policy.reading.closed {
+            self.report_behind_closed(object, backend, origin);
             return Action::Closed;
         }
-        if let Some((status, location)) = &subject.reading.redirect {
+        if let Some((status, location)) = &object.policy.reading.redirect {
             return Action::Redirect { status: *status, location: location.clone() };
         }
-        match self.reference(subject, backend, origin) {
+        match self.reference(object, backend, origin) {
             Ok(reference) => {
                 let action = self.proxy(&reference, origin);
-                self.report_without_tls(subject, &action);
+                self.report_without_tls(object, &action);
                 action
             }
             Err(answer) => answer,
@@ -429,12 +428,12 @@ impl<'a> Servers<'a> {
     /// Adds the findings about the Service of a closed route, so that its author sees everything
     /// at once. Its upstream is not needed, and DNS is not asked for its name. What a limit has
     /// closed is not looked at.
-    fn report_behind_closed(&mut self, subject: &Subject<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
-        if subject.closed_rules.is_some() {
+    fn report_behind_closed(&mut self, object: &Admitted<'a>, backend: Option<Backend<'a>>, origin: &Origin) {
+        if object.closed_rules.is_some() {
             return;
         }
         let (used, names, reported) = (self.backends.used.len(), self.backends.names.len(), self.findings.len());
-        if let Ok(reference) = self.reference(subject, backend, origin) {
+        if let Ok(reference) = self.reference(object, backend, origin) {
             self.proxy(&reference, origin);
         }
         self.backends.used.truncate(used);
@@ -469,8 +468,8 @@ impl<'a> Servers<'a> {
     }
 
     /// A finding when TLS settings for a backend have no effect, because it does not use TLS.
-    fn report_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
-        if let (Some(requested), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
+    fn report_without_tls(&mut self, object: &Admitted<'a>, action: &Action) {
+        if let (Some(requested), Some(upstream)) = (&object.policy.reading.backend_tls, action.upstream())
             && upstream.tls.is_none()
         {
             let note = format!(
@@ -485,7 +484,7 @@ impl<'a> Servers<'a> {
     /// The upstream of a backend, or the response when there is none.
     pub fn reference(
         &mut self,
-        subject: &Subject<'a>,
+        object: &Admitted<'a>,
         backend: Option<Backend<'a>>,
         origin: &Origin,
     ) -> Result<BackendReference<'a>, Action> {
@@ -499,11 +498,12 @@ impl<'a> Servers<'a> {
             self.findings.push(Finding::new(Reason::MissingPort, origin.clone(), note));
             return Err(UNAVAILABLE);
         };
-        let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
-        let mode = subject.mode(self.options);
-        let protocol = subject.reading.protocol;
-        let tls = subject.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
-        let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
+        let (namespace, dialect) = (&*object.id().namespace, object.attached.class.dialect);
+        let mode = object.mode(self.options);
+        let protocol = object.policy.reading.protocol;
+        let tls = object.policy.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
+        let (balance, by_cluster_address) =
+            (object.policy.reading.balance.clone(), object.policy.reading.by_cluster_address);
         let reuse = None;
         Ok(BackendReference {
             namespace,

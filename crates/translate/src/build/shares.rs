@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::server::{Servers, UNAVAILABLE};
-use crate::attach::canary::Offer;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
+use crate::admit::canary::Offer;
 use crate::claim::site::Claim;
 use crate::read::intent::Reference;
 use crate::read::rule::Backend;
@@ -51,16 +51,16 @@ impl<'a> Servers<'a> {
     }
 
     /// Adds the canary of a path to its action, if there is one.
-    pub fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
+    pub fn with_canary(&mut self, action: Action, object: &Admitted<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
         match (action, offer) {
             (Action::Proxy { upstream, split: None }, Some(offer)) => {
-                let split = self.split(&upstream, subject, offer);
+                let split = self.split(&upstream, object, offer);
                 Action::Proxy { upstream, split }
             }
             (action @ Action::Proxy { .. }, Some(offer)) => {
                 let note = "the main path has several backends with shares of the requests, so it changes nothing; \
                             add its Service to them";
-                let origin = offer.subject.reading.canary.as_ref().map_or(&offer.origin, |canary| &canary.origin);
+                let origin = offer.object.policy.reading.canary.as_ref().map_or(&offer.origin, |canary| &canary.origin);
                 self.findings.push(Finding::new(Reason::UnsupportedBackend, origin.clone(), note));
                 action
             }
@@ -69,8 +69,8 @@ impl<'a> Servers<'a> {
     }
 
     /// The share of a canary in the requests to an upstream.
-    fn split(&mut self, main: &UpstreamId, subject: &Subject<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
-        let canary = offer.subject.reading.canary.as_ref()?;
+    fn split(&mut self, main: &UpstreamId, object: &Admitted<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
+        let canary = offer.object.policy.reading.canary.as_ref()?;
         let some = canary.share.ten_thousandths() > 0;
         // Findings are about the key: the route of the path is that of the main object, and goes
         // on.
@@ -90,15 +90,15 @@ impl<'a> Servers<'a> {
         let branches: Vec<_> = canary.tests.iter().map(branch).collect();
         let shares: Vec<_> = some.then(|| (Choice::Forward(own.clone()), canary.share)).into_iter().collect();
         let origin = canary.origin.clone();
-        let changes_side = subject.reading.changes_side || offer.subject.reading.changes_side;
-        let session = subject.reading.session.as_ref().filter(|_| !changes_side);
+        let changes_side = object.policy.reading.changes_side || offer.object.policy.reading.changes_side;
+        let session = object.policy.reading.session.as_ref().filter(|_| !changes_side);
         let session = session.map(|session| session.cookie.name.clone());
         (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
     }
 
     /// The upstream of a canary.
     fn upstream_beside(&mut self, main: &UpstreamId, offer: &'a Offer<'a, 'a>, origin: &Origin) -> Option<UpstreamId> {
-        let reference = self.reference(offer.subject, Some(offer.backend), origin).ok()?;
+        let reference = self.reference(offer.object, Some(offer.backend), origin).ok()?;
         // The session applies to both sides, and both have the protocol of the main object.
         let of_main = main.balance.clone().filter(|balance| balance.cookie().is_some());
         let balance = of_main.or_else(|| reference.balance.clone());
@@ -111,7 +111,7 @@ impl<'a> Servers<'a> {
     }
 
     fn choice(&mut self, claim: &Claim<'_, 'a>, backend: Backend<'a>) -> Choice {
-        let reference = self.reference(claim.subject, Some(backend), &claim.origin);
+        let reference = self.reference(claim.object, Some(backend), &claim.origin);
         match reference.map(|reference| self.proxy(&reference, &claim.origin)) {
             Ok(Action::Proxy { upstream, .. }) => Choice::Forward(upstream),
             _ => Choice::Respond(503),

@@ -11,13 +11,13 @@ use ingressd_model::{Action, Behaviour, Origin, Route, Server, Snippet};
 /// Applies snippets about a whole host to the routes of their namespace there, and to no others.
 pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings: &mut Vec<Finding>) {
     // Nearly no host has one.
-    if site.subjects.iter().all(|subject| subject.reading.host.snippets.is_empty()) {
+    if site.objects.iter().all(|object| object.policy.reading.host.snippets.is_empty()) {
         return;
     }
     let mut by_namespace: BTreeMap<&str, Vec<&Arc<Snippet>>> = BTreeMap::new();
-    for subject in &site.subjects {
-        let snippets = by_namespace.entry(&subject.id().namespace).or_default();
-        for snippet in &subject.reading.host.snippets {
+    for object in &site.objects {
+        let snippets = by_namespace.entry(&object.id().namespace).or_default();
+        for snippet in &object.policy.reading.host.snippets {
             // A snippet that the administrator sets for all objects is added once.
             if !snippets.contains(&snippet) {
                 snippets.push(snippet);
@@ -39,9 +39,9 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
                 {} that limits.expressions-of-host allows, so its routes there answer 503; use fewer",
             limits.expressions_of_host
         );
-        let of_namespace = site.subjects.iter().filter(|subject| *subject.id().namespace == **namespace);
-        let others = of_namespace.filter(|subject| **subject.id() != *last.origin.object);
-        let places = others.map(|subject| Origin::object(subject.id())).chain([last.origin.clone()]);
+        let of_namespace = site.objects.iter().filter(|object| *object.id().namespace == **namespace);
+        let others = of_namespace.filter(|object| **object.id() != *last.origin.object);
+        let places = others.map(|object| Origin::object(object.id())).chain([last.origin.clone()]);
         findings.extend(places.map(|place| Finding::new(Reason::ClosedRoute, place, note.as_str())));
     }
     let fallback = (!site.is_without_owner).then_some(&mut server.fallback);

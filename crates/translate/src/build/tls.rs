@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::certified::Use;
 use crate::claim::tls_entries::Entries;
 use crate::read::intent::TlsSpec;
@@ -36,15 +36,15 @@ pub struct Tls<'a> {
     pub findings: Vec<Finding>,
 }
 
-/// The objects that the certificate of a host with these subjects depends on.
-pub fn dependencies(subjects: &[&Subject<'_>], options: &Options) -> Vec<Dependency> {
+/// The objects that the certificate of a host with these objects depends on.
+pub fn dependencies(objects: &[&Admitted<'_>], options: &Options) -> Vec<Dependency> {
     let on = |namespace: &str, name: &str| Dependency::on(Kind::SECRET, namespace, name);
-    let of_object = |subject: &&Subject<'_>| {
-        let namespace = &subject.id().namespace;
-        subject.tls.iter().filter_map(|entry| Some(on(namespace, entry.secret.as_deref()?))).collect::<Vec<_>>()
+    let of_object = |object: &&Admitted<'_>| {
+        let namespace = &object.id().namespace;
+        object.attached.tls.iter().filter_map(|entry| Some(on(namespace, entry.secret.as_deref()?))).collect::<Vec<_>>()
     };
     let default = options.default_certificate.iter().map(|(namespace, name)| on(namespace, name));
-    subjects.iter().flat_map(of_object).chain(default).collect()
+    objects.iter().flat_map(of_object).chain(default).collect()
 }
 
 impl<'a> Tls<'a> {
@@ -64,54 +64,54 @@ impl<'a> Tls<'a> {
     /// others, and a certificate that names the host over one that does not, which is never
     /// served. Without an entry of that namespace the certificate of another one is served, but
     /// that one decides nothing about requests for paths of others.
-    pub fn of_host(&mut self, name: &ServerName, subjects: &[&Subject<'a>]) -> (TlsTermination, Option<&'a str>) {
-        let Some(oldest) = subjects.first() else { return (TlsTermination::Default, None) };
+    pub fn of_host(&mut self, name: &ServerName, objects: &[&Admitted<'a>]) -> (TlsTermination, Option<&'a str>) {
+        let Some(oldest) = objects.first() else { return (TlsTermination::Default, None) };
         let home: &'a str = &oldest.id().namespace;
-        let mut decider: Option<(&Subject<'a>, usize)> = None;
+        let mut decider: Option<(&Admitted<'a>, usize)> = None;
         let mut termination = None;
-        let mut counting: Option<(&Subject<'a>, Option<&'a str>)> = None;
+        let mut counting: Option<(&Admitted<'a>, Option<&'a str>)> = None;
         let options = self.options;
-        for subject in subjects.iter().filter(|subject| may_decide(options, name, subject)) {
-            let namespace: &'a str = &subject.id().namespace;
+        for object in objects.iter().filter(|object| may_decide(options, name, object)) {
+            let namespace: &'a str = &object.id().namespace;
             let is_settled =
                 termination.is_some() && decider.is_some_and(|(decider, _)| *decider.id().namespace == *namespace);
             // Of a namespace whose certificate is served the first entry counts.
-            let Some((number, entry)) = self.entries.of_host(subject, name) else { continue };
+            let Some((number, entry)) = self.entries.of_host(object, name) else { continue };
             match termination {
-                Some(_) if is_settled => self.report_settled(subject, (number, entry), name, counting),
-                Some(_) => self.report_without_effect(subject, number, name),
+                Some(_) if is_settled => self.report_settled(object, (number, entry), name, counting),
+                Some(_) => self.report_without_effect(object, number, name),
                 // Without an entry, a host that the administrator's certificate names gets that
                 // certificate.
                 None if namespace != home && self.default_names(name) => {
-                    self.report_without_effect(subject, number, name);
+                    self.report_without_effect(object, number, name);
                 }
                 None => {
-                    let is_default = namespace == home && self.is_default(subject, entry);
-                    let own = self.of_entry(name, subject, number, entry);
+                    let is_default = namespace == home && self.is_default(object, entry);
+                    let own = self.of_entry(name, object, number, entry);
                     termination = own.or(is_default.then_some(TlsTermination::DefaultDeclared));
-                    counting = termination.as_ref().map(|_| (*subject, entry.secret.as_deref()));
+                    counting = termination.as_ref().map(|_| (*object, entry.secret.as_deref()));
                     // The first namespace that lists the host decides about redirects, even
                     // without a certificate.
                     if decider.is_none() {
-                        decider = Some((subject, number));
+                        decider = Some((object, number));
                     }
                 }
             }
         }
-        let Some((subject, number)) = decider else { return (TlsTermination::Default, None) };
-        let namespace: &'a str = &subject.id().namespace;
+        let Some((object, number)) = decider else { return (TlsTermination::Default, None) };
+        let namespace: &'a str = &object.id().namespace;
         let stranger = (namespace != home).then_some(namespace);
         if stranger.is_some() {
-            self.report_stranger(subject, number, name, home);
+            self.report_stranger(object, number, name, home);
         }
         (termination.unwrap_or(TlsTermination::DefaultDeclared), stranger)
     }
 
     /// Whether an entry uses the default certificate, because it names no Secret, or none that is
     /// valid.
-    fn is_default(&self, subject: &Subject<'_>, entry: &TlsSpec) -> bool {
+    fn is_default(&self, object: &Admitted<'_>, entry: &TlsSpec) -> bool {
         let secret = entry.secret.as_deref();
-        let secret = secret.and_then(|name| self.snapshot.secret(&subject.id().namespace, name));
+        let secret = secret.and_then(|name| self.snapshot.secret(&object.id().namespace, name));
         secret.is_none_or(|secret| self.certificates.check(secret).is_err())
     }
 
@@ -126,13 +126,13 @@ impl<'a> Tls<'a> {
     fn of_entry(
         &mut self,
         name: &ServerName,
-        subject: &Subject<'a>,
+        object: &Admitted<'a>,
         number: usize,
         entry: &TlsSpec,
     ) -> Option<TlsTermination> {
-        let origin = Origin::field(subject.id(), Field::Tls(crate::position(number)));
+        let origin = Origin::field(object.id(), Field::Tls(crate::position(number)));
         let secret = entry.secret.as_deref()?;
-        let checked = self.secret(&subject.id().namespace, secret, &origin)?;
+        let checked = self.secret(&object.id().namespace, secret, &origin)?;
         // It is unknown which names the requests to the catch-all server, or to an expression,
         // have.
         let is_unknown = matches!(name, ServerName::CatchAll | ServerName::Expression(_));
@@ -152,10 +152,10 @@ impl<'a> Tls<'a> {
     /// named first, or that this one's is not served.
     fn report_settled(
         &mut self,
-        other: &Subject<'a>,
+        other: &Admitted<'a>,
         (number, entry): (usize, &'a TlsSpec),
         name: &ServerName,
-        counting: Option<(&Subject<'a>, Option<&'a str>)>,
+        counting: Option<(&Admitted<'a>, Option<&'a str>)>,
     ) {
         let origin = Origin::field(other.id(), Field::Tls(crate::position(number)));
         let own = entry.secret.as_deref().filter(|name| !name.is_empty());
@@ -176,7 +176,7 @@ impl<'a> Tls<'a> {
         }
     }
 
-    fn report_without_effect(&mut self, other: &Subject<'_>, number: usize, name: &ServerName) {
+    fn report_without_effect(&mut self, other: &Admitted<'_>, number: usize, name: &ServerName) {
         let note = format!(
             "the entry has no effect on {}, because another namespace decides about its certificate; list the host \
                 there, or remove it here",
@@ -186,7 +186,7 @@ impl<'a> Tls<'a> {
         self.findings.push(Finding::new(Reason::TlsConflict, origin, note));
     }
 
-    fn report_stranger(&mut self, stranger: &Subject<'_>, number: usize, name: &ServerName, home: &str) {
+    fn report_stranger(&mut self, stranger: &Admitted<'_>, number: usize, name: &ServerName, home: &str) {
         let host = host::written(name);
         let note = format!(
             "this certificate is served for {host}, but plain requests for paths of other namespaces are not \
@@ -267,6 +267,6 @@ impl<'a> Tls<'a> {
 
 /// Whether the object may choose the certificate: the default certificate, also for unknown hosts,
 /// is the administrator's.
-fn may_decide(options: &Options, name: &ServerName, subject: &Subject<'_>) -> bool {
-    *name != ServerName::CatchAll || options.is_catch_all(&subject.id().namespace)
+fn may_decide(options: &Options, name: &ServerName, object: &Admitted<'_>) -> bool {
+    *name != ServerName::CatchAll || options.is_catch_all(&object.id().namespace)
 }

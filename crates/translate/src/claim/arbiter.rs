@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::asks;
 use super::claims::{Claims, Update};
 use super::site::{self, Site};
+use crate::admit::admitted::Admitted;
 use crate::allowed::Allowances;
-use crate::attach::subject::{Subject, Withheld};
+use crate::attach::Attached;
 use crate::read::stream::StreamClaim;
 use crate::{ClassRule, Options, World};
 use ingressd_model::finding::Finding;
@@ -63,10 +64,10 @@ impl<'o, 'a> Arbiter<'o, 'a> {
     pub fn settle<'s>(
         mut self,
         ports: Vec<StreamClaim<'s>>,
-        subjects: &'s [Subject<'a>],
-        withheld: &[Withheld<'a>],
+        objects: &'s [Admitted<'a>],
+        withheld: &[&'a Attached<'a>],
     ) -> Settled<'s, 'a> {
-        let sites = site::gather(subjects, &mut self);
+        let sites = site::gather(objects, &mut self);
         let asks = asks::of(&sites, withheld, &mut self);
         let mut update = Update::of(self.known, self.options, self.world);
         let ports = self.ports(ports, withheld, &mut update);

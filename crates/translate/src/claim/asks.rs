@@ -7,7 +7,8 @@ use super::arbiter::Arbiter;
 use super::claims::Ask;
 use super::key::Key;
 use super::site::{self, Gathered, Site};
-use crate::attach::subject::{Subject, Withheld};
+use crate::admit::admitted::Admitted;
+use crate::attach::Attached;
 use crate::read::path::Matching;
 use ingressd_model::ServerName;
 
@@ -19,9 +20,9 @@ pub const ROOT_REDIRECT: &str = "app-root";
 const MOST_WITHHELD: usize = 10_000;
 
 /// The unserved objects that claim each host.
-type WithheldHosts<'w, 'a> = BTreeMap<ServerName, Vec<&'w Withheld<'a>>>;
+type WithheldHosts<'a> = BTreeMap<ServerName, Vec<&'a Attached<'a>>>;
 
-fn by_host<'w, 'a>(objects: &'w [Withheld<'a>], arbiter: &mut Arbiter<'_, 'a>) -> WithheldHosts<'w, 'a> {
+fn by_host<'a>(objects: &[&'a Attached<'a>], arbiter: &mut Arbiter<'_, 'a>) -> WithheldHosts<'a> {
     let mut hosts = WithheldHosts::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for object in objects {
@@ -40,30 +41,30 @@ fn by_host<'w, 'a>(objects: &'w [Withheld<'a>], arbiter: &mut Arbiter<'_, 'a>) -
 }
 
 /// The keys of the paths of an object that is not served.
-fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
+fn places_of(object: &Attached<'_>, name: &ServerName) -> Vec<Arc<str>> {
     let paths = object.rules_of(name).flat_map(|rule| rule.paths.iter()).filter_map(|path| path.path.as_ref().ok());
     let places = paths.flat_map(|path| {
         [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(site::beginning(matching, path.as_str())))
     });
-    places.chain(object.reading.host.app_root.as_ref().map(|_| ROOT_REDIRECT.into())).collect()
+    places.chain(object.policy.reading.host.app_root.as_ref().map(|_| ROOT_REDIRECT.into())).collect()
 }
 
 /// Whether an object claims a host only to have it redirected.
-fn is_redirected(subject: &Subject<'_>, name: &ServerName, site: &Site<'_, '_>) -> bool {
-    site.redirect.is_some() && subject.redirect_of(name).is_some()
+fn is_redirected(object: &Admitted<'_>, name: &ServerName, site: &Site<'_, '_>) -> bool {
+    site.redirect.is_some() && object.redirect_of(name).is_some()
 }
 
 /// All present claims, in order.
-pub fn of<'a>(sites: &Gathered<'_, 'a>, withheld: &[Withheld<'a>], arbiter: &mut Arbiter<'_, 'a>) -> Vec<Ask<'a>> {
+pub fn of<'a>(sites: &Gathered<'_, 'a>, withheld: &[&'a Attached<'a>], arbiter: &mut Arbiter<'_, 'a>) -> Vec<Ask<'a>> {
     let withheld = by_host(withheld, arbiter);
     let (options, known) = (arbiter.options, arbiter.known);
     let mut asks = Vec::with_capacity(sites.len());
     for (name, site) in sites {
-        asks.extend(site.subjects.iter().map(|subject| Ask {
+        asks.extend(site.objects.iter().map(|object| Ask {
             key: Key::host(name),
-            namespace: &subject.id().namespace,
-            since: subject.since().implied(is_redirected(subject, name, site)),
-            exclusive: subject.rule.is_exclusive(options.ownership),
+            namespace: &object.id().namespace,
+            since: object.since().implied(is_redirected(object, name, site)),
+            exclusive: object.attached.class.is_exclusive(options.ownership),
         }));
     }
     for (name, objects) in &withheld {
@@ -102,16 +103,16 @@ pub fn of<'a>(sites: &Gathered<'_, 'a>, withheld: &[Withheld<'a>], arbiter: &mut
         let Some(site) = site::find(sites, name) else { continue };
         for claim in &site.claims {
             let beginning = site::beginning(claim.matching, claim.path.as_str());
-            ask(&claim.subject.id().namespace, beginning.into(), claim.subject.since());
+            ask(&claim.object.id().namespace, beginning.into(), claim.object.since());
         }
-        for subject in &site.subjects {
-            let namespace = &subject.id().namespace;
-            let is_redirected = is_redirected(subject, name, site);
-            if (is_redirected || subject.takes_the_rest()) && has_rest(namespace) {
-                ask(namespace, Arc::default(), subject.since().implied(is_redirected));
+        for object in &site.objects {
+            let namespace = &object.id().namespace;
+            let is_redirected = is_redirected(object, name, site);
+            if (is_redirected || object.takes_the_rest()) && has_rest(namespace) {
+                ask(namespace, Arc::default(), object.since().implied(is_redirected));
             }
-            if subject.reading.host.app_root.is_some() {
-                ask(namespace, ROOT_REDIRECT.into(), subject.since());
+            if object.policy.reading.host.app_root.is_some() {
+                ask(namespace, ROOT_REDIRECT.into(), object.since());
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::claims::Claims;
 use super::site::{self, Site};
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::read::intent::TlsSpec;
 use crate::value::host;
 use crate::{Options, position};
@@ -16,18 +16,18 @@ use ingressd_objects::Snapshot;
 /// Adds a finding for each entry of `spec.tls` with a certificate of cert-manager and hosts of
 /// other namespaces.
 pub fn report(
-    subjects: &[Subject<'_>],
+    objects: &[Admitted<'_>],
     sites: &[(ServerName, Site<'_, '_>)],
     (snapshot, claims, options): (&Snapshot, &Claims, &Options),
     findings: &mut Vec<Finding>,
 ) {
-    for subject in subjects.iter().filter(|subject| subject.closed_rules.is_none()) {
-        let namespace = &subject.id().namespace;
-        if subject.tls.is_empty() || options.challenges.contains(namespace) {
+    for object in objects.iter().filter(|object| object.closed_rules.is_none()) {
+        let namespace = &object.id().namespace;
+        if object.attached.tls.is_empty() || options.challenges.contains(namespace) {
             continue;
         }
-        let asks = subject.intent.asks_for_certificates;
-        for (number, entry) in subject.tls.iter().enumerate() {
+        let asks = object.attached.intent.asks_for_certificates;
+        for (number, entry) in object.attached.tls.iter().enumerate() {
             let theirs: Vec<_> =
                 entry.hosts.iter().filter(|listed| is_of_others(listed, namespace, sites, claims)).collect();
             if theirs.is_empty() || !(asks || is_of_cert_manager(entry, namespace, snapshot)) {
@@ -39,7 +39,7 @@ pub fn report(
                     cert-manager gets no certificate by HTTP-01 here: request it there, use DNS-01, or have the \
                     administrator name this namespace in `hosts.challenges`"
             );
-            let origin = Origin::field(subject.id(), Field::Tls(position(number)));
+            let origin = Origin::field(object.id(), Field::Tls(position(number)));
             findings.push(Finding::new(Reason::ForeignChallenge, origin, note));
         }
     }

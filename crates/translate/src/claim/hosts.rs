@@ -11,7 +11,7 @@ use super::paths::{self, Contested};
 use super::site::reach::{self, Challenges};
 use super::site::{self, Claim, Gathered, Root, Site, alone};
 use crate::Options;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Origin, ServerName};
@@ -40,7 +40,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let (mut served, mut claimants) = (Vec::with_capacity(asked.len()), claims.in_order());
         for (name, site) in asked {
             let Some(mut decided) = hosts.decide(&name, claimants.of(&name), site) else { continue };
-            if let (ServerName::Expression(_), Some(first)) = (&name, decided.subjects.first()) {
+            if let (ServerName::Expression(_), Some(first)) = (&name, decided.objects.first()) {
                 decided.order = claims.number(&name, &first.id().namespace);
             }
             decided.passing = passing(&name, &decided);
@@ -54,8 +54,9 @@ impl<'o, 'a> Arbiter<'o, 'a> {
 fn passing(name: &ServerName, site: &Site<'_, '_>) -> Option<usize> {
     let home = site.home().filter(|_| !site::is_unknown(name))?;
     site.claims.iter().position(|claim| {
-        let Subject { reading, .. } = claim.subject;
-        reading.passthrough.is_some() && claim.path.as_str() == "/" && *claim.subject.id().namespace == *home
+        claim.object.policy.reading.passthrough.is_some()
+            && claim.path.as_str() == "/"
+            && *claim.object.id().namespace == *home
     })
 }
 
@@ -67,8 +68,8 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         }
         let standing = self.standing(name, self.claims.of(name));
         let has = |namespace: &str| standing.iter().any(|claimant| *claimant.namespace == *namespace);
-        let protects = asked.subjects.iter().filter(|subject| subject.is_protected);
-        let protects = protects.map(|subject| &subject.id().namespace).filter(|namespace| has(namespace));
+        let protects = asked.objects.iter().filter(|object| object.is_protected);
+        let protects = protects.map(|object| &object.id().namespace).filter(|namespace| has(namespace));
         let namespaces: Vec<_> = protects.map(Arc::clone).collect();
         if !namespaces.is_empty() {
             self.protected.insert(name.clone(), namespaces);
@@ -105,11 +106,11 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         parties.retain_mut(|party| {
             let Some(note) = refusal(name, party.namespace, &standing) else { return true };
             let solves = self.options.challenges.contains(party.namespace) && !standing.is_empty();
-            let refused = if solves { party.keep_challenges() } else { std::mem::take(&mut party.subjects) };
-            let fields = refused.iter().flat_map(|subject| subject.fields_of(name));
+            let refused = if solves { party.keep_challenges() } else { std::mem::take(&mut party.objects) };
+            let fields = refused.iter().flat_map(|object| object.fields_of(name));
             findings.extend(fields.map(|origin| Finding::new(Reason::HostOwned, origin, note)));
-            refusals.extend(refused.iter().map(|subject| (&**subject.id(), name.clone())));
-            !party.subjects.is_empty()
+            refusals.extend(refused.iter().map(|object| (&**object.id(), name.clone())));
+            !party.objects.is_empty()
         });
         if *name == ServerName::CatchAll {
             let is_named = |party: &Party<'_, '_>| self.options.is_catch_all(party.namespace);
@@ -129,39 +130,39 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         let mut parties = parties.into_iter();
         let first = parties.next()?;
         // A redirect of whoever is not the owner takes nothing.
-        let redirect = first.subjects.iter().filter(|_| has_redirect).find_map(|subject| subject.redirect_of(name));
+        let redirect = first.objects.iter().filter(|_| has_redirect).find_map(|object| object.redirect_of(name));
         if !is_contested {
-            return Some(Site { subjects: first.subjects, claims: first.claims, redirect, ..Site::default() });
+            return Some(Site { objects: first.objects, claims: first.claims, redirect, ..Site::default() });
         }
         let is_other = |owner: &Claimant| owner.namespace != *first.namespace && *name != ServerName::CatchAll;
         let is_without_owner = standing.first().copied().is_some_and(is_other);
-        let (mut subjects, mut others) = match is_without_owner {
-            false => (first.subjects, Vec::new()),
-            true => (Vec::new(), first.subjects),
+        let (mut objects, mut others) = match is_without_owner {
+            false => (first.objects, Vec::new()),
+            true => (Vec::new(), first.objects),
         };
         let mut all = vec![first.claims];
         for party in parties {
             all.push(party.claims);
-            others.extend(party.subjects);
+            others.extend(party.objects);
         }
         let redirect = redirect.filter(|_| !is_without_owner);
         let is_redirected = |namespace: &str| redirect.iter().any(|(_, by)| *by.object.namespace == *namespace);
-        let all_subjects = subjects.iter().chain(&others);
-        let unserved = all_subjects.filter(|subject| !is_redirected(&subject.id().namespace));
-        findings.extend(unserved.filter_map(|subject| subject.redirect_of(name)).map(|(to, origin)| {
+        let all_subjects = objects.iter().chain(&others);
+        let unserved = all_subjects.filter(|object| !is_redirected(&object.id().namespace));
+        findings.extend(unserved.filter_map(|object| object.redirect_of(name)).map(|(to, origin)| {
             let note = format!(
                 "another namespace has the host whose requests would be redirected to {to}; remove the annotation, or \
                  use another host"
             );
             Finding::new(Reason::HostRuleConflict, origin, note)
         }));
-        let rest = subjects.iter().copied().find(|subject| redirect.is_some() || subject.takes_the_rest());
-        let rest = rest.map(|subject| match &redirect {
-            Some((_, origin)) => (subject, Reason::HostRuleConflict, origin.clone()),
-            None => (subject, Reason::PathConflict, Origin::field(subject.id(), Field::DefaultBackend)),
+        let rest = objects.iter().copied().find(|object| redirect.is_some() || object.takes_the_rest());
+        let rest = rest.map(|object| match &redirect {
+            Some((_, origin)) => (object, Reason::HostRuleConflict, origin.clone()),
+            None => (object, Reason::PathConflict, Origin::field(object.id(), Field::DefaultBackend)),
         });
         // Of unknown hosts not the age alone decides, so the owner is whoever is served.
-        let served = subjects.first().map(|owner| &owner.id().namespace);
+        let served = objects.first().map(|owner| &owner.id().namespace);
         let owner = served.or(standing.first().map(|owner| &owner.namespace));
         let contested = Contested {
             name,
@@ -173,29 +174,28 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         let claims = paths::settle(contested, all, rest, findings);
         let challenges = contested.before_challenges(&claims);
         // An object without a path on another namespace's host does not influence the host.
-        let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
-        let (others, outsiders): (Vec<_>, Vec<_>) =
-            others.into_iter().partition(|subject| routed.contains(subject.id()));
-        self.arbiter.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
-        let root = owner.map_or(Root::Owner, |owner| self.root(name, owner, &subjects, &claims));
-        subjects.extend(others);
+        let routed: HashSet<_> = claims.iter().map(|claim| claim.object.id()).collect();
+        let (others, outsiders): (Vec<_>, Vec<_>) = others.into_iter().partition(|object| routed.contains(object.id()));
+        self.arbiter.outsiders.extend(outsiders.into_iter().map(|object| (&**object.id(), name.clone())));
+        let root = owner.map_or(Root::Owner, |owner| self.root(name, owner, &objects, &claims));
+        objects.extend(others);
         let rest = Site::default();
-        let is_served = !subjects.is_empty();
-        is_served.then_some(Site { subjects, claims, redirect, is_without_owner, root, challenges, ..rest })
+        let is_served = !objects.is_empty();
+        is_served.then_some(Site { objects, claims, redirect, is_without_owner, root, challenges, ..rest })
     }
 
     /// Who decides about requests for `/`, of which these claims are served.
-    fn root(&self, name: &ServerName, owner: &Arc<str>, own: &[&Subject<'_>], claims: &[Claim<'_, '_>]) -> Root {
+    fn root(&self, name: &ServerName, owner: &Arc<str>, own: &[&Admitted<'_>], claims: &[Claim<'_, '_>]) -> Root {
         let age = |namespace: &str, place| self.claims.age(name, namespace, place);
         let redirect = age(owner, ROOT_REDIRECT);
         let of_root = |claim: &&Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
-        let namespaces = claims.iter().filter(of_root).map(|claim| &claim.subject.id().namespace);
+        let namespaces = claims.iter().filter(of_root).map(|claim| &claim.object.id().namespace);
         let (own_paths, others): (Vec<_>, Vec<_>) = namespaces.partition(|namespace| *namespace == owner);
         let is_older = |other: &&Arc<str>| age(other, "").unwrap_or(u64::MAX) < redirect.unwrap_or(u64::MAX);
         if others.iter().any(is_older) {
             return Root::Other;
         }
-        let is_here = own.iter().any(|subject| subject.reading.host.app_root.is_some());
+        let is_here = own.iter().any(|object| object.policy.reading.host.app_root.is_some());
         let is_away = redirect.is_some() && !is_here && own_paths.is_empty() && !others.is_empty();
         if is_away { Root::Nobody } else { Root::Owner }
     }
@@ -204,20 +204,20 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
     /// did so before, and no wildcard of others contains it.
     fn is_undisputed(&self, name: &ServerName, claimants: &[Claimant], asked: &Site<'_, 'a>) -> bool {
         let [only] = claimants else { return false };
-        let is_only = |subject: &&Subject<'a>| subject.id().namespace == only.namespace;
+        let is_only = |object: &&Admitted<'a>| object.id().namespace == only.namespace;
         let has_wildcards = self.has_wildcards || !self.protected.is_empty();
         let is_plain = !site::is_unknown(name);
-        !has_wildcards && is_plain && asked.subjects.iter().all(is_only)
+        !has_wildcards && is_plain && asked.objects.iter().all(is_only)
     }
 
     /// All claimants with their claims, the oldest first.
     fn parties<'s>(&self, name: &ServerName, asked: Site<'s, 'a>) -> Vec<Party<'s, 'a>> {
         let mut parties: Vec<Party<'s, 'a>> = Vec::with_capacity(1);
-        for subject in asked.subjects {
-            let namespace = &subject.id().namespace;
+        for object in asked.objects {
+            let namespace = &object.id().namespace;
             match parties.iter_mut().find(|party| party.namespace == namespace) {
-                Some(party) => party.subjects.push(subject),
-                None => parties.push(Party { namespace, subjects: vec![subject], claims: Vec::new() }),
+                Some(party) => party.objects.push(object),
+                None => parties.push(Party { namespace, objects: vec![object], claims: Vec::new() }),
             }
         }
         if let [only] = &mut parties[..] {
@@ -225,7 +225,7 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
             return parties;
         }
         for claim in asked.claims {
-            let namespace = &claim.subject.id().namespace;
+            let namespace = &claim.object.id().namespace;
             if let Some(party) = parties.iter_mut().find(|party| party.namespace == namespace) {
                 party.claims.push(claim);
             }
@@ -309,7 +309,7 @@ fn keep_catch_all(party: &mut Party<'_, '_>, challengers: &[Arc<str>], findings:
         reach::elements(claim.matching, path).is_empty() || !may_solve && takes_challenges()
     };
     let refused = party.claims.extract_if(.., |claim| is_refused(claim)).map(|claim| claim.origin);
-    let fields = party.subjects.iter().filter_map(|subject| subject.field_of_all_hosts());
+    let fields = party.objects.iter().filter_map(|object| object.field_of_all_hosts());
     findings.extend(refused.chain(fields).map(|origin| Finding::new(Reason::HostOwned, origin, NOTE)));
 }
 
@@ -318,24 +318,22 @@ fn keep_catch_all(party: &mut Party<'_, '_>, challengers: &[Arc<str>], findings:
 struct Party<'s, 'a> {
     namespace: &'a Arc<str>,
     /// Its objects, the oldest first.
-    subjects: Vec<&'s Subject<'a>>,
+    objects: Vec<&'s Admitted<'a>>,
     claims: Vec<Claim<'s, 'a>>,
 }
 
 impl<'s, 'a> Party<'s, 'a> {
     /// Keeps the objects that ask only for challenges here, and returns the others.
-    fn keep_challenges(&mut self) -> Vec<&'s Subject<'a>> {
+    fn keep_challenges(&mut self) -> Vec<&'s Admitted<'a>> {
         let is_challenge = |claim: &Claim<'_, '_>| {
             let beginning = reach::beginning(claim.matching, claim.path.as_str());
             reach::challenges(claim.matching, &beginning) == Challenges::Alone
         };
-        let id = |claim: &Claim<'s, 'a>| claim.subject.id();
+        let id = |claim: &Claim<'s, 'a>| claim.object.id();
         let (solving, others): (Vec<_>, Vec<_>) = self.claims.iter().partition(|claim| is_challenge(claim));
         let (solving, others): (HashSet<_>, HashSet<_>) =
             (solving.into_iter().map(id).collect(), others.into_iter().map(id).collect());
-        self.claims.retain(|claim| !others.contains(claim.subject.id()));
-        self.subjects
-            .extract_if(.., |subject| !solving.contains(subject.id()) || others.contains(subject.id()))
-            .collect()
+        self.claims.retain(|claim| !others.contains(claim.object.id()));
+        self.objects.extract_if(.., |object| !solving.contains(object.id()) || others.contains(object.id())).collect()
     }
 }

@@ -15,7 +15,7 @@ use super::claims::{Claimant, Claims};
 use super::site::precedence::{self, Rated};
 use super::site::reach::{self, Challenges};
 use super::site::{Claim, conflict};
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::read::path::Matching;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{ObjectId, Origin, ServerName};
@@ -63,7 +63,7 @@ impl Contested<'_> {
 pub fn settle<'s, 'a>(
     contested: Contested<'_>,
     parties: Vec<Vec<Claim<'s, 'a>>>,
-    rest: Option<(&Subject<'_>, Reason, Origin)>,
+    rest: Option<(&Admitted<'_>, Reason, Origin)>,
     findings: &mut Vec<Finding>,
 ) -> Vec<Claim<'s, 'a>> {
     let Contested { name, claims, standing, .. } = contested;
@@ -73,11 +73,11 @@ pub fn settle<'s, 'a>(
     rated.sort_by_key(|rated| rated.number);
     // For unknown hosts not only the age of claims decides.
     let holders = if *name == ServerName::CatchAll { &[] } else { standing };
-    let rest = rest.map(|(subject, reason, origin)| {
-        let namespace = Arc::clone(&subject.id().namespace);
+    let rest = rest.map(|(object, reason, origin)| {
+        let namespace = Arc::clone(&object.id().namespace);
         // Before it has an age it is younger than everything.
         let number = claims.age(name, &namespace, "").unwrap_or(u64::MAX);
-        Rest { namespace, number, is_protected: subject.is_protected, reason, origin }
+        Rest { namespace, number, is_protected: object.is_protected, reason, origin }
     });
     let stated = rated.iter().map(|rated| &rated.claim).filter(|claim| claim.matching == Matching::Prefix);
     let stated = stated.map(|claim| (Arc::clone(&claim.origin.object.namespace), claim.path.clone()));
@@ -114,7 +114,7 @@ pub fn settle<'s, 'a>(
     // same namespace gets its requests. It is closed at the place of that path, so that it takes
     // nothing from other namespaces.
     refused.retain_mut(|rated| {
-        let stand_in = rated.claim.subject.is_protected.then(|| older.stand_in(rated, &kept)).flatten();
+        let stand_in = rated.claim.object.is_protected.then(|| older.stand_in(rated, &kept)).flatten();
         let is_open = stand_in.is_some();
         (rated.beginning, rated.number) = stand_in.unwrap_or_default();
         (rated.is_refused, rated.claim.closed) = (true, true);
@@ -137,7 +137,7 @@ fn rate<'s, 'a>(contested: Contested<'_>, place_alone: usize, claim: Claim<'s, '
 /// Closes open paths of a namespace that would get requests of a protected one which is refused
 /// and stands before them.
 fn close_behind(refused: &Rated<'_, '_>, kept: &mut [Rated<'_, '_>], findings: &mut Vec<Finding>) {
-    if !refused.claim.subject.is_protected {
+    if !refused.claim.object.is_protected {
         return;
     }
     let namespace = &refused.claim.origin.object.namespace;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::arbiter::Arbiter;
 use super::claims::{Claimant, Update};
-use crate::attach::subject::{Subject, Withheld};
+use crate::admit::admitted::Admitted;
+use crate::attach::Attached;
 use crate::read::port::PortReference;
 use crate::read::stream::{RequestedStream, StreamClaim};
 use crate::{Options, admit, bounds};
@@ -14,16 +15,16 @@ use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Port, Transport, shared_text};
 
 /// The claims of objects.
-pub fn of_objects<'s, 'a: 's>(subjects: impl Iterator<Item = &'s Subject<'a>>) -> Vec<StreamClaim<'s>> {
+pub fn of_objects<'s, 'a: 's>(objects: impl Iterator<Item = &'s Admitted<'a>>) -> Vec<StreamClaim<'s>> {
     // What is left of an object that is not served keeps its paths closed, and nothing else.
-    let served = subjects.filter(|subject| subject.closed_rules.is_none());
-    let all = served.flat_map(|subject| subject.reading.streams.iter().map(move |asked| (subject, asked)));
-    let claim = |(subject, asked): (&'s Subject<'a>, &'s RequestedStream)| StreamClaim {
+    let served = objects.filter(|object| object.closed_rules.is_none());
+    let all = served.flat_map(|object| object.policy.reading.streams.iter().map(move |asked| (object, asked)));
+    let claim = |(object, asked): (&'s Admitted<'a>, &'s RequestedStream)| StreamClaim {
         origin: asked.origin.clone(),
-        since: Some(subject.since()),
+        since: Some(object.since()),
         wanted: asked.wanted,
         accepts_proxy_protocol: asked.accepts_proxy_protocol,
-        namespace: &subject.id().namespace,
+        namespace: &object.id().namespace,
         service: &asked.service,
         port: PortReference::Number(asked.port),
         sends_proxy_protocol: asked.sends_proxy_protocol,
@@ -39,7 +40,7 @@ impl Arbiter<'_, '_> {
     pub fn ports<'c>(
         &mut self,
         mut claims: Vec<StreamClaim<'c>>,
-        withheld: &[Withheld<'_>],
+        withheld: &[&Attached<'_>],
         update: &mut Update<'_>,
     ) -> Vec<StreamClaim<'c>> {
         let known = self.known;
@@ -56,7 +57,7 @@ impl Arbiter<'_, '_> {
         // An object that cannot be served now keeps what its namespace has.
         let waiting = withheld
             .iter()
-            .flat_map(|object| object.reading.streams.iter().map(|asked| (asked.wanted, &**object.namespace())));
+            .flat_map(|object| object.policy.reading.streams.iter().map(|asked| (asked.wanted, &**object.namespace())));
         let waiting: HashSet<_> = waiting.collect();
         let kept = absent.filter_map(|(port, holder)| {
             let gone = match waiting.contains(&(port, &*holder.namespace)) {

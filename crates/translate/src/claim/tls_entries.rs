@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::dialect::UnlistedHost;
 use crate::read::intent::TlsSpec;
 use crate::secret::certificate::Certificates;
@@ -37,43 +37,43 @@ impl<'a> Entries<'a> {
     }
 
     /// The entry of `spec.tls` for the host.
-    pub fn of_host(&mut self, subject: &Subject<'a>, name: &ServerName) -> Option<(usize, &'a TlsSpec)> {
-        let entries = subject.tls;
+    pub fn of_host(&mut self, object: &Admitted<'a>, name: &ServerName) -> Option<(usize, &'a TlsSpec)> {
+        let entries = &object.attached.tls;
         let number = match has_few(entries) {
-            true => self.compared(entries, subject, name),
-            false => self.looked_up(entries, subject, name),
+            true => self.compared(entries, object, name),
+            false => self.looked_up(entries, object, name),
         };
         number.map(|number| (number, &entries[number]))
     }
 
-    fn compared(&self, entries: &[TlsSpec], subject: &Subject<'_>, name: &ServerName) -> Option<usize> {
+    fn compared(&self, entries: &[TlsSpec], object: &Admitted<'_>, name: &ServerName) -> Option<usize> {
         let hosts = |matches: fn(&str, &ServerName) -> bool| {
             entries.iter().position(|entry| entry.hosts.iter().any(|listed| matches(listed, name)))
         };
         let listed = hosts(host::is_listed);
-        match subject.rule.dialect.unlisted_host {
+        match object.attached.class.dialect.unlisted_host {
             _ if listed.is_some() => listed,
             UnlistedHost::ByEntry => hosts(host::covers).or_else(|| entries.iter().position(is_without_hosts)),
             UnlistedHost::ByCertificate => entries.iter().position(|entry| {
                 let secret = entry.secret.as_deref().unwrap_or_default();
-                let secret = self.snapshot.secret(&subject.id().namespace, secret);
+                let secret = self.snapshot.secret(&object.id().namespace, secret);
                 secret.is_some_and(|secret| self.certificates.check(secret).is_ok_and(|checked| checked.covers(name)))
             }),
         }
     }
 
-    fn looked_up(&mut self, entries: &[TlsSpec], subject: &Subject<'a>, name: &ServerName) -> Option<usize> {
-        if !self.indexes.contains_key(&**subject.id()) {
-            let index = self.index(entries, subject);
-            self.indexes.insert(subject.id(), index);
+    fn looked_up(&mut self, entries: &[TlsSpec], object: &Admitted<'a>, name: &ServerName) -> Option<usize> {
+        if !self.indexes.contains_key(&**object.id()) {
+            let index = self.index(entries, object);
+            self.indexes.insert(object.id(), index);
         }
-        let index = self.indexes.get(&**subject.id())?;
+        let index = self.indexes.get(&**object.id())?;
         let (own, wildcard) = host::patterns(name);
         let first = |map: &HashMap<String, usize>, pattern: &Option<String>| {
             pattern.as_deref().and_then(|pattern| map.get(pattern)).copied()
         };
         let listed = first(&index.listed, &own);
-        match subject.rule.dialect.unlisted_host {
+        match object.attached.class.dialect.unlisted_host {
             _ if listed.is_some() => listed,
             UnlistedHost::ByEntry => first(&index.listed, &wildcard).or(index.without_hosts),
             UnlistedHost::ByCertificate => {
@@ -82,7 +82,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    fn index(&self, entries: &[TlsSpec], subject: &Subject<'_>) -> Index {
+    fn index(&self, entries: &[TlsSpec], object: &Admitted<'_>) -> Index {
         let mut index = Index { without_hosts: entries.iter().position(is_without_hosts), ..Index::default() };
         let mut secrets = HashSet::new();
         for (number, entry) in entries.iter().enumerate() {
@@ -90,10 +90,10 @@ impl<'a> Entries<'a> {
                 index.listed.entry(listed.to_ascii_lowercase()).or_insert(number);
             }
             let secret = entry.secret.as_deref().unwrap_or_default();
-            if subject.rule.dialect.unlisted_host != UnlistedHost::ByCertificate || !secrets.insert(secret) {
+            if object.attached.class.dialect.unlisted_host != UnlistedHost::ByCertificate || !secrets.insert(secret) {
                 continue;
             }
-            let secret = self.snapshot.secret(&subject.id().namespace, secret);
+            let secret = self.snapshot.secret(&object.id().namespace, secret);
             let checked = secret.and_then(|secret| self.certificates.check(secret).ok());
             for pattern in checked.iter().flat_map(|checked| checked.names()) {
                 index.certified.entry(pattern.to_ascii_lowercase()).or_insert(number);

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::arbiter::Refusals;
 use super::site::{self, Site};
 use super::tls_entries::Entries;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::read::intent::TlsSpec;
 use crate::value::host;
 use crate::{FEW_HOSTS, position};
@@ -18,25 +18,25 @@ use ingressd_objects::Snapshot;
 /// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is
 /// ignored, because nothing is refused there, unless the entry has no other.
 pub fn report<'a>(
-    subjects: &[Subject<'a>],
+    objects: &[Admitted<'a>],
     sites: &[(ServerName, Site<'_, 'a>)],
     outsiders: &Refusals<'_>,
     (snapshot, entries): (&Snapshot, &mut Entries<'a>),
     findings: &mut Vec<Finding>,
 ) {
-    for subject in subjects {
-        let written = subject.tls;
-        let is_ordinary = outsiders.is_empty() && lists_its_own(subject, written);
-        if written.is_empty() || is_ordinary || subject.closed_rules.is_some() {
+    for object in objects {
+        let written = &object.attached.tls;
+        let is_ordinary = outsiders.is_empty() && lists_its_own(object, written);
+        if written.is_empty() || is_ordinary || object.closed_rules.is_some() {
             continue;
         }
-        let own: HashSet<String> = written_hosts(subject).map(str::to_ascii_lowercase).collect();
+        let own: HashSet<String> = written_hosts(object).map(str::to_ascii_lowercase).collect();
         let above: HashSet<&str> = own.iter().filter_map(|own| Some(own.split_once('.')?.1)).collect();
         let mut earlier = HashMap::<String, usize>::new();
         let mut used = None;
         for (number, entry) in written.iter().enumerate() {
             let idle =
-                entry.hosts.iter().filter(|listed| is_idle(listed, (subject.id(), &own, &above), sites, outsiders));
+                entry.hosts.iter().filter(|listed| is_idle(listed, (object.id(), &own, &above), sites, outsiders));
             let mut idle = idle.map(|listed| listed.escape_debug());
             let first = idle.next();
             let count = if first.is_some() { 1 + idle.count() } else { 0 };
@@ -52,7 +52,7 @@ pub fn report<'a>(
                     ))
                 }
                 None if entry.hosts.is_empty() => {
-                    let used = used.get_or_insert_with(|| used_secrets(subject, entries));
+                    let used = used.get_or_insert_with(|| used_secrets(object, entries));
                     (!used.contains(&entry.secret.as_deref())).then(|| unused(entry))
                 }
                 None => unlisted(entry, (&own, &above), sites).or_else(|| repeated(entry, written, &earlier)),
@@ -61,13 +61,13 @@ pub fn report<'a>(
                 earlier.entry(listed.to_ascii_lowercase()).or_insert(number);
             }
             let Some(note) = note else { continue };
-            let origin = Origin::field(subject.id(), Field::Tls(position(number)));
+            let origin = Origin::field(object.id(), Field::Tls(position(number)));
             let is_whole = count == 0 || count == entry.hosts.len();
             if is_whole
                 && let Some(secret) = entry.secret.as_deref()
-                && snapshot.secret(&subject.id().namespace, secret).is_none()
+                && snapshot.secret(&object.id().namespace, secret).is_none()
             {
-                let namespace = &subject.id().namespace;
+                let namespace = &object.id().namespace;
                 let note = format!("there is no Secret {secret:?} in the namespace {namespace:?}");
                 findings.push(Finding::new(Reason::MissingSecret, origin.clone(), note));
             }
@@ -77,16 +77,16 @@ pub fn report<'a>(
 }
 
 /// The hosts of its rules, as written.
-fn written_hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
-    let named = subject.rules().filter(|(_, rule)| rule.name != Ok(ServerName::CatchAll));
+fn written_hosts<'a>(object: &Admitted<'a>) -> impl Iterator<Item = &'a str> {
+    let named = object.rules().filter(|(_, rule)| rule.name != Ok(ServerName::CatchAll));
     named.map(|(_, rule)| &*rule.host)
 }
 
 /// The Secrets of the entries that decide about a host of the object.
-fn used_secrets<'a>(subject: &Subject<'a>, entries: &mut Entries<'a>) -> HashSet<Option<&'a str>> {
-    let named = subject.rules().filter_map(|(_, rule)| rule.name.as_ref().ok());
-    let rest = subject.takes_the_rest().then_some(&ServerName::CatchAll);
-    named.chain(rest).filter_map(|name| Some(entries.of_host(subject, name)?.1.secret.as_deref())).collect()
+fn used_secrets<'a>(object: &Admitted<'a>, entries: &mut Entries<'a>) -> HashSet<Option<&'a str>> {
+    let named = object.rules().filter_map(|(_, rule)| rule.name.as_ref().ok());
+    let rest = object.takes_the_rest().then_some(&ServerName::CatchAll);
+    named.chain(rest).filter_map(|name| Some(entries.of_host(object, name)?.1.secret.as_deref())).collect()
 }
 
 /// The note about an entry without hosts that is used for none.
@@ -135,13 +135,13 @@ fn repeated(entry: &TlsSpec, written: &[TlsSpec], earlier: &HashMap<String, usiz
 
 /// Whether an object with few rules has one entry, which lists only their hosts, as most do; then
 /// nothing has to be looked up.
-fn lists_its_own(subject: &Subject<'_>, entries: &[TlsSpec]) -> bool {
+fn lists_its_own(object: &Admitted<'_>, entries: &[TlsSpec]) -> bool {
     if !matches!(entries, [only] if !only.hosts.is_empty()) {
         return false;
     }
     let mut listed = entries.iter().flat_map(|entry| entry.hosts.iter());
-    written_hosts(subject).nth(FEW_HOSTS).is_none()
-        && listed.all(|listed| written_hosts(subject).any(|own| *own == **listed))
+    written_hosts(object).nth(FEW_HOSTS).is_none()
+        && listed.all(|listed| written_hosts(object).any(|own| *own == **listed))
 }
 
 fn is_idle(

@@ -21,13 +21,13 @@ use ingressd_model::finding::{Finding, Reason, count};
 /// Paths of objects of the specification dialect keep their meaning.
 pub fn match_paths(site: &mut Site<'_, '_>) {
     let enforces =
-        |claim: &&Claim<'_, '_>| is_quirky(claim) && path::enforces_regex(&claim.subject.reading, &claim.path);
+        |claim: &&Claim<'_, '_>| is_quirky(claim) && path::enforces_regex(&claim.object.policy.reading, &claim.path);
     let enforcing: HashSet<_> = site.claims.iter().filter(enforces).map(namespace).collect();
     if enforcing.is_empty() {
         return;
     }
     for claim in site.claims.iter_mut().filter(|claim| is_quirky(claim) && enforcing.contains(&namespace(claim))) {
-        let reading = &claim.subject.reading;
+        let reading = &claim.object.policy.reading;
         let says = reading.use_regex || reading.rewrite_target.is_some();
         let is_expression = says || claim.kind == PathType::ImplementationSpecific;
         claim.matching = match is_expression {
@@ -47,18 +47,18 @@ pub fn match_paths(site: &mut Site<'_, '_>) {
 fn turn(site: &mut Site<'_, '_>) {
     // What the protected paths of each namespace begin with that come after the present one.
     let mut behind: HashMap<Arc<str>, BTreeMap<String, ()>> = HashMap::new();
-    for rest in site.subjects.iter().filter(|subject| subject.is_protected && subject.takes_the_rest()) {
+    for rest in site.objects.iter().filter(|object| object.is_protected && object.takes_the_rest()) {
         behind.entry(Arc::clone(&rest.id().namespace)).or_default().insert(String::new(), ());
     }
     let mut order: Vec<_> = (0..site.claims.len()).collect();
     order.sort_by_key(|number| {
-        let Claim { path, subject, .. } = &site.claims[*number];
-        (is_quirky(&site.claims[*number]), path.as_str().len(), path.clone(), !subject.is_protected)
+        let Claim { path, object, .. } = &site.claims[*number];
+        (is_quirky(&site.claims[*number]), path.as_str().len(), path.clone(), !object.is_protected)
     });
     let mut as_text = Vec::new();
     for number in order {
         let claim = &mut site.claims[number];
-        let (behind, is_protected) = (behind.entry(namespace(claim)).or_default(), claim.subject.is_protected);
+        let (behind, is_protected) = (behind.entry(namespace(claim)).or_default(), claim.object.is_protected);
         let beginnings = [Matching::Regex, Matching::Caseless]
             .map(|matching| reach::beginning(matching, claim.path.as_str()).into_string());
         if may_turn(claim) {
@@ -87,7 +87,7 @@ fn meets(beginnings: &BTreeMap<String, ()>, beginning: &str) -> bool {
 }
 
 fn is_quirky(claim: &Claim<'_, '_>) -> bool {
-    claim.subject.rule.dialect.expressions == ExpressionScope::Host
+    claim.object.attached.class.dialect.expressions == ExpressionScope::Host
 }
 
 /// Whether a text that is matched like expressions would mean more as one.
@@ -126,7 +126,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
         }
         if kept.len() >= limits.paths_of_host {
             are_too_many = true;
-            let closed = claim.subject.is_protected;
+            let closed = claim.object.is_protected;
             findings.push(too_many(&claim, limits.paths_of_host, closed));
             if !closed {
                 continue;
@@ -136,7 +136,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
         if claim.matching == Matching::Regex && !weights.has_room(&claim, limits.expressions_of_host) {
             are_too_heavy = true;
             findings.push(too_heavy(&claim, limits.expressions_of_host));
-            if !claim.subject.is_protected {
+            if !claim.object.is_protected {
                 continue;
             }
             // The prefix of the path is closed, as far as no other path matches.
@@ -176,7 +176,7 @@ fn in_order<'s, 'a>(mut claims: Vec<Claim<'s, 'a>>) -> Vec<Claim<'s, 'a>> {
     };
     let claims = claims.into_iter().map(|claim| (length(&claim), claim));
     let (theirs, mut own): (Vec<_>, Vec<_>) =
-        claims.partition(|(_, claim)| claim.subject.rule.dialect.expressions == ExpressionScope::Host);
+        claims.partition(|(_, claim)| claim.object.attached.class.dialect.expressions == ExpressionScope::Host);
     // The sort is stable: of paths that are equally long expressions go first, which would get no
     // requests otherwise.
     own.sort_by_key(|(length, _)| Reverse(*length));
@@ -240,7 +240,7 @@ fn written<'c>(claim: &'c Claim<'_, '_>) -> Cow<'c, str> {
 }
 
 fn too_heavy(claim: &Claim<'_, '_>, most: u32) -> Finding {
-    let follows = match claim.subject.is_protected {
+    let follows = match claim.object.is_protected {
         true => "; paths that begin like it answer 503, because they would be protected",
         false => "; other paths take its requests",
     };

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::Site;
-use crate::attach::subject::Subject;
+use crate::admit::admitted::Admitted;
 use crate::attach::younger;
 use crate::value::host;
 use crate::{AppRoot, HostOptions};
@@ -22,7 +22,7 @@ pub trait HostOption {
     /// Whether both have the same value, wherever they are written.
     fn is_like(&self, other: &Self) -> bool;
     /// The end of the sentence "decides ...".
-    fn subject(&self, host: &str) -> String;
+    fn object(&self, host: &str) -> String;
     /// Whether it may be set for unknown hosts, where it would affect hosts of others.
     fn fits_unknown_hosts(&self) -> bool;
 }
@@ -36,7 +36,7 @@ impl HostOption for Directive {
         self.row == other.row && self.arguments == other.arguments
     }
 
-    fn subject(&self, host: &str) -> String {
+    fn object(&self, host: &str) -> String {
         format!("{} of {host}", self.row.name)
     }
 
@@ -55,7 +55,7 @@ impl HostOption for ClientCertificates {
         ClientCertificates::is_like(self, other)
     }
 
-    fn subject(&self, host: &str) -> String {
+    fn object(&self, host: &str) -> String {
         format!("the client certificates of {host}")
     }
 
@@ -74,7 +74,7 @@ impl HostOption for AppRoot {
         self.target == other.target
     }
 
-    fn subject(&self, host: &str) -> String {
+    fn object(&self, host: &str) -> String {
         format!("the redirect of / of {host}")
     }
 
@@ -86,8 +86,7 @@ impl HostOption for AppRoot {
 /// An object of a host with its value of an option.
 #[derive(Debug)]
 pub struct Saying<'s, 'a, T> {
-    /// The object.
-    pub subject: &'s Subject<'a>,
+    pub object: &'s Admitted<'a>,
     pub says: &'s T,
     /// Whether it is of the namespace that claimed the host first.
     pub is_at_home: bool,
@@ -108,9 +107,9 @@ pub fn decide<'s, 'a, T>(
     option: impl Fn(&'s HostOptions) -> Option<&'s T>,
 ) -> Decision<'s, 'a, T> {
     let home = site.home();
-    let said = site.subjects.iter().filter_map(|subject| {
-        let says = option(&subject.reading.host)?;
-        Some(Saying { subject, says, is_at_home: home == Some(&*subject.id().namespace) })
+    let said = site.objects.iter().filter_map(|object| {
+        let says = option(&object.policy.reading.host)?;
+        Some(Saying { object, says, is_at_home: home == Some(&*object.id().namespace) })
     });
     let mut losers: Vec<_> = said.collect();
     let winner = losers.iter().position(|saying| saying.is_at_home).map(|first| losers.remove(first));
@@ -131,11 +130,11 @@ pub fn settle<'s, T: HostOption>(
         winner => (None, winner),
     };
     for loser in refused.iter().chain(&losers) {
-        let what = loser.says.subject(&host::written(name));
+        let what = loser.says.object(&host::written(name));
         let note = match &winner {
             Some(winner) if winner.says.is_like(loser.says) => continue,
             _ if is_refused(loser) => format!("it would decide about {what}, also for hosts of others; name the hosts"),
-            Some(winner) if loser.is_at_home => younger(winner.subject.id(), &what),
+            Some(winner) if loser.is_at_home => younger(winner.object.id(), &what),
             _ => {
                 format!(
                     "another namespace asked for the host first and decides about {what}; remove the key, or use \
@@ -150,7 +149,7 @@ pub fn settle<'s, T: HostOption>(
 
 /// The effective directives of a host, sorted by name.
 pub fn directives(name: &ServerName, site: &Site<'_, '_>, findings: &mut Vec<Finding>) -> Vec<Directive> {
-    let said = site.subjects.iter().flat_map(|subject| &subject.reading.host.directives);
+    let said = site.objects.iter().flat_map(|object| &object.policy.reading.host.directives);
     let rows: BTreeSet<&str> = said.map(|directive| directive.row.name).collect();
     let counting = rows.into_iter().filter_map(|row| {
         settle(name, site, |host| host.directives.iter().find(|directive| directive.row.name == row), findings)

@@ -18,8 +18,8 @@ pub use super::site::reach::elements;
 pub use super::site::reach::{above, beginning, of_challenges};
 pub use super::site::reserved::reserve;
 use crate::SMALLEST_PART;
+use crate::admit::admitted::Admitted;
 use crate::attach::displaced;
-use crate::attach::subject::Subject;
 use crate::read::path::{Matching, PathType, Text, is_challenge};
 use crate::read::rule::{Backend, Rule};
 use crate::value::host;
@@ -29,8 +29,7 @@ use ingressd_model::{Field, HostName, Origin, ServerName, UrlPath};
 /// A path of a host, and the object that claims it.
 #[derive(Debug, Clone)]
 pub struct Claim<'s, 'a> {
-    /// The object.
-    pub subject: &'s Subject<'a>,
+    pub object: &'s Admitted<'a>,
     /// The field of the path.
     pub origin: Origin,
     /// The indices of the rule and the path in the object.
@@ -52,7 +51,7 @@ pub struct Claim<'s, 'a> {
 pub struct Site<'s, 'a> {
     /// The objects that define it: those of the namespace that claimed it first, the oldest first,
     /// then those of others that have a path; never empty.
-    pub subjects: Vec<&'s Subject<'a>>,
+    pub objects: Vec<&'s Admitted<'a>>,
     /// Its paths in order of precedence, each with its object.
     pub claims: Vec<Claim<'s, 'a>>,
     /// The host to which all requests are redirected.
@@ -87,7 +86,7 @@ pub enum Root {
 impl<'s, 'a> Site<'s, 'a> {
     /// The namespace that claimed the host first, if an object of it is served.
     pub fn home(&self) -> Option<&'a str> {
-        self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
+        self.objects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
     }
 
     /// The claim that has the names in TLS handshakes: that on the path `/`, where its object asks
@@ -99,39 +98,40 @@ impl<'s, 'a> Site<'s, 'a> {
 
     /// The site of the claims on one host, the oldest object first.
     fn of(wanting: &[Wanting<'s, 'a>]) -> Self {
-        let mut site = Site { subjects: Vec::with_capacity(1), ..Site::default() };
-        for (_, subject, rule) in wanting {
+        let mut site = Site { objects: Vec::with_capacity(1), ..Site::default() };
+        for (_, object, rule) in wanting {
             // Rules of one object are adjacent, so a known object is the last.
-            if site.subjects.last().is_none_or(|last| !std::ptr::eq(*last, *subject)) {
-                site.subjects.push(subject);
+            if site.objects.last().is_none_or(|last| !std::ptr::eq(*last, *object)) {
+                site.objects.push(object);
             }
-            rule.iter().for_each(|number| site.add_paths(subject, *number));
+            rule.iter().for_each(|number| site.add_paths(object, *number));
         }
         alone::match_paths(&mut site);
         site
     }
 
-    fn add_paths(&mut self, subject: &'s Subject<'a>, rule: usize) {
-        self.claims.reserve_exact(subject.read.get(rule).map_or(0, |rule| rule.paths.len()));
-        let has_conditions = subject.read.get(rule).is_some_and(Rule::has_conditions);
-        for (number, read, backend) in subject.paths(rule) {
+    fn add_paths(&mut self, object: &'s Admitted<'a>, rule: usize) {
+        self.claims.reserve_exact(object.attached.rules.get(rule).map_or(0, |rule| rule.paths.len()));
+        let has_conditions = object.attached.rules.get(rule).is_some_and(Rule::has_conditions);
+        for (number, read, backend) in object.paths(rule) {
             // An invalid path has a finding already.
             let Some((path, kind)) = read.parts() else { continue };
-            let first = subject.read.get(rule).filter(|_| has_conditions).and_then(|rule| rule.entries(number).next());
+            let first =
+                object.attached.rules.get(rule).filter(|_| has_conditions).and_then(|rule| rule.entries(number).next());
             // The path is claimed once, whatever its requests have to be like.
             if first.is_some_and(|first| !first.all.is_empty() && !std::ptr::eq(first, read)) {
                 continue;
             }
             let matching = match kind {
-                _ if subject.is_regex(kind) => Matching::Regex,
+                _ if object.is_regex(kind) => Matching::Regex,
                 PathType::Exact => Matching::Exact,
                 PathType::Prefix | PathType::ImplementationSpecific => Matching::Prefix,
             };
             let place = (crate::position(rule), crate::position(number));
-            let origin = Origin::field(subject.id(), Field::Path(place.0, place.1, ""));
+            let origin = Origin::field(object.id(), Field::Path(place.0, place.1, ""));
             let path = path.clone();
             let (closed, stays_text) = (false, None);
-            self.claims.push(Claim { subject, origin, place, path, kind, matching, backend, closed, stays_text });
+            self.claims.push(Claim { object, origin, place, path, kind, matching, backend, closed, stays_text });
         }
     }
 }
@@ -152,32 +152,32 @@ pub type Gathered<'s, 'a> = Vec<(ServerName, Site<'s, 'a>)>;
 
 /// A rule of an object that claims a host, by its index; `None` for an object without rules whose
 /// default backend claims the hosts that no object names.
-type Wanting<'s, 'a> = (&'s ServerName, &'s Subject<'a>, Option<usize>);
+type Wanting<'s, 'a> = (&'s ServerName, &'s Admitted<'a>, Option<usize>);
 
 static CATCH_ALL: ServerName = ServerName::CatchAll;
 
 /// All claims, by host.
-pub fn gather<'s, 'a>(subjects: &'s [Subject<'a>], arbiter: &mut Arbiter<'_, 'a>) -> Gathered<'s, 'a> {
-    let mut wanting: Vec<Wanting<'s, 'a>> = Vec::with_capacity(subjects.len());
-    for subject in subjects {
-        let of_rules = subject.rules().map(|(number, rule)| {
-            (rule.name.as_ref(), Some(number), Origin::field(subject.id(), Field::Rule(crate::position(number))))
+pub fn gather<'s, 'a>(objects: &'s [Admitted<'a>], arbiter: &mut Arbiter<'_, 'a>) -> Gathered<'s, 'a> {
+    let mut wanting: Vec<Wanting<'s, 'a>> = Vec::with_capacity(objects.len());
+    for object in objects {
+        let of_rules = object.rules().map(|(number, rule)| {
+            (rule.name.as_ref(), Some(number), Origin::field(object.id(), Field::Rule(crate::position(number))))
         });
-        let of_rest = subject.field_of_all_hosts().map(|origin| (Ok(&CATCH_ALL), None, origin));
+        let of_rest = object.field_of_all_hosts().map(|origin| (Ok(&CATCH_ALL), None, origin));
         for (name, rule, origin) in of_rules.chain(of_rest) {
             let name = match name {
                 Ok(name) => name,
                 Err(refused) => {
-                    arbiter.findings.push(subject.invalid_host(rule.unwrap_or_default(), refused));
+                    arbiter.findings.push(object.invalid_host(rule.unwrap_or_default(), refused));
                     continue;
                 }
             };
-            if let Some(note) = arbiter.forbids(&subject.id().namespace, subject.rule, name) {
+            if let Some(note) = arbiter.forbids(&object.id().namespace, object.attached.class, name) {
                 arbiter.findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
-                arbiter.refusals.insert((&**subject.id(), name.clone()));
+                arbiter.refusals.insert((&**object.id(), name.clone()));
                 continue;
             }
-            wanting.push((name, subject, rule));
+            wanting.push((name, object, rule));
         }
     }
     // The sort is stable: claims on one host stay in their order.
@@ -186,7 +186,7 @@ pub fn gather<'s, 'a>(subjects: &'s [Subject<'a>], arbiter: &mut Arbiter<'_, 'a>
     let sites =
         of_hosts.into_par_iter().with_min_len(SMALLEST_PART).map(|of_host| (of_host[0].0.clone(), Site::of(of_host)));
     let mut sites: Vec<_> = sites.collect();
-    redirect_with_or_without_www(subjects, &mut sites, arbiter);
+    redirect_with_or_without_www(objects, &mut sites, arbiter);
     sites
 }
 
@@ -194,41 +194,40 @@ pub fn gather<'s, 'a>(subjects: &'s [Subject<'a>], arbiter: &mut Arbiter<'_, 'a>
 /// the namespace like those of rules; where it has a rule for the host, that counts, except one of
 /// cert-manager for a challenge, which takes its path only.
 fn redirect_with_or_without_www<'s, 'a>(
-    subjects: &'s [Subject<'a>],
+    objects: &'s [Admitted<'a>],
     sites: &mut Gathered<'s, 'a>,
     arbiter: &mut Arbiter<'_, 'a>,
 ) {
-    let mut asked = BTreeMap::<ServerName, Vec<&'s Subject<'a>>>::new();
-    for subject in subjects.iter().filter(|subject| subject.reading.host.redirects_www.is_some()) {
-        let allowance = arbiter.allowances.of(&subject.id().namespace);
-        let permitted =
-            subject.rules().filter(|(_, rule)| rule.name.as_ref().is_ok_and(|name| allowance.permits(name)));
+    let mut asked = BTreeMap::<ServerName, Vec<&'s Admitted<'a>>>::new();
+    for object in objects.iter().filter(|object| object.policy.reading.host.redirects_www.is_some()) {
+        let allowance = arbiter.allowances.of(&object.id().namespace);
+        let permitted = object.rules().filter(|(_, rule)| rule.name.as_ref().is_ok_and(|name| allowance.permits(name)));
         for other in permitted.filter_map(|(_, rule)| rule.counterpart()) {
-            let mut known = find(sites, &other).into_iter().flat_map(|site| &site.subjects);
-            let has_rule = |known: &&&Subject<'_>| {
-                known.id().namespace == subject.id().namespace && !takes_challenges_only(known, &other)
+            let mut known = find(sites, &other).into_iter().flat_map(|site| &site.objects);
+            let has_rule = |known: &&&Admitted<'_>| {
+                known.id().namespace == object.id().namespace && !takes_challenges_only(known, &other)
             };
-            match (known.find(has_rule), subject.redirect_of(&other)) {
+            match (known.find(has_rule), object.redirect_of(&other)) {
                 (Some(known), Some((to, origin))) => {
                     let note = displaced(known.id(), &format!("the redirect to {to}"), &host::written(&other));
                     arbiter.findings.push(Finding::new(Reason::HostRuleConflict, origin, note));
                 }
                 (Some(_), None) => {}
-                (None, _) if allowance.permits(&other) => asked.entry(other).or_default().push(subject),
+                (None, _) if allowance.permits(&other) => asked.entry(other).or_default().push(object),
                 (None, _) => {}
             }
         }
     }
     let mut added = Vec::new();
-    for (name, subjects) in asked {
-        let redirect = subjects.first().and_then(|oldest| oldest.redirect_of(&name));
+    for (name, objects) in asked {
+        let redirect = objects.first().and_then(|oldest| oldest.redirect_of(&name));
         match sites.binary_search_by(|(known, _)| known.cmp(&name)) {
             Ok(place) => {
                 let site = &mut sites[place].1;
-                site.subjects.extend(subjects);
+                site.objects.extend(objects);
                 site.redirect = redirect;
             }
-            Err(_) => added.push((name, Site { subjects, redirect, ..Site::default() })),
+            Err(_) => added.push((name, Site { objects, redirect, ..Site::default() })),
         }
     }
     if !added.is_empty() {
@@ -239,8 +238,8 @@ fn redirect_with_or_without_www<'s, 'a>(
 
 /// Whether all that an object has on a host are paths for single challenges of certificate
 /// authorities.
-fn takes_challenges_only(subject: &Subject<'_>, name: &ServerName) -> bool {
-    let rules = subject.rules().filter(|(_, rule)| rule.name.as_ref() == Ok(name));
+fn takes_challenges_only(object: &Admitted<'_>, name: &ServerName) -> bool {
+    let rules = object.rules().filter(|(_, rule)| rule.name.as_ref() == Ok(name));
     let mut paths = rules.flat_map(|(_, rule)| rule.paths.iter()).peekable();
     paths.peek().is_some() && paths.all(|read| read.parts().is_some_and(|(path, _)| is_challenge(path)))
 }

@@ -34,7 +34,7 @@ impl Rated<'_, '_> {
 
     /// Whether nothing protects its requests.
     pub fn is_open(&self) -> bool {
-        !(self.claim.closed || self.claim.subject.is_protected)
+        !(self.claim.closed || self.claim.object.is_protected)
     }
 
     fn key(&self) -> (Box<str>, u64, usize) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::subject::Subject;
+use super::admitted::Admitted;
 use crate::position;
 use crate::read::path::PathType;
 use crate::read::rule::Backend;
@@ -12,8 +12,7 @@ use ingressd_model::{Field, ObjectId, Origin, ServerName, UrlPath};
 /// A path for which an object is a canary.
 #[derive(Debug)]
 pub struct Offer<'s, 'a> {
-    /// The object.
-    pub subject: &'s Subject<'a>,
+    pub object: &'s Admitted<'a>,
     /// The field of the path.
     pub origin: Origin,
     pub backend: Backend<'a>,
@@ -34,30 +33,30 @@ type Paths<'a> = HashMap<(&'a str, UrlPath, PathType), usize>;
 
 impl<'s, 'a> Canaries<'s, 'a> {
     /// The canaries among these objects, the oldest first.
-    pub fn of(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> Self {
+    pub fn of(objects: &'s [Admitted<'a>], findings: &mut Vec<Finding>) -> Self {
         let mut canaries = Canaries::default();
-        for subject in subjects {
-            let backend = subject.takes_the_rest().then(|| Origin::field(subject.id(), Field::DefaultBackend));
+        for object in objects {
+            let backend = object.takes_the_rest().then(|| Origin::field(object.id(), Field::DefaultBackend));
             canaries.backends.extend(backend);
-            for (number, rule) in subject.rules() {
+            for (number, rule) in object.rules() {
                 let name = match &rule.name {
                     Ok(name) => name,
                     Err(refused) => {
-                        findings.push(subject.invalid_host(number, refused));
+                        findings.push(object.invalid_host(number, refused));
                         continue;
                     }
                 };
-                for (path_number, read, backend) in subject.paths(number) {
+                for (path_number, read, backend) in object.paths(number) {
                     let Some((path, kind)) = read.parts() else { continue };
-                    let origin = Origin::field(subject.id(), Field::Path(position(number), position(path_number), ""));
+                    let origin = Origin::field(object.id(), Field::Path(position(number), position(path_number), ""));
                     let of_host = canaries.places.entry(name.clone()).or_default();
-                    let place = (&*subject.id().namespace, path.clone(), kind);
+                    let place = (&*object.id().namespace, path.clone(), kind);
                     if let Some(known) = of_host.get(&place) {
                         findings.push(second(&canaries.offers[*known].origin, origin));
                         continue;
                     }
                     of_host.insert(place, canaries.offers.len());
-                    canaries.offers.push(Offer { subject, origin, backend });
+                    canaries.offers.push(Offer { object, origin, backend });
                 }
             }
         }
@@ -87,7 +86,7 @@ impl<'s, 'a> Canaries<'s, 'a> {
     pub fn parts(&self, taken: &BTreeSet<Origin>) -> HashMap<&'a ObjectId, u32> {
         let mut parts = HashMap::new();
         for offer in self.offers.iter().filter(|offer| taken.contains(&offer.origin)) {
-            *parts.entry(&**offer.subject.id()).or_default() += 1;
+            *parts.entry(&**offer.object.id()).or_default() += 1;
         }
         parts
     }
