@@ -2,14 +2,7 @@
 
 use std::sync::Arc;
 
-use ingressd_model::{CertificateId, Handler, Model, ObjectId, Tables};
-
-/// Whether some route limits the connections of clients.
-pub fn counts_connections(model: &Model) -> bool {
-    let limits =
-        |handler: &Handler| handler.behaviour.limits.as_deref().is_some_and(|limits| limits.connections.is_some());
-    model.servers.iter().flat_map(|server| server.handlers()).any(limits)
-}
+use ingressd_model::{CertificateId, ObjectId, Tables};
 
 /// Secrets with certificates, sorted.
 pub fn certificates(tables: &Tables) -> Vec<(Arc<ObjectId>, i64)> {

@@ -8,7 +8,7 @@ use ingressd_model::Transport;
 use ingressd_model::cost::{self, Cost};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_nginx::render::{self, FilePath, FileSet, Renderer};
-use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
+use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites, Plan};
 use ingressd_objects::{Endpoints, IngressTls, Snapshot, Stored, Version};
 use ingressd_translate::{Claims, Options, Translation, Translator, Work, World};
 
@@ -22,6 +22,7 @@ struct Stages {
     capabilities: Capabilities,
     other_sites: OtherSites,
     gate_options: GateOptions,
+    recounts: u32,
     translator: Translator,
     gate: Gate,
     renderer: Renderer,
@@ -45,6 +46,7 @@ impl Stages {
             capabilities: Capabilities::profile(SHOWN),
             other_sites: OtherSites::default(),
             gate_options: GateOptions::usual(),
+            recounts: 0,
             translator: Translator::new(options.clone()),
             gate: Gate::default(),
             renderer: Renderer::default(),
@@ -56,7 +58,7 @@ impl Stages {
         let translation = self.translator.translate(snapshot, &self.world, &self.claims);
         let Translation { model, tables, findings, .. } = &translation;
         let gated = self.gate.pass(model, tables, &self.capabilities, &self.other_sites, &self.gate_options);
-        let rendered = self.renderer.render(&gated.plan);
+        let rendered = self.renderer.render(&Plan { recounts: self.recounts, ..gated.plan });
         let findings = findings.iter().cloned().chain(gated.findings).collect();
         self.claims = Arc::clone(&translation.claims);
         Made { files: rendered.together(), work: rendered.work, gated: gated.hosts, findings, translation }
@@ -65,9 +67,9 @@ impl Stages {
     /// The same, compared with what stages make that saw nothing before.
     fn judged(&mut self, snapshot: &Snapshot, what: &str) -> Made {
         let (capabilities, other_sites) = (self.capabilities.clone(), self.other_sites.clone());
-        let (world, gate_options) = (self.world.clone(), self.gate_options.clone());
+        let (world, gate_options, recounts) = (self.world.clone(), self.gate_options.clone(), self.recounts);
         let others = Stages::of(&self.options, &self.claims);
-        let mut others = Stages { world, capabilities, other_sites, gate_options, ..others };
+        let mut others = Stages { world, capabilities, other_sites, gate_options, recounts, ..others };
         let (made, anew) = (self.make(snapshot), others.make(snapshot));
         assert_eq!(made.files.files.keys().collect::<Vec<_>>(), anew.files.files.keys().collect::<Vec<_>>(), "{what}");
         assert_eq!(made.files, anew.files, "{what}");
@@ -203,7 +205,7 @@ fn what_changes_beside_the_tables_is_followed_with_them() {
             let address = "0.0.0.0:5432".parse().unwrap();
             stages.other_sites.occupied.insert((Transport::Tcp, address));
         }),
-        ("counts anew", |stages, _| stages.gate_options.recounts += 1),
+        ("counts anew", |stages, _| stages.recounts += 1),
         ("no shared servers", |stages, _| stages.gate_options.shared_servers = false),
         ("the port of passthrough", |stages, _| stages.gate_options.has_passthrough = true),
         ("Secrets that are written again", |_, snapshot| {

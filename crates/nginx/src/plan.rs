@@ -12,7 +12,7 @@ use super::global::{Global, StapleSource};
 use super::sites_beside::SitesBeside;
 use super::stream_log::StreamLog;
 use ingressd_model::catalogue::DirectiveRow;
-use ingressd_model::{CertificateId, Cidr, Model, Protocols, Tables};
+use ingressd_model::{CertificateId, Cidr, Handler, Model, Protocols, Tables};
 
 /// The administrator's settings for nginx.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +40,6 @@ pub struct GateOptions {
     pub stream_percent: u32,
     /// How many requests of one namespace nginx works on at once; 0 for any number.
     pub requests_of_namespace: u32,
-    /// How often connections of clients were counted anew, by the files in place.
-    pub recounts: u32,
     /// Settings that hold for all hosts.
     pub global: Global,
     /// The settings for access logs.
@@ -69,7 +67,6 @@ impl GateOptions {
             passthrough_port: 0,
             has_passthrough: false,
             current: PathBuf::new(),
-            recounts: 0,
             upstream_keepalive: 0,
             stream_percent: 0,
             requests_of_namespace: 0,
@@ -230,9 +227,6 @@ pub struct Decisions {
     /// How many idle connections a worker keeps to each upstream of these namespaces, which have
     /// so many that it would keep too many otherwise.
     pub kept_of_namespaces: BTreeMap<Arc<str>, u32>,
-    /// How often connections of clients were counted anew. A worker that is ended takes no
-    /// connection of its off the count, which the next workers would take over for ever.
-    pub recounts: u32,
     /// How connections to TCP and UDP services are; `None` where there are none of these, or no
     /// log.
     pub stream_log: Option<StreamLog>,
@@ -281,11 +275,22 @@ pub struct Plan {
     /// What changes often beside it, as much as this nginx can have of it.
     pub tables: Arc<Tables>,
     pub decisions: Arc<Decisions>,
+    /// How often connections of clients were counted anew. A worker that is ended takes no
+    /// connection of its off the count, which the next workers would take over for ever. The gate
+    /// knows nothing of it.
+    pub recounts: u32,
     /// The other sites beside which it is served; nothing that is written depends on them.
     pub sites_beside: SitesBeside,
 }
 
 impl Plan {
+    /// Whether it counts connections or requests of clients.
+    pub fn counts(&self) -> bool {
+        let limits = |handler: &Handler| handler.behaviour.limits.as_deref()?.connections;
+        self.decisions.requests_of_namespace > 0
+            || self.model.servers.iter().flat_map(|server| server.handlers()).any(|handler| limits(handler).is_some())
+    }
+
     /// The networks that are trusted to name clients, by headers or by the PROXY protocol.
     pub fn trusted(&self) -> &[Cidr] {
         let Plan { model, decisions, .. } = self;

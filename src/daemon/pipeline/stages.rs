@@ -7,7 +7,7 @@ use crate::daemon::cycle::{Product, Stages};
 use crate::daemon::estimate::Estimate;
 use crate::daemon::host_findings::{not_included, not_restarted, not_shared};
 use crate::daemon::publication::newest;
-use crate::daemon::served::{certificates, counts_connections};
+use crate::daemon::served::certificates;
 use ingressd_apply::{Complaint, Contents, Outcome, Survey};
 use ingressd_cluster::publish::Revision;
 use ingressd_model::finding::{Finding, Reason};
@@ -49,17 +49,13 @@ impl Stages for Pipeline {
         self.survey.other_sites.occupied = self.occupied();
         self.composition.gate_options.has_passthrough =
             self.applier.has_passthrough(self.composition.gate_options.passthrough_port);
-        self.composition.gate_options.recounts = self.applier.recounts();
         let Gated { mut plan, findings: of_gate, .. } = self.pass(&model, &tables);
+        plan.recounts = self.applier.recounts();
         let mut files = self.renderer.render(&plan).together();
         // Only where nginx reloads anyway: to count anew is no reason for a reload, which would
         // end further workers.
-        if (counts_connections(&plan.model) || plan.decisions.requests_of_namespace > 0)
-            && self.applier.in_place() != Some(files.digest())
-            && self.applier.ends_workers()
-        {
-            let decisions = Arc::make_mut(&mut plan.decisions);
-            decisions.recounts = decisions.recounts.wrapping_add(1);
+        if plan.counts() && self.applier.in_place() != Some(files.digest()) && self.applier.ends_workers() {
+            plan.recounts = plan.recounts.wrapping_add(1);
             files = self.renderer.render(&plan).together();
         }
         for origin in files.unwritten() {

@@ -170,7 +170,6 @@ fn decide(model: &Model, node: &Node<'_>) -> (Plan, Vec<Finding>) {
         stream_connections: streams::share(other_sites, options),
         requests_of_namespace,
         kept_of_namespaces,
-        recounts: options.recounts,
         stream_log: stream_log.flatten(),
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),

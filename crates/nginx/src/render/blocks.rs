@@ -85,6 +85,12 @@ impl Blocks {
         servers.into_iter().filter(|server| !shared.contains(&place(server))).collect()
     }
 
+    /// Drops what was made of such servers.
+    pub fn forget(&mut self, of: impl Fn(&Server) -> bool) {
+        self.made.retain(|_, block| !block.servers.iter().any(|server| of(server)));
+        self.likenesses.forget(of);
+    }
+
     /// Adds the tables of hosts of the last blocks that have an upstream without endpoints.
     pub fn render_tables(&self, empty: &HashSet<&UpstreamId>, engine: &Engine, files: &mut Vec<(FilePath, Arc<File>)>) {
         let written = self.made.values().filter(|block| block.file.is_some() && !empty.is_empty());

@@ -16,6 +16,13 @@ pub struct Memory<S, V>(HashMap<usize, (Arc<S>, V)>);
 /// A cache of the file of each source.
 pub type Files<S> = Memory<S, (FilePath, Arc<File>)>;
 
+impl<S, V> Memory<S, V> {
+    /// Drops the values of such sources.
+    pub fn forget(&mut self, of: impl Fn(&S) -> bool) {
+        self.0.retain(|_, (source, _)| !of(source));
+    }
+}
+
 impl<S, V> Default for Memory<S, V> {
     fn default() -> Self {
         Memory(HashMap::new())

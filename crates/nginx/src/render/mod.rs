@@ -50,6 +50,8 @@ pub struct Renderer {
     /// The catch-all server where no Ingress defines one.
     catch_all: Option<Arc<Server>>,
     background: Option<Background>,
+    /// How often connections had been counted anew when servers were rendered.
+    recounts: u32,
     /// The plan that was rendered last, and the files of its model.
     last: Option<(Plan, Arc<FileSet>)>,
     empty: Option<OfEmpty>,
@@ -95,6 +97,7 @@ impl Renderer {
                 .expect("the program's own templates, loaded by a test of every build"),
             catch_all: catch_all(),
             background: None,
+            recounts: 0,
             last: None,
             empty: None,
             blocks: Blocks::default(),
@@ -118,7 +121,9 @@ impl Renderer {
         }
         let mut work = Work::default();
         let is_of = |(last, _): &(Plan, Arc<FileSet>)| {
-            Arc::ptr_eq(&last.model, &plan.model) && Arc::ptr_eq(&last.decisions, &plan.decisions)
+            Arc::ptr_eq(&last.model, &plan.model)
+                && Arc::ptr_eq(&last.decisions, &plan.decisions)
+                && last.recounts == plan.recounts
         };
         let of_model = match self.last.take().filter(is_of) {
             Some((_, files)) => files,
@@ -142,6 +147,7 @@ impl Renderer {
         let search_order = SearchOrder::of(&model.upstreams, &servers);
         let facts = Facts {
             decisions,
+            recounts: plan.recounts,
             forwarded: &model.forwarded,
             server_directives: &model.server_directives,
             default_certificate: model.default_certificate.as_ref(),
@@ -208,7 +214,8 @@ impl Renderer {
         FileSet { files: all.into_iter().collect() }
     }
 
-    /// Drops servers and upstreams from the cache that were rendered with other facts.
+    /// Drops what was rendered with other facts, and of what counts connections what was rendered
+    /// with another count.
     fn forget_unless(&mut self, plan: &Plan, facts: &Facts<'_>) {
         let background = Background {
             decisions: Arc::clone(&plan.decisions),
@@ -227,6 +234,11 @@ impl Renderer {
             self.streams = Files::default();
             self.stream_upstreams = Rows::default();
             self.background = Some(background);
+        }
+        if std::mem::replace(&mut self.recounts, plan.recounts) != plan.recounts {
+            let counts = |server: &Server| lower::counts(server, &plan.decisions);
+            self.blocks.forget(counts);
+            self.servers.forget(counts);
         }
     }
 }

@@ -10,9 +10,9 @@ use ingressd_model::catalogue::{
     self, CLIENT_MAX_BODY_SIZE, Context, InTemplate, Inherited, PROXY_READ_TIMEOUT, Version,
 };
 use ingressd_model::{
-    Action, Argument, Behaviour, ByteSize, Directive, ErrorPages, Field, HeaderName, HeaderSet, HostName, Kind,
-    Listener, Model, ObjectId, Origin, PathMatch, Pattern, Port, Protocol, Route, Serves, Snippet, StandIn,
-    StreamPolicy, Transport, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
+    Action, Argument, Behaviour, ByteSize, ClientLimits, Directive, ErrorPages, Field, Handler, HeaderName, HeaderSet,
+    HostName, Kind, Listener, Model, ObjectId, Origin, PathMatch, Pattern, Port, Protocol, Route, Serves, Snippet,
+    StandIn, StreamPolicy, Transport, Upstream, UpstreamId, UpstreamIdentity, UrlPath,
 };
 
 fn origin(name: &str, field: Field) -> Origin {
@@ -432,4 +432,27 @@ fn wildcards_of_a_namespace_with_many_come_last_and_those_that_are_not_served_be
         assert_eq!(names("http/server-y+reserved.conf"), wildcards);
         assert_eq!(names("http/server-catch-all.conf"), [r#"server_name "";"#, r#"server_name "kept.example";"#]);
     }
+}
+
+#[test]
+fn a_count_anew_renders_what_counts_alone() {
+    let limits = ClientLimits {
+        origin: origin("limited", Field::Object),
+        rates: Vec::new(),
+        connections: Some(3),
+        exempt: Vec::new(),
+    };
+    let behaviour = Arc::new(Behaviour { limits: Some(limits.into()), ..Behaviour::default() });
+    let handler = Handler { behaviour, ..Handler::clone(&route("limited", prefix("/", false), 200).otherwise) };
+    let limited = Route::new(prefix("/", false), handler);
+    let servers = vec![server("free.example", Vec::new()), server("limited.example", vec![limited])];
+    let first = plan(servers);
+    assert!(first.counts());
+    let mut renderer = Renderer::default();
+    assert_eq!(renderer.render(&first).work.rendered, 3, "two hosts and the catch-all");
+    let anew = Plan { recounts: 1, ..first };
+    let rendered = renderer.render(&anew);
+    assert_eq!(rendered.work.rendered, 1);
+    assert_eq!(rendered.together(), Renderer::default().render(&anew).together());
+    assert!(!plan(vec![server("free.example", Vec::new())]).counts());
 }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::Decisions;
 use crate::render::family::Family;
 use crate::render::names;
 use crate::render::token::{Literal, Text, Word, Words};
@@ -13,6 +12,7 @@ use ingressd_model::{ErrorPages, Handler, Origin, Protocol, Refused, Route, Stan
 use super::limits;
 use super::location::{Location, Scene};
 use super::paths::Place;
+use super::server::Facts;
 use super::slots::{Header, Slot, Slots, text};
 
 /// The headers that tell the other backend about the route, with the variables of their values.
@@ -88,12 +88,12 @@ pub fn places<'r>(handlers: &[&'r Handler]) -> BTreeMap<String, (&'r UpstreamId,
 pub fn location(
     name: &str,
     (upstream, status, origin): (&UpstreamId, u16, &Origin),
-    decisions: &Decisions,
+    facts: &Facts<'_>,
 ) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     // What the administrator names for all of them is trusted.
     if origin.object.kind.asks_for_routes() && origin.object.namespace == upstream.namespace {
-        limits::of_error_page(&upstream.namespace, decisions, &mut slots)?;
+        limits::of_error_page(&upstream.namespace, facts, &mut slots)?;
     }
     slots.say(
         Slot::Rewrite,

@@ -7,9 +7,10 @@ use crate::render::names;
 use crate::render::token::{Text, Word, Words};
 use crate::render::view::{Block, Comparison, Tables};
 use crate::{Decisions, Plan};
-use ingressd_model::{ByteSize, ClientLimits, Handler, LimitRate, Refused};
+use ingressd_model::{ByteSize, ClientLimits, Handler, LimitRate, Refused, Server};
 
 use super::location::Scene;
+use super::server::Facts;
 use super::shared::behaviours;
 use super::slots::{Slot, Slots};
 use super::tables::Files;
@@ -20,7 +21,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let global = &decisions.global;
     let counts = is_counted(scene.handler, decisions);
     if counts {
-        count(&scene.handler.origin.object.namespace, decisions, slots)?;
+        count(&scene.handler.origin.object.namespace, scene.facts, slots)?;
     }
     let Some(limits) = scene.handler.behaviour.limits.as_deref() else { return Ok(()) };
     let name = names::limits(limits);
@@ -33,7 +34,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Limits, "limit_req_status", Word::number(u64::from(global.rate_status)));
     }
     if let Some(connections) = limits.connections {
-        let zone = Word::own(&names::connection_zone(&name, decisions.recounts))?;
+        let zone = Word::own(&names::connection_zone(&name, scene.facts.recounts))?;
         slots.say(Slot::Limits, "limit_conn", Words::join([zone, Word::number(u64::from(connections))]));
         if !counts {
             slots.say(Slot::Limits, "limit_conn_status", status(decisions));
@@ -43,10 +44,11 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 }
 
 /// Writes that requests count for a namespace.
-fn count(namespace: &str, decisions: &Decisions, slots: &mut Slots) -> Result<(), Refused> {
+fn count(namespace: &str, facts: &Facts<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Facts { decisions, recounts, .. } = *facts;
     let name = Words::from(Word::variable(names::COUNTED)?);
     slots.say(Slot::Variables, "set", Words::join([name, Text::new(namespace)?.into()]));
-    let zone = Word::own(&names::requests_zone(decisions.recounts))?;
+    let zone = Word::own(&names::requests_zone(recounts))?;
     let most = Word::number(u64::from(decisions.requests_of_namespace));
     slots.say(Slot::Limits, "limit_conn", Words::join([zone, most]));
     slots.say(Slot::Limits, "limit_conn_status", status(decisions));
@@ -61,11 +63,12 @@ fn status(decisions: &Decisions) -> Word {
 /// Writes into the location of an error page, whose backend is one of this namespace, that its
 /// requests count, also those that nginx answered before it counted them. A request that was
 /// refused gets no page: it is not counted any more, and would take a connection.
-pub fn of_error_page(namespace: &str, decisions: &Decisions, slots: &mut Slots) -> Result<(), Refused> {
+pub fn of_error_page(namespace: &str, facts: &Facts<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let decisions = facts.decisions;
     if decisions.requests_of_namespace == 0 {
         return Ok(());
     }
-    count(namespace, decisions, slots)?;
+    count(namespace, facts, slots)?;
     let (variable, value) = (Word::fixed("$limit_conn_status"), Word::fixed("REJECTED").into());
     let arguments = status(decisions).into();
     let (operator, name) = (Word::fixed("="), Word::fixed("return"));
@@ -79,10 +82,15 @@ pub fn is_counted(handler: &Handler, decisions: &Decisions) -> bool {
     decisions.requests_of_namespace > 0 && is_of_tenant
 }
 
+/// Whether what is written of a server depends on how often connections were counted anew.
+pub fn counts(server: &Server, decisions: &Decisions) -> bool {
+    decisions.requests_of_namespace > 0 || server.handlers().any(|handler| handler.behaviour.limits.is_some())
+}
+
 /// One file for each object with limits, and one for all namespaces.
 pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     if plan.decisions.requests_of_namespace > 0 {
-        let recounts = plan.decisions.recounts;
+        let recounts = plan.recounts;
         files.add(names::requests_file(recounts), None, [], |tables| {
             let zone = Word::own(&names::requests_zone(recounts))?;
             let zone = Word::concat([Word::setting("zone", &zone), Word::fixed(":4m")]);
@@ -97,7 +105,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
         let Some(limits) = behaviour.limits.as_deref() else { continue };
         let name = names::limits(limits);
         let size = plan.model.zone_size(&limits.origin.object.namespace);
-        let recounts = plan.decisions.recounts;
+        let recounts = plan.recounts;
         files.add(names::limits_file(&name, recounts), Some(&limits.origin), [], |tables| {
             zones(limits, &name, recounts, size, tables)
         });

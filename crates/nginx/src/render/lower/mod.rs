@@ -45,6 +45,7 @@ mod writer;
 pub use answer::to_https;
 pub use block::{Digests, Likeness, block, likeness};
 pub use empty::{empty, hosts as empty_hosts};
+pub use limits::counts;
 pub use lists::{list, long_lists};
 pub use paths::{Place, places};
 pub use server::{Facts, has_own_tls, requires, server};

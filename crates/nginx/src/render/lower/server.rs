@@ -41,6 +41,8 @@ pub const HSTS: &str = "Strict-Transport-Security";
 pub struct Facts<'a> {
     /// The decisions that this nginx requires.
     pub decisions: &'a Decisions,
+    /// How often connections of clients were counted anew.
+    pub recounts: u32,
     /// Which proxies are trusted to name clients.
     pub forwarded: &'a Forwarded,
     /// The directives of every server.
@@ -133,7 +135,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         let behaviour = &handler.behaviour;
         requires.extend(behaviour.cors.iter().flat_map(|cors| cors::requires(cors)));
         requires.extend(session::requires(handler));
-        let recounts = facts.decisions.recounts;
+        let recounts = facts.recounts;
         let limits = behaviour.limits.as_deref().map(names::limits);
         requires.extend(limits.map(|limits| names::limits_file(&limits, recounts)));
         requires.extend(limits::is_counted(handler, facts.decisions).then(|| names::requests_file(recounts)));
@@ -317,7 +319,7 @@ fn write_internal(
         }
     }
     for (name, page) in error_pages::places(handlers) {
-        let location = error_pages::location(&name, page, facts.decisions)?;
+        let location = error_pages::location(&name, page, facts)?;
         writer.add_block(filled(&location, list, engine)?, page.2);
     }
     Ok(())
