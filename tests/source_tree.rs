@@ -18,28 +18,28 @@ use syn::visit::Visit;
 const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
     ("value", &[]),
     // Policies for the API server are made of the table that is given.
-    ("admission", &["allowed", "annotation", "limits", "lib", "options", "read", "select", "tables", "value"]),
-    ("annotation", &["bounds", "dialect", "limits", "options", "read", "snippets", "value"]),
-    ("ingress_nginx", &["annotation", "bounds", "limits", "options", "read", "secret", "snippets", "value"]),
+    ("admission", &["annotation", "dialects", "lib", "options", "read", "select", "value"]),
+    ("annotation", &["options", "read", "value"]),
+    ("ingress_nginx", &["annotation", "options", "read", "secret", "value"]),
 ];
 
 /// Where the tables of annotations are given to the engine, and its product to the semantics.
-const WIRING: &str = "tables";
+const WIRING: &str = "dialects";
 
 /// What stands before all stages of a translation, and what composes them.
-const BEFORE_STAGES: &[&str] = &["allowed", "bounds", "dialect", "limits", "options", "snippets", "world"];
+const BEFORE_STAGES: &[&str] = &["options", "world"];
 const BEHIND_STAGES: &[&str] = &["stages", "memory", "kept"];
 
 /// The stages, in their order: each may know those before it.
 const STAGES: &[&str] = &["select", "read", "attach", "admit", "claim", "resolve", "build", "assemble"];
 
 /// Stages that see no object of Kubernetes: its intent tells what it says. Of the objects' package
-/// they name what holds all of them, versions and selectors of labels.
+/// they name what holds all of them, versions, selectors of labels, and whether a key refers to any.
 const NEUTRAL: &[&str] = &["attach", "claim", "build", "assemble", "read/rule"];
-const OF_NO_KIND: &[&str] = &["Snapshot", "Version", "Selector"];
+const OF_NO_KIND: &[&str] = &["Snapshot", "Version", "Selector", "references::may_refer"];
 
 /// Who may ask there.
-const MAY_WIRE: &[&str] = &["memory", "lib", "names", "options", "policies"];
+const MAY_WIRE: &[&str] = &["attach", "lib", "memory", "options", "resolve"];
 
 /// Crates that only some rooms and files may name, of those that the manifest of their package
 /// lets them.

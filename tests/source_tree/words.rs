@@ -35,7 +35,7 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
     ("Reading", &["crates/translate/src/read/reading"]),
     ("Place", &["crates/nginx/src/render/lower/paths"]),
     ("Status", &["src/daemon/status"]),
-    ("Names", &["crates/translate/src/names"]),
+    ("Names", &["crates/translate/src/world"]),
     ("Listeners", &["src/daemon/listeners"]),
     ("Known", &["crates/cluster/src/source/cluster/found"]),
     ("Places", &["crates/translate/src/places"]),

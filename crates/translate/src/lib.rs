@@ -3,32 +3,22 @@
 
 pub mod admission;
 mod admit;
-mod allowed;
 pub mod annotation;
 mod asked;
 mod assemble;
 mod attach;
-pub mod bounds;
 mod build;
-mod certified;
 mod claim;
-mod dialect;
+mod dialects;
 mod given;
 mod ingress_nginx;
 mod kept;
-mod limits;
 mod memory;
-mod names;
 mod options;
-mod policies;
 mod read;
-mod reader;
 mod resolve;
-mod rows;
 mod secret;
-mod seen;
 mod select;
-mod snippets;
 mod stages;
 mod tables;
 #[cfg(test)]
@@ -37,32 +27,33 @@ pub mod value;
 mod world;
 
 pub use admit::keys as budget_keys;
-pub use allowed::{Allowance, Allowances, Allowed, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
+pub use attach::policies::common;
 pub use claim::claims::{Claimant, Claims, Line as ClaimLine};
-pub use dialect::{DIALECTS, Dialect, ExpressionScope, INGRESS_NGINX, SPECIFICATION};
-pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
-pub use names::{ChosenNames, NameAnswer, Names, Namespaces, Wanted};
+pub use dialects::{
+    ANNOTATIONS, PREFIX, READERS, Scope, Table, effective_annotations, judge, lookup_tables, passwords,
+    snippet_alternatives, snippet_directives, snippet_variables, stream_directives,
+};
+pub use options::allowed::{Allowance, Allowances, Allowed, AllowedHosts, HostPattern};
+pub use options::bounds;
+pub use options::dialect::{DIALECTS, Dialect, ExpressionScope, INGRESS_NGINX, SPECIFICATION};
+pub use options::limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
+pub use options::snippets::{AllowedSnippets, SnippetKind};
 pub use options::{ClassRule, EndpointMode, HostOwnership, Hsts, Layer, OptionEntry, Options, StreamOptions};
-pub use policies::common;
 pub use read::intent::{Intent, Port, Reference, Source, TlsSpec};
 pub use read::path::PathType;
+pub use read::reader::{Declared, ReadKind, Reader, Readers};
 pub use read::reading::{
     AppRoot, Canary, ClientRule, CommonPolicy, ErrorOptions, HostAliases, HostOptions, Policy, Reading,
     RequestedAuthentication, RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
 };
 pub use read::rule::{Rule, RulePath};
-pub use reader::{Declared, ReadKind, Reader, Readers};
-pub use seen::Seen;
+pub use resolve::names::{ChosenNames, Wanted};
 pub use select::class::of_name as class_of_name;
 pub use select::is_ours;
-pub use snippets::{AllowedSnippets, SnippetKind};
-pub use tables::{
-    ANNOTATIONS, PREFIX, READERS, Scope, Table, effective_annotations, judge, lookup_tables, passwords,
-    snippet_alternatives, snippet_directives, snippet_variables, stream_directives,
-};
+pub use select::seen::Seen;
 pub use value::host::written as written_host;
-pub use world::World;
+pub use world::{NameAnswer, Names, Namespaces, World};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -195,8 +186,8 @@ impl Translator {
             memory.renew(snapshot);
         }
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
-        let of_administrator = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
-        translation.findings.extend(allowed::unseen(snapshot, options));
+        let of_administrator = dialects::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
+        translation.findings.extend(options::allowed::unseen(snapshot, options));
         let given = Given { snapshot, world, claims, options, readers };
         let (objects, others) = stages::attach(given, memory, &mut translation.findings);
         let admitted = stages::admit(&objects, given, &mut translation);

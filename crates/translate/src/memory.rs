@@ -10,17 +10,17 @@ use rayon::prelude::{
 
 use crate::admit::longest_chain;
 use crate::attach::Attached;
+use crate::attach::policies::Policies;
 use crate::build::built::BuiltHosts;
 use crate::claim::challenges;
+use crate::dialects::Table;
 use crate::kept::Kept;
-use crate::policies::Policies;
 use crate::read::intent::Intent;
+use crate::read::reader::{Declared, Readers};
 use crate::read::rule::Rule;
-use crate::reader::{Declared, Readers};
-use crate::rows::{Made, Rows};
 use crate::secret::certificate::Certificates;
 use crate::select::{self, Selected};
-use crate::tables::Table;
+use crate::tables::rows::{Made, Rows};
 use crate::{Dialect, OptionEntry, Options, SMALLEST_PART, Translation, World};
 use ingressd_model::{Certificate, CertificateId, Kind, Model, ObjectId, ObjectState, Tables};
 use ingressd_objects::references::may_refer;
@@ -64,14 +64,14 @@ struct Remembered {
 }
 
 impl Remembered {
-    fn read(selected: &Selected<'_>, snapshot: &Snapshot, options: &Options) -> Option<Self> {
-        let Selected { entry, class, reader } = *selected;
-        let Declared { intent, needs } = reader.read(entry, class, snapshot, options)?;
+    fn read(selected: &Selected<'_>, readers: Readers, snapshot: &Snapshot, options: &Options) -> Option<Self> {
+        let Selected { entry, class } = *selected;
+        let Declared { intent, needs } = readers.of(entry.id.kind)?.read(entry, class, snapshot, options)?;
         let noted = needs.into_iter().map(|id| (snapshot.version(&id).cloned(), id)).collect();
         Some(Remembered { dialect: class.dialect, table: class.annotations, intent: Arc::new(intent), noted })
     }
 
-    fn is_of(&self, Selected { entry, class, .. }: &Selected<'_>, snapshot: &Snapshot) -> bool {
+    fn is_of(&self, Selected { entry, class }: &Selected<'_>, snapshot: &Snapshot) -> bool {
         self.intent.of.is_of(*entry)
             && self.dialect == class.dialect
             && self.table == class.annotations
@@ -98,7 +98,7 @@ impl Memory {
             self.unseen.clone_from(&snapshot.unseen);
             self.referable = referable().map(|(id, version)| (Arc::clone(id), version.clone())).collect();
         }
-        let objects = select::count(snapshot, readers);
+        let objects = select::count(snapshot, |kind| readers.of(kind).is_some());
         if self.readings.len() > 2 * objects {
             self.readings.clear();
         }
@@ -119,12 +119,18 @@ impl Memory {
 
     /// What these objects ask for, in their order. Objects that are not cached yet are read on all
     /// processors.
-    pub fn read_all(&mut self, selected: &[Selected<'_>], snapshot: &Snapshot, options: &Options) -> Vec<Arc<Intent>> {
+    pub fn read_all(
+        &mut self,
+        selected: &[Selected<'_>],
+        readers: Readers,
+        snapshot: &Snapshot,
+        options: &Options,
+    ) -> Vec<Arc<Intent>> {
         let readings = &self.readings;
         let known = |object: &Selected<'_>| readings.get(object.entry.id).filter(|known| known.is_of(object, snapshot));
         let read = selected.par_iter().map(|object| match known(object) {
             Some(known) => Some(Ok(Arc::clone(&known.intent))),
-            None => Remembered::read(object, snapshot, options).map(Err),
+            None => Remembered::read(object, readers, snapshot, options).map(Err),
         });
         let read: Vec<_> = read.collect();
         let anew = read.iter().flatten().filter(|read| read.is_err()).count();

@@ -16,7 +16,6 @@ use crate::build::client_certificates::{self, Unserved};
 use crate::build::materials::Materials;
 use crate::build::server::Servers;
 use crate::build::streams;
-use crate::certified::Use;
 use crate::claim::arbiter::{Arbiter, Settled};
 use crate::claim::site;
 use crate::claim::tls_entries::Entries;
@@ -25,6 +24,7 @@ use crate::given::Given;
 use crate::memory::Memory;
 use crate::read::stream::StreamClaim;
 use crate::secret::certificate::Certificates;
+use crate::tables::certified::Use;
 use crate::{Allowances, CommonPolicy, Options, SMALLEST_PART, Translation, admit, select};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Forwarded, Model, ObjectState, Passthroughs, ServerName, Tables, Upstream};
@@ -46,13 +46,14 @@ pub fn attach<'a>(
 ) -> (Objects<'a>, Vec<ObjectState>) {
     let Given { snapshot, options, readers, .. } = given;
     let common = memory.policies.common(snapshot, options);
-    let (selected, others) = select::select(snapshot, readers, options, findings);
-    let intents = memory.read_all(&selected, snapshot, options);
+    let by_kind = |kind| readers.of(kind).map(|reader| reader.select);
+    let (selected, others) = select::select(snapshot, by_kind, options, findings);
+    let intents = memory.read_all(&selected, readers, snapshot, options);
     let mut attached = memory.policies.attach(intents, &selected, snapshot, options);
     aliases::expand(&mut attached, &options.limits, findings);
     memory.keep_rules(&mut attached);
-    let unserved = select::withheld(snapshot, readers, options);
-    let intents = memory.read_all(&unserved, snapshot, options);
+    let unserved = select::withheld(snapshot, by_kind, options);
+    let intents = memory.read_all(&unserved, readers, snapshot, options);
     let unserved = memory.policies.attach(intents, &unserved, snapshot, options);
     (Objects { attached, unserved, common }, others)
 }

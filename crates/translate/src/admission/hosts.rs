@@ -2,7 +2,7 @@
 
 use super::check::{Candidate, Check};
 use super::expression;
-use crate::allowed::{Allowance, AllowedHosts, HostPattern};
+use crate::options::allowed::{Allowance, AllowedHosts, HostPattern};
 use crate::value::host;
 use ingressd_model::{Field, ServerName};
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{is_near, near};
-use crate::rows::Row;
+use crate::tables::rows::Row;
 use crate::{Limits, bounds};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Endpoint, Route, Server, Upstream, UpstreamId};

@@ -3,6 +3,7 @@
 
 pub mod aliases;
 pub mod canary;
+pub mod policies;
 pub mod subject;
 
 use std::sync::Arc;

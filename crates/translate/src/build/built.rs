@@ -9,7 +9,6 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, Pa
 use super::materials::Materials;
 use crate::attach::canary::Offer;
 use crate::attach::subject::Subject;
-use crate::certified::Use;
 use crate::claim::site::{Claim, Root, Site};
 use crate::read::intent::Intent;
 use crate::read::path::{Matching, Text};
@@ -20,6 +19,7 @@ use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
 use crate::secret::certificate::Certificates;
+use crate::tables::certified::Use;
 use crate::{NameAnswer, Names, Options, Reading, Translation, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::attach::subject::Subject;
-use crate::certified::Use;
 use crate::claim::tls_entries::Entries;
 use crate::read::intent::TlsSpec;
 use crate::resolve::dependency::Dependency;
 use crate::secret::certificate::{Certificates, Checked};
+use crate::tables::certified::Use;
 use crate::value::host;
 use crate::{Options, World};
 use ingressd_model::finding::{Finding, Reason};

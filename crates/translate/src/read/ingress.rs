@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::intent::{Intent, Port, Reference, Source, TlsSpec};
 use super::rule::{Rule, RulePath};
 use crate::read::port::PortReference;
-use crate::seen::Seen;
+use crate::select::seen::Seen;
 use crate::{Layer, position};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Origin};

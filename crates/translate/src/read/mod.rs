@@ -5,6 +5,7 @@ pub mod ingress;
 pub mod intent;
 pub mod path;
 pub mod port;
+pub mod reader;
 pub mod reading;
 pub mod rule;
 pub mod since;

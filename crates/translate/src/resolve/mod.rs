@@ -5,6 +5,7 @@ pub mod changes;
 pub mod dependency;
 pub mod endpoint;
 pub mod mode;
+pub mod names;
 pub mod resolution;
 pub mod service;
 pub mod target;

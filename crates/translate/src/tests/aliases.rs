@@ -7,7 +7,7 @@ use super::{findings, ingress, options, path, shared, translate, world};
 use crate::attach::Attached;
 use crate::attach::aliases::expand;
 use crate::read::ingress as reader;
-use crate::seen::Seen;
+use crate::select::seen::Seen;
 use crate::value::host::{server_name, written};
 use crate::{AllowedHosts, Claims, HostAliases, HostOptions, Options, Policy, Reading, Translation, Translator};
 use ingressd_model::{Action, Origin, PathMatch, Server, ServerName};

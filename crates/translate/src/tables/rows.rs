@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::certified::{Reported, Use};
+use crate::tables::certified::{Reported, Use};
 use crate::{Limits, admit};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIdentity};

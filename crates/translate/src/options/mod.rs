@@ -1,16 +1,22 @@
 //! The administrator's settings about the meaning of objects.
 
+pub mod allowed;
+pub mod bounds;
+pub mod dialect;
+pub mod limits;
+pub mod snippets;
+
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::tables::{ANNOTATIONS, Scope, Table, Trust};
+use crate::dialects::{ANNOTATIONS, Scope, Table, Trust};
 use crate::value::USUAL_DOMAIN;
 use crate::{AllowedHosts, AllowedSnippets, Dialect, Limits, SPECIFICATION};
 use ingressd_model::{Cidr, Directive, HeaderName, HostListeners, LookupTable, StreamPolicy, UrlPath};
 
-pub use crate::tables::{Layer, OptionEntry};
+pub use crate::dialects::{Layer, OptionEntry};
 
 /// The path below which certificate authorities ask for the answers to their challenges.
 pub const CHALLENGES: &str = "/.well-known/acme-challenge";

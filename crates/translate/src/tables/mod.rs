@@ -1,0 +1,4 @@
+//! What changes often, beside the model: the rows of its tables, and what is found about them.
+
+pub mod certified;
+pub mod rows;
