@@ -27,7 +27,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("NotStapled", "the settings of the tests ask for no answers: tests/end_to_end/stapling.rs"),
     ("HostsRemoved", "it is about many objects: tests/end_to_end/hosts.rs"),
     ("NearBudget", "it is about the settings: crates/translate/src/admit/tests.rs"),
-    ("TooManyEndpoints", "it takes more pods than there are: crates/translate/src/admit/endpoints.rs"),
+    ("TooManyEndpoints", "it takes more pods than there are: crates/translate/src/tables/endpoints.rs"),
     ("UnresolvedName", "names are not resolved where ExternalNameDisabled is found: a test of its own"),
     (
         "AddressesLeftOut",

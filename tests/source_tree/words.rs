@@ -32,7 +32,7 @@ const UNUSUAL_NAMES: &[(&str, &str)] = &[
 
 /// Names of types that meant several things: the one file or folder that has each.
 const ONE_MEANING: &[(&str, &[&str])] = &[
-    ("Reading", &["crates/translate/src/read/reading"]),
+    ("Reading", &["crates/translate/src/annotation/reading"]),
     ("Place", &["crates/nginx/src/render/lower/paths"]),
     ("Status", &["src/daemon/status"]),
     ("Names", &["crates/translate/src/world"]),

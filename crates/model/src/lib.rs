@@ -81,7 +81,7 @@ pub use lookup::{LookupKey, LookupRows, LookupTable};
 pub use mirror::{Mirror, MirrorPolicy};
 pub use name::{is_label, is_subdomain};
 
-pub use origin::{Field, ObjectId, Origin, shared_text};
+pub use origin::{Field, ObjectId, Origin, position, shared_text};
 pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, Handler, PathMatch, Protocol, Route};
 pub use server::{HeaderSet, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};

@@ -9,6 +9,7 @@ mod assemble;
 mod attach;
 mod build;
 mod claim;
+mod defaults;
 mod dialects;
 mod given;
 mod ingress_nginx;
@@ -23,10 +24,16 @@ mod stages;
 mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
+mod translation;
 pub mod value;
 mod world;
 
 pub use admit::keys as budget_keys;
+pub use annotation::reading::{
+    AppRoot, Canary, ClientRule, CommonPolicy, ErrorOptions, HostAliases, HostOptions, Policy, Reading,
+    RequestedAuthentication, RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
+};
+pub use annotation::{Layer, OptionEntry};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
 pub use attach::policies::common;
 pub use claim::claims::{Claimant, Claims, Line as ClaimLine};
@@ -39,23 +46,19 @@ pub use options::bounds;
 pub use options::dialect::{DIALECTS, Dialect, ExpressionScope, INGRESS_NGINX, SPECIFICATION};
 pub use options::limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits, PasswordLimits};
 pub use options::snippets::{AllowedSnippets, SnippetKind};
-pub use options::{ClassRule, EndpointMode, HostOwnership, Hsts, Layer, OptionEntry, Options, StreamOptions};
+pub use options::{ClassRule, EndpointMode, HostOwnership, Hsts, Options, StreamOptions};
 pub use read::intent::{Intent, Port, Reference, Source, TlsSpec};
 pub use read::path::PathType;
 pub use read::reader::{Declared, ReadKind, Reader, Readers};
-pub use read::reading::{
-    AppRoot, Canary, ClientRule, CommonPolicy, ErrorOptions, HostAliases, HostOptions, Policy, Reading,
-    RequestedAuthentication, RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
-};
 pub use read::rule::{Rule, RulePath};
 pub use resolve::names::{ChosenNames, Wanted};
 pub use select::class::of_name as class_of_name;
 pub use select::is_ours;
 pub use select::seen::Seen;
+pub use translation::{Translation, Work};
 pub use value::host::written as written_host;
 pub use world::{NameAnswer, Names, Namespaces, World};
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::attach::canary::Canaries;
@@ -66,78 +69,9 @@ use self::given::Given;
 use self::kept::Kept;
 use self::memory::Memory;
 use self::resolve::endpoint::Slices;
-use self::resolve::resolution::NamedBy;
 use self::stages::Assembled;
-use ingressd_model::finding::Finding;
-use ingressd_model::{HostName, Model, ObjectId, ObjectState, Tables, WorkingVersion};
-use ingressd_objects::{Snapshot, Version};
-
-/// The fewest hosts that are worth another thread.
-const SMALLEST_PART: usize = 64;
-
-/// Objects with more hosts than this are rare.
-const FEW_HOSTS: usize = 16;
-
-/// The result of a translation.
-#[derive(Debug, Clone, Default)]
-pub struct Translation {
-    /// What traffic should do; the same in memory as in the last translation where it is equal.
-    pub model: Arc<Model>,
-    /// What changes often, beside it.
-    pub tables: Arc<Tables>,
-    /// The findings about objects, sorted.
-    pub findings: Vec<Finding>,
-    /// The states of all objects.
-    pub states: Vec<Arc<ObjectState>>,
-    /// Object versions that cannot be served as written; their last good versions should replace
-    /// them.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
-    /// The claims on hosts and paths, including new ones: the input of the next translation once
-    /// this one is served.
-    pub claims: Arc<Claims>,
-    /// When the passage of time alone changes the result, in seconds since 1970: the reservation
-    /// of a host ends, or a certificate expires.
-    pub due: Option<i64>,
-    /// The DNS names of Services that are used, with the namespaces that use them.
-    pub names: BTreeMap<HostName, Namespaces>,
-    /// What had to be done.
-    pub work: Work,
-}
-
-/// How much work a translation was: what was kept from the last one counts nowhere.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Object versions that were read.
-    pub read: usize,
-    /// Objects that were attached to their class.
-    pub attached: usize,
-    /// Hosts whose claims were decided.
-    pub claimed: usize,
-    /// Hosts that were built.
-    pub built: usize,
-    /// Rows of the tables that are new or different.
-    pub rows: usize,
-    /// Objects whose state differs.
-    pub states: usize,
-}
-
-impl Translation {
-    /// How many Ingresses are of our classes, served or not.
-    pub fn ours(&self) -> usize {
-        self.states.iter().filter(|state| state.is_ours()).count()
-    }
-
-    /// The objects of which something is to be served, with what that is.
-    pub fn accepted(&self) -> impl Iterator<Item = (&Arc<ObjectId>, &WorkingVersion)> {
-        self.states.iter().filter_map(|state| Some((&state.id, &**state.working.as_ref()?)))
-    }
-
-    fn note_names(&mut self, names: &[NamedBy]) {
-        for (name, namespace) in names {
-            self.names.entry(name.clone()).or_default().insert(Arc::clone(namespace));
-        }
-    }
-}
+use ingressd_model::position;
+use ingressd_objects::Snapshot;
 
 /// Translates snapshots. Its caches save time and never change the result.
 #[derive(Debug)]
@@ -228,10 +162,4 @@ impl Translator {
         memory.kept = Kept::of((snapshot, world, claims), Arc::new(options.clone()), outside, &translation);
         memory.complete(translation, options, world.now)
     }
-}
-
-/// The index in a list as an [`ingressd_model::Origin`] stores it; longer lists do not occur in
-/// clusters.
-fn position(index: usize) -> u16 {
-    u16::try_from(index).unwrap_or(u16::MAX)
 }

@@ -23,9 +23,8 @@ use crate::claim::{challenges, ports, tls_idle};
 use crate::given::Given;
 use crate::memory::Memory;
 use crate::read::stream::StreamClaim;
-use crate::secret::certificate::Certificates;
-use crate::tables::certified::Use;
-use crate::{Allowances, CommonPolicy, Options, SMALLEST_PART, Translation, admit, select};
+use crate::secret::certificate::{Certificates, Use};
+use crate::{Allowances, CommonPolicy, Options, Translation, admit, select};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Forwarded, Model, ObjectState, Passthroughs, ServerName, Tables, Upstream};
 
@@ -75,8 +74,10 @@ pub struct Admitted<'a> {
 
 /// Leaves out what cannot be served, or is beyond a limit.
 pub fn admit<'a>(objects: &'a Objects<'a>, given: Given<'_>, translation: &mut Translation) -> Admitted<'a> {
-    let Servable { subjects, withheld: refused, left_out } =
-        servable::judge(&objects.attached, &objects.common.policy.behaviour, translation);
+    let Servable { subjects, withheld: refused, left_out, refused: versions, findings } =
+        servable::judge(&objects.attached, &objects.common.policy.behaviour);
+    translation.findings.extend(findings);
+    translation.refused.extend(versions);
     // A canary has no claim that could be reserved for it.
     let withheld = objects.unserved.iter().filter(|object| object.policy.reading.canary.is_none());
     let mut withheld: Vec<_> = withheld.map(Withheld::from).chain(refused).collect();
@@ -153,7 +154,7 @@ pub fn build<'a>(
     }
     hosts.extend(kept.build(sites, materials, |sites| {
         // References that several parts resolve have the same result in each.
-        let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
+        let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(site::SMALLEST_PART));
         let parts = parts.map(|part| {
             let mut servers = Servers::new(materials);
             let built: Vec<_> = part.iter().map(|(name, site)| servers.build(name, site)).collect();

@@ -6,11 +6,13 @@ use super::close_refused;
 use crate::attach::Attached;
 use crate::attach::subject::{Subject, Withheld};
 use crate::read::path::PathType;
-use crate::{ExpressionScope, Policy, Translation, position};
+use crate::{ExpressionScope, Policy, position};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{AccessList, Behaviour, Field, Origin};
+use ingressd_model::{AccessList, Behaviour, Field, ObjectId, Origin};
+use ingressd_objects::Version;
 
 /// Objects by whether they can be served as they are.
+#[derive(Default)]
 pub struct Servable<'a> {
     /// The valid ones, the oldest first.
     pub subjects: Vec<Subject<'a>>,
@@ -18,27 +20,29 @@ pub struct Servable<'a> {
     pub withheld: Vec<Withheld<'a>>,
     /// The invalid ones, as they would be served, the oldest first.
     pub left_out: Vec<Subject<'a>>,
+    /// The versions that are invalid.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub findings: Vec<Finding>,
 }
 
-/// Which of the objects can be served, with findings about the others.
-pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: &mut Translation) -> Servable<'a> {
-    let mut servable =
-        Servable { subjects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
+/// Which of the objects can be served.
+pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour) -> Servable<'a> {
+    let mut servable = Servable { subjects: Vec::with_capacity(attached.len()), ..Servable::default() };
     let mut refused = Vec::new();
     for object in attached {
         let (intent, reading) = (&object.intent, &object.policy.reading);
         let of = &intent.of;
-        translation.findings.extend_from_slice(&intent.findings);
-        translation.findings.extend_from_slice(&reading.findings);
+        servable.findings.extend_from_slice(&intent.findings);
+        servable.findings.extend_from_slice(&reading.findings);
         let subject = Subject::of(object, is_protected(&object.policy, common));
         let without_groups = without_groups(object);
         if reading.refused || !intent.faults.is_empty() || !without_groups.is_empty() {
             // The rest can be served while there is no earlier version, unless requests would
             // reach other routes than intended.
             let is_fit = intent.has_valid_path && without_groups.is_empty();
-            translation.findings.extend_from_slice(&intent.faults);
-            translation.findings.extend(without_groups);
-            translation.refused.push((Arc::clone(&of.id), of.version.clone()));
+            servable.findings.extend_from_slice(&intent.faults);
+            servable.findings.extend(without_groups);
+            servable.refused.push((Arc::clone(&of.id), of.version.clone()));
             if reading.refused || !is_fit {
                 servable.left_out.push(subject.clone());
                 servable.withheld.extend(reading.canary.is_none().then(|| Withheld::from(&subject)));
@@ -49,7 +53,7 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: 
         let reports = |finding: &Finding| finding.reason == Reason::ClosedRoute;
         if reading.closed && reading.canary.is_none() && !reading.findings.iter().any(reports) {
             let note = "all routes of the object answer 503, because their protection cannot be set up; see its other findings";
-            translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
+            servable.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
         }
         servable.subjects.push(subject);
     }

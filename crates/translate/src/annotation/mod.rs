@@ -10,6 +10,7 @@ mod engine;
 mod layer;
 pub mod mistakes;
 mod outline;
+pub(crate) mod reading;
 mod row;
 mod snippets;
 mod table;

@@ -18,8 +18,7 @@ use crate::resolve::changes::Changes;
 use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
-use crate::secret::certificate::Certificates;
-use crate::tables::certified::Use;
+use crate::secret::certificate::{Certificates, Use};
 use crate::{NameAnswer, Names, Options, Reading, Translation, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::arbiter::Arbiter;
 use super::claims::{Claimant, Update};
+use crate::annotation::reading::RequestedStream;
 use crate::attach::subject::{Subject, Withheld};
 use crate::read::port::PortReference;
-use crate::read::stream::{RequestedStream, StreamClaim};
+use crate::read::stream::StreamClaim;
 use crate::{Options, admit, bounds};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Port, Transport, shared_text};

@@ -7,12 +7,15 @@ use super::arbiter::Refusals;
 use super::site::{self, Site};
 use super::tls_entries::Entries;
 use crate::attach::subject::Subject;
+use crate::position;
 use crate::read::intent::TlsSpec;
 use crate::value::host;
-use crate::{FEW_HOSTS, position};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, ObjectId, Origin, ServerName};
 use ingressd_objects::Snapshot;
+
+/// Objects with more hosts than this are rare.
+pub const FEW_HOSTS: usize = 16;
 
 /// Adds findings about entries without effect on a host of others: entries of objects that do not
 /// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is

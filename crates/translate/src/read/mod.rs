@@ -6,7 +6,6 @@ pub mod intent;
 pub mod path;
 pub mod port;
 pub mod reader;
-pub mod reading;
 pub mod rule;
 pub mod since;
 pub mod stream;

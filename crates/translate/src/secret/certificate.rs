@@ -33,6 +33,9 @@ const LONGEST_CHAIN: usize = 32 << 10;
 /// in 0.15 ms.
 const MOST_CERTIFICATES: usize = 10;
 
+/// A certificate, and a field that names it.
+pub type Use = (CertificateId, Origin);
+
 /// A certificate that may be served.
 #[derive(Debug)]
 pub struct Checked {

@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::tables::certified::{Reported, Use};
-use crate::{Limits, admit};
+use super::certified::Reported;
+use super::endpoints;
+use crate::Limits;
+use crate::secret::certificate::Use;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIdentity};
 
@@ -142,7 +144,7 @@ impl Rows {
         let rows = self.found.rows(upstreams).map(|(upstream, endpoints)| Row { upstream, endpoints });
         let mut rows: Vec<_> = rows.collect();
         if let Some(UpstreamIdentity { namespace, protocol, .. }) = rows.first().map(|row| &*row.upstream.id) {
-            let findings = admit::bound_endpoints(&mut rows, &model.servers, limits);
+            let findings = endpoints::bound(&mut rows, &model.servers, limits);
             self.bounded.insert((Arc::clone(namespace), protocol.is_of_stream()), findings);
         }
         rows

@@ -17,7 +17,6 @@ pub use super::site::host_options::{Decision, HostOption, Saying, decide, direct
 pub use super::site::reach::elements;
 pub use super::site::reach::{above, beginning, of_challenges};
 pub use super::site::reserved::reserve;
-use crate::SMALLEST_PART;
 use crate::attach::displaced;
 use crate::attach::subject::Subject;
 use crate::read::path::{Matching, PathType, Text, is_challenge};
@@ -25,6 +24,9 @@ use crate::read::rule::{Backend, Rule};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, HostName, Origin, ServerName, UrlPath};
+
+/// The fewest hosts that are worth another thread.
+pub const SMALLEST_PART: usize = 64;
 
 /// A path of a host, and the object that claims it.
 #[derive(Debug, Clone)]

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::stream::RequestedStream;
 use crate::Dialect;
 use crate::value::ServiceAddress;
 use ingressd_model::finding::Finding;
 use ingressd_model::{
     AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, ConnectionReuse,
-    CookiePath, Directive, MirrorPolicy, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName,
-    SessionCookie, Share, Snippet, Test,
+    CookiePath, Directive, MirrorPolicy, Origin, PasswordFile, Port, Protocol, RedirectUrl, RewriteTarget, ServerName,
+    SessionCookie, Share, Snippet, StreamPolicy, Test,
 };
 
 /// The client certificate rule of an object for its hosts.
@@ -212,4 +211,23 @@ pub struct Canary {
     pub tests: Vec<(Test, bool)>,
     /// Its share of the requests that pass no test.
     pub share: Share,
+}
+
+/// A TCP or UDP service that an object asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedStream {
+    /// The field that asks for it.
+    pub origin: Origin,
+    /// The port of the host.
+    pub wanted: Port,
+    /// Whether clients must begin with a header of the PROXY protocol.
+    pub accepts_proxy_protocol: bool,
+    /// The Service, of the same namespace.
+    pub service: Arc<str>,
+    /// The number of its port.
+    pub port: u16,
+    /// Whether endpoints get a header of the PROXY protocol.
+    pub sends_proxy_protocol: bool,
+    /// Timeouts and retries.
+    pub policy: StreamPolicy,
 }

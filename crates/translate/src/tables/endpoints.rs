@@ -4,14 +4,12 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{is_near, near};
-use crate::tables::rows::Row;
+use super::rows::Row;
+use crate::admit::{ENDPOINTS_OF_NAMESPACE, near};
+use crate::bounds::is_near;
 use crate::{Limits, bounds};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Endpoint, Route, Server, Upstream, UpstreamId};
-
-/// The key of how many the upstreams of a namespace may have.
-pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
 
 /// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
 /// The rows are those of one namespace. TCP and UDP services count by themselves.
@@ -30,7 +28,7 @@ pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits) -> 
     let Some(Upstream { id, origin, .. }) = largest.filter(|largest| !largest.id.protocol.is_of_stream()) else {
         return findings;
     };
-    let (namespace, key) = (&id.namespace, OF_NAMESPACE);
+    let (namespace, key) = (&id.namespace, ENDPOINTS_OF_NAMESPACE);
     if used > most {
         let each = share(&all, most);
         let left = all.iter().map(|one| one.min(&each)).sum::<usize>();
