@@ -42,7 +42,7 @@ pub type Touched = BTreeMap<Arc<ObjectId>, bool>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct ShortDigest(u128);
 
-/// The form on disk; field names are a contract with earlier versions of the daemon.
+/// The form on disk.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredLine<O, Text = String> {
     kind: Text,

@@ -68,8 +68,7 @@ impl Cause {
         serde_json::to_vec(&written).unwrap_or_default()
     }
 
-    /// Reads the file; `None` when it is missing, because an earlier version of the program wrote
-    /// none.
+    /// Reads the file; `None` when it is missing or not readable.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let WrittenCause { objects, more } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         let read = |(change, kind, namespace, name): (Change, String, String, String)| {

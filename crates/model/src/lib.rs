@@ -1,5 +1,4 @@
-//! The model: what traffic should do, in the terms of HTTP. It must not know Kubernetes, nginx
-//! versions, files or processes.
+//! The model: what traffic should do, in the terms of HTTP.
 
 mod access;
 mod access_log;

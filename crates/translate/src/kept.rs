@@ -1,6 +1,5 @@
-//! The last translation, for changes of addresses behind Services and of certificates alone:
-//! these need no host to be built again and no claim to be decided. It must not know how anything
-//! is translated.
+//! The last translation, for changes of addresses behind Services and of certificates alone: these
+//! need no host to be built again and no claim to be decided.
 
 use std::sync::Arc;
 

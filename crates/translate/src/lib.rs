@@ -1,5 +1,4 @@
-//! Translates what the cluster says to what traffic should do. It must not know nginx versions,
-//! files or clocks.
+//! Translates what the cluster says to what traffic should do.
 
 pub mod admission;
 mod admit;

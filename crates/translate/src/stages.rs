@@ -1,5 +1,4 @@
-//! The stages of a translation, in their order, each a function from values to values. They must
-//! not know the tables of annotations.
+//! The stages of a translation, in their order, each a function from values to values.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Fits a model to one nginx: leaves out what it cannot do, with a finding, and never opens what
-//! was closed. It must not know how nginx is written to.
+//! was closed.
 
 mod apart;
 mod inherited;

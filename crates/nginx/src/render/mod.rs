@@ -1,5 +1,4 @@
-//! Renders a plan to files, byte for byte. It must not know annotations, Kubernetes types, the
-//! file system or what is there already.
+//! Renders a plan to files, byte for byte.
 
 mod blocks;
 mod content;

@@ -1,5 +1,5 @@
 //! What of the attached objects is served: whether they can be, and whether their demands are
-//! within the limits of objects and namespaces. It must not know who gets the hosts.
+//! within the limits of objects and namespaces.
 
 pub mod admission;
 mod demand;

@@ -1,4 +1,4 @@
-//! Which of the attached objects can be served as they are. It must not know who gets the hosts.
+//! Which of the attached objects can be served as they are.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What counts for one object, as typed values. It must not know paths, hosts or backends.
+//! What counts for one object, as typed values.
 
 use std::sync::Arc;
 

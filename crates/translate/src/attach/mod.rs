@@ -1,5 +1,5 @@
 //! Attaches what objects ask for to their class and to what counts for them, and a host's aliases
-//! to its rules. It must not know who gets the hosts.
+//! to its rules.
 
 pub mod aliases;
 pub mod canary;

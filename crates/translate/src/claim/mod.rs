@@ -1,4 +1,4 @@
-//! Who gets ports, hosts and paths. It must not know what becomes of a claim.
+//! Who gets ports, hosts and paths.
 
 pub mod arbiter;
 mod asks;

@@ -1,5 +1,4 @@
 //! Reads an Ingress: its rules, its TLS entries and its options, and what is wrong with its paths.
-//! It must not know other objects that have the same hosts, or what counts of the options.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! The second stage: what one version of an object says, as values. It must not know any other
-//! object but those that it names.
+//! The second stage: what one version of an object says, as values.
 
 pub mod ingress;
 pub mod intent;

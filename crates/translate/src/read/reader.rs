@@ -1,5 +1,4 @@
-//! The table of readers: how the objects of each kind are selected and read. It must not know what
-//! they ask for.
+//! The table of readers: how the objects of each kind are selected and read.
 
 use crate::read::intent::Intent;
 use crate::select::Select;

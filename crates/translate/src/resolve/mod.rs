@@ -1,4 +1,4 @@
-//! What references to Services lead to. It must not know what asks for them.
+//! What references to Services lead to.
 
 pub mod backend;
 pub mod changes;

@@ -1,4 +1,4 @@
-//! The first stage: which objects are of our classes. It must not know what else they say.
+//! The first stage: which objects are of our classes.
 
 pub mod class;
 pub mod seen;

@@ -1,5 +1,5 @@
 //! The grammars of values that users write, from text to typed values, and quoting of values in
-//! notes. They must not know which key is read.
+//! notes.
 
 mod address;
 pub mod arguments;
