@@ -47,7 +47,7 @@ mod worth;
 /// The most attempts in one cycle while culprits are looked for.
 const MOST_ATTEMPTS: usize = 100;
 
-/// After so many attempts, or this time, all suspects return to the versions that nginx ran
+/// After so many attempts, or this time, all candidates return to the versions that nginx ran
 /// before, so that all other changes are served.
 const PATIENT_ATTEMPTS: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -288,7 +288,7 @@ impl Cycle {
             }
             let has_weighed = searches.weighing.is_some();
             match &outcome {
-                // New templates are the first suspect. Once nginx has run files that were made
+                // New templates are the first candidate. Once nginx has run files that were made
                 // with them, the changed objects are.
                 Outcome::Refused { .. } if by_templates && !self.taken => {
                     if self.ends_well(&mut searches, snapshot, attempts) {
@@ -329,7 +329,7 @@ impl Cycle {
                     }
                     // Objects that were too much stay in quarantine, and the next cycle goes on
                     // from there. But where taking out objects did not help, the objects that were
-                    // blamed in this cycle may be innocent.
+                    // blamed in this cycle may be without fault.
                     if !is_last {
                         self.quarantine.restore(before);
                     }
@@ -339,7 +339,7 @@ impl Cycle {
                 Outcome::RolledBack { too_much: Some(words), .. } => {
                     let attempt = (&*served, &*product.files);
                     self.weighed(Some(words), snapshot, attempt, &mut searches);
-                    if !has_weighed && self.suspect(words, snapshot, attempt, &mut searches, stages) {
+                    if !has_weighed && self.search_the_heaviest(words, snapshot, attempt, &mut searches, stages) {
                         continue;
                     }
                     if let Some(report) = others {
@@ -473,7 +473,7 @@ impl Cycle {
 
 /// Whether several objects may have caused the complaint, and it is not known which.
 fn is_doubtful(complaint: &Complaint) -> bool {
-    complaint.origin.is_none() && complaint.suspects.len() > 1
+    complaint.origin.is_none() && complaint.candidates.len() > 1
 }
 
 /// Adds to a refusal that the administrator's templates caused it.
