@@ -466,7 +466,7 @@ fn nginx_accepts_a_model_that_uses_everything() {
 }
 
 #[test]
-fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
+fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_names() {
     let root = tempfile::tempdir().expect("a folder");
     let (plan, findings) =
         gate(&reported(model(), true).into(), &tables(), &installed(), &OtherSites::default(), &options(root.path()));

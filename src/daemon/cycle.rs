@@ -15,7 +15,7 @@ use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::weighing::Weighings;
 use self::worth::Worth;
-use super::candidates;
+use super::proposed;
 use super::estimate::Estimate;
 use super::explain::InForce;
 use super::host_findings::of_nginx;
@@ -435,7 +435,7 @@ impl Cycle {
             self.worth.written();
         }
         if self.proposed != Some(digest) {
-            candidates::propose(&self.state, self.worth.good(), self.worth.unwritten(), digest, kept.as_deref());
+            proposed::propose(&self.state, self.worth.good(), self.worth.unwritten(), digest, kept.as_deref());
             self.proposed = Some(digest);
         }
     }

@@ -1,7 +1,6 @@
 //! The composition of the daemon: everything that can wake it is an event of one loop.
 
 pub mod access;
-mod candidates;
 mod certificate;
 mod changes;
 mod claims;
@@ -34,6 +33,7 @@ mod outcomes;
 mod pacing;
 mod page;
 mod pipeline;
+mod proposed;
 mod publication;
 mod quarantine;
 mod reporter;

@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_tells_generation_hosts_routes_age_and_role() {
+    fn the_line_says_generation_hosts_routes_age_and_role() {
         let now = Instant::now();
         let served = |name: &str, hosts: &[&str]| {
             let hosts = hosts.iter().map(|host| Arc::from(*host)).collect();
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn watches_that_fail_are_shown_with_the_age_of_what_they_told() {
+    fn watches_that_fail_are_shown_with_the_age_of_what_they_said() {
         let now = Instant::now();
         let watch = |kind, need, synced, failure: Option<&str>, refused| WatchHealth {
             done_without: refused,

@@ -161,7 +161,7 @@ fn a_stopped_nginx_finds_the_configuration_ready() {
 }
 
 #[test]
-fn a_master_that_read_its_configuration_before_there_was_anything_is_told_to_read_it() {
+fn a_master_that_read_its_configuration_before_there_was_anything_is_asked_to_read_it() {
     let nginx = Nginx::started();
     let mut applier = nginx.applier();
     // nginx is seen to run only later.

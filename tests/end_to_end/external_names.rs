@@ -59,7 +59,7 @@ async fn judged(rig: &Rig, dns: &Dns, arguments: &[&str]) -> (Option<i32>, Strin
 }
 
 #[test]
-fn what_reads_files_asks_nobody_unless_told_to() {
+fn what_reads_files_asks_nobody_unless_a_flag_says_so() {
     rig::run(async |rig| {
         let dns = Dns::start().await;
         dns.set("a.backend.test", &["10.244.2.1"]);
@@ -293,7 +293,7 @@ fn names_of_what_is_not_served_are_not_asked_for() {
 }
 
 #[test]
-fn of_too_many_names_and_addresses_the_rest_is_told() {
+fn of_too_many_names_and_addresses_the_rest_is_reported() {
     rig::run(async |rig| {
         let dns = start(rig).await;
         rig.daemon.set("limits.names-of-namespace", "2");

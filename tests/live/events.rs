@@ -41,7 +41,7 @@ fn about(event: &Value) -> String {
 }
 
 #[test]
-fn every_reason_is_told_by_a_test_or_excused() {
+fn every_reason_is_reported_by_a_test_or_excused() {
     let tested = wrongs().into_iter().map(|(reason, ..)| reason);
     let mut known: Vec<_> = tested.chain(ELSEWHERE.iter().map(|(reason, _)| *reason)).collect();
     let mut reasons: Vec<_> = Reason::ALL.iter().map(|row| row.name).collect();
@@ -163,7 +163,7 @@ fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
 }
 
 #[test]
-fn a_name_that_dns_does_not_know_is_told() {
+fn a_name_that_dns_does_not_know_is_reported() {
     cluster::run(async |cluster| {
         cluster.daemon.set("publish.node", NODE);
         let dns = Dns::start().await;

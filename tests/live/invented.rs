@@ -316,7 +316,7 @@ fn is_from(reply: &Reply, address: &str) -> bool {
 }
 
 #[test]
-fn a_kind_that_only_a_test_knows_is_served_and_told_of() {
+fn a_kind_that_only_a_test_knows_is_served_and_reported() {
     cluster::run(async |cluster| {
         CONTROLLER.get_or_init(|| cluster.objects.controller("nginx"));
         let objects = &cluster.objects;

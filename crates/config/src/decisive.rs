@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_lease_should_hold_is_not_told() {
+    fn more_than_a_lease_should_hold_is_not_reported() {
         let names = (0..1000).map(|number| format!("'namespace-{number}'")).collect::<Vec<_>>().join(",");
         assert_eq!(of(&format!("namespaces = [{names}]")).decisive, None);
     }

@@ -143,7 +143,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_limit_that_leaves_something_out_is_told_of_before() {
+    fn every_limit_that_leaves_something_out_is_reported_before() {
         let mut reported: Vec<_> = budget_keys().chain(bounds::ALL.iter().map(|bound| bound.key)).collect();
         reported.extend(CEILINGS);
         reported.sort_unstable();

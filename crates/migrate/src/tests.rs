@@ -205,7 +205,7 @@ fn values_stay_where_they_are() {
 }
 
 #[test]
-fn what_has_no_setting_is_told() {
+fn what_has_no_setting_is_reported() {
     let verdict = |words: &[&str]| {
         let flags = drop_in(&controller(words)).flags;
         let [item] = &flags[..] else { panic!("{flags:?}") };

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_as_old_as_they_are_told() {
+    fn claims_are_as_old_as_they_are_said_to_be() {
         let (shop, other) = (host("shop.example"), host("other.example"));
         let order = ClaimOrder::of(vec![
             claim(9, &shop, "late", Extent::Place("/new")),

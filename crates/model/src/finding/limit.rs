@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_severest_findings_of_an_object_are_told_and_how_many_more_there_are() {
+    fn the_severest_findings_of_an_object_are_reported_and_how_many_more_there_are() {
         let crowd = [
             findings("crowd", Reason::UnknownAnnotation, 30_000),
             findings("crowd", Reason::InvalidHost, 7),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn fifty_are_told_one_by_one() {
+    fn fifty_are_reported_one_by_one() {
         let all = findings("busy", Reason::UnknownAnnotation, 50);
         assert_eq!(limited(std::slice::from_ref(&all)), all);
     }

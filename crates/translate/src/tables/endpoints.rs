@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn each_object_whose_routes_lose_endpoints_is_told() {
+    fn each_object_whose_routes_lose_endpoints_is_reported() {
         let route = |name: &str, service: &str| {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::INGRESS, "shop", name)));
             let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };

@@ -109,7 +109,7 @@ fn refused_objects_are_left_out() {
 }
 
 #[test]
-fn a_path_that_looks_like_an_expression_is_told_where_it_is_text() {
+fn a_path_that_looks_like_an_expression_is_reported_where_it_is_text() {
     let reported = "i LiteralPath";
     let cases: &[(&str, &str, &str, &[&str])] = &[
         ("/*", "ImplementationSpecific", "", &[reported]),
