@@ -15,12 +15,12 @@ use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::weighing::Weighings;
 use self::worth::Worth;
-use super::proposed;
 use super::estimate::Estimate;
 use super::explain::InForce;
 use super::host_findings::of_nginx;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
+use super::proposed;
 use super::quarantine::Quarantine;
 use super::states::JudgedStates;
 use super::status::start_nginx;
@@ -312,7 +312,7 @@ impl Cycle {
                     let attempt = Attempt { snapshot, served: &served, states: &product.states, in_a_hurry };
                     let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.running);
                     stages.resume_sharing();
-                    let is_crowd = self.charge();
+                    let comes_last = self.charge();
                     match others.take() {
                         // Others may have changed meanwhile, and go first again.
                         Some(report) if goes_on && searches.running.is_empty() => {
@@ -322,7 +322,7 @@ impl Cycle {
                         report => others = report,
                     }
                     if goes_on {
-                        if others.is_none() && is_crowd {
+                        if others.is_none() && comes_last {
                             searches.wait_for(self.waiting(snapshot));
                         }
                         continue;

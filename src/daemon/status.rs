@@ -496,8 +496,8 @@ mod tests {
             let object = Arc::new(ObjectId::new(Kind::INGRESS, namespace, name));
             Finding::new(Reason::UnknownAnnotation, Origin::object(&object), "x".repeat(9000))
         };
-        let crowd = (0..20_000).map(|number| of("crowd", &number.to_string()));
-        let status = Status { findings: crowd.chain([of("victim", "cart")]).collect(), ..Status::default() };
+        let bulk = (0..20_000).map(|number| of("crowd", &number.to_string()));
+        let status = Status { findings: bulk.chain([of("victim", "cart")]).collect(), ..Status::default() };
         let json = status.json(Instant::now());
         let findings = json["findings"].as_array().unwrap();
         assert_eq!((findings.len(), &findings[200]["namespace"]), (201, &json!("victim")));

@@ -233,17 +233,17 @@ fn names_that_never_answer_keep_no_other_namespace_waiting() {
         dns.be_silent_about("silent.test");
         dns.set("a.backend.test", &["10.244.2.1"]);
         let backend = |service: &str| json!({"service": {"name": service, "port": {"number": 80}}});
-        let mut crowd = ingress("crowd").namespace("crowd");
+        let mut bulk = ingress("crowd").namespace("crowd");
         let mut objects = Vec::new();
         for number in 0..NAMES {
             let service = format!("s-{number:03}");
-            crowd = crowd.path_to(&format!("{service}.crowd.example"), "Prefix", "/", backend(&service));
+            bulk = bulk.path_to(&format!("{service}.crowd.example"), "Prefix", "/", backend(&service));
             objects.push(in_namespace("crowd", external(&service, &format!("{service}.silent.test"))));
             // Nothing refers to these names.
             objects
                 .push(in_namespace("crowd", external(&format!("idle-{number}"), &format!("idle-{number}.idle.test"))));
         }
-        objects.push(crowd.build());
+        objects.push(bulk.build());
         rig.manifests.write("crowd.yaml", &objects);
         rig.start().await;
         wait::until("the first questions", async || (dns.asked_below("silent.test") >= 8).then_some(())).await;

@@ -211,9 +211,9 @@ fn a_namespace_with_thousands_of_mistakes_delays_nobodys_events() {
         wait::until_right("the victim's Event", reported, |reported| *reported > 0).await;
         // There are twenty Events for each object, and one that says how many more findings there
         // are.
-        let of_crowd = counts(cluster).await;
-        assert!(of_crowd.values().sum::<usize>() < OBJECTS * 21, "all of the others came first");
-        assert!(of_crowd.values().all(|count| *count <= 21), "{of_crowd:#?}");
+        let of_many = counts(cluster).await;
+        assert!(of_many.values().sum::<usize>() < OBJECTS * 21, "all of the others came first");
+        assert!(of_many.values().all(|count| *count <= 21), "{of_many:#?}");
         let ingresses = kube::Api::<Ingress>::namespaced(cluster.objects.client(), &victim);
         ingresses.delete("cart", &DeleteParams::default()).await.unwrap();
     });

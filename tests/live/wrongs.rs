@@ -34,7 +34,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
         "names are not resolved where ExternalNameDisabled is found: tests/end_to_end/external_names.rs",
     ),
     ("PortConflict", "it is about the settings and this host: tests/end_to_end/streams.rs"),
-    ("DrainingWorkers", "it is about this host: tests/end_to_end/crowds.rs"),
+    ("DrainingWorkers", "it is about this host: tests/end_to_end/many_objects.rs"),
     ("WithoutWebSockets", "it is no warning, and not told as an Event: crates/translate/src/tests/modes.rs"),
     ("MoreFindings", "it takes more than twenty others: crates/model/src/finding/limit.rs"),
     ("StatusContention", "it takes another controller: tests/live/contention.rs"),

@@ -15,20 +15,17 @@ const UNUSUAL_WORDS: &[(&[&str], &str)] = &[
     (&["parted"], "not shared"),
     (&["neighbour", "neighbours"], "other sites, other nodes"),
     (&["obey", "obeyed"], "execute"),
+    (&["told", "tell", "tells"], "report"),
+    (&["suspect", "suspects", "trial", "trials"], "candidate, request or what is tested"),
+    (&["innocent", "guilty", "convict"], "cleared, to blame"),
+    (&["crowd", "crowds", "crowded"], "many, nearly full or without room"),
+    (&["everywhere"], "global, common"),
+    (&["twin", "twins"], "duplicate, or what it is"),
 ];
 
 /// The same for words that are usual in sentences, such as the names of tests: nothing has them as
 /// its whole name.
-const UNUSUAL_NAMES: &[(&str, &str)] = &[
-    ("carries", "revision"),
-    ("Lacks", "missing"),
-    ("told", "reported"),
-    ("tell", "report"),
-    ("tells", "reports"),
-    ("everywhere", "global"),
-    ("Everywhere", "Global"),
-    ("twin", "duplicate"),
-];
+const UNUSUAL_NAMES: &[(&str, &str)] = &[("carries", "revision"), ("Lacks", "missing")];
 
 /// Names of types that meant several things: the one file or folder that has each.
 const ONE_MEANING: &[(&str, &[&str])] = &[
@@ -49,7 +46,7 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
     ("Chronicle", &[]),
     ("Agenda", &[]),
     ("Bulletin", &[]),
-    ("Crowd", &[]),
+    ("Site", &[]),
     ("Room", &[]),
     ("Guest", &[]),
     ("Seat", &[]),

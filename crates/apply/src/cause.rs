@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_is_counted_and_names_forge_no_lines() {
+    fn many_objects_are_counted_and_names_forge_no_lines() {
         let all: Vec<_> =
             (0..50).map(|number| (id(Kind::INGRESS, &format!("a\n{number:02}")), Change::Added)).collect();
         let cause = reported(&all, &all.iter().map(|(id, _)| id).collect::<Vec<_>>());

@@ -142,7 +142,8 @@ impl Translator {
             common: &objects.common,
             certificates: &memory.certificates,
         };
-        let built = stages::build(&admitted, &settled.sites, materials, &mut memory.built, &mut translation.findings);
+        let built =
+            stages::build(&admitted, &settled.claimed_hosts, materials, &mut memory.built, &mut translation.findings);
         let decided = (&settled, offers);
         let Assembled { model, outside, found, uses } =
             stages::assemble(built, (&objects, others), &admitted, decided, options, &mut translation);
@@ -153,7 +154,7 @@ impl Translator {
         translation.work = Work {
             read: memory.take_read(),
             attached: objects.attached.len(),
-            claimed: settled.sites.len(),
+            claimed: settled.claimed_hosts.len(),
             built: memory.built.anew,
             rows: 0,
             states,

@@ -13,7 +13,7 @@ use crate::attach::Attached;
 use crate::attach::policies::Policies;
 use crate::build::built::BuiltHosts;
 use crate::claim::challenges;
-use crate::claim::site::SMALLEST_PART;
+use crate::claim::claimed::SMALLEST_PART;
 use crate::dialects::Table;
 use crate::kept::Kept;
 use crate::read::intent::Intent;

@@ -16,7 +16,7 @@ use crate::build::materials::Materials;
 use crate::build::server::Servers;
 use crate::build::streams;
 use crate::claim::arbiter::{Arbiter, Settled};
-use crate::claim::site;
+use crate::claim::claimed;
 use crate::claim::tls_entries::Entries;
 use crate::claim::{challenges, ports, tls_idle};
 use crate::given::Given;
@@ -111,10 +111,10 @@ pub fn claim<'s, 'a: 's>(
         || arbiter.settle(ports, subjects, &admitted.withheld),
         || certificates.prepare(named.chain(default)),
     );
-    let Settled { sites, claims, outsiders, findings, .. } = &mut settled;
+    let Settled { claimed_hosts, claims, outsiders, findings, .. } = &mut settled;
     let mut entries = Entries::new(snapshot, certificates);
-    tls_idle::report(subjects, sites, outsiders, (snapshot, &mut entries), findings);
-    challenges::report(subjects, sites, (snapshot, claims, options), findings);
+    tls_idle::report(subjects, claimed_hosts, outsiders, (snapshot, &mut entries), findings);
+    challenges::report(subjects, claimed_hosts, (snapshot, claims, options), findings);
     settled
 }
 
@@ -132,7 +132,7 @@ pub struct Hosts<'a> {
 /// Follows references and builds the servers of hosts, of which it keeps those that stay.
 pub fn build<'a>(
     admitted: &Admitted<'a>,
-    sites: &[(ServerName, site::Site<'_, 'a>)],
+    claimed_hosts: &[(ServerName, claimed::ClaimedHost<'_, 'a>)],
     materials: Materials<'a>,
     kept: &mut BuiltHosts,
     findings: &mut Vec<Finding>,
@@ -144,19 +144,20 @@ pub fn build<'a>(
         outside = of_left_out;
     }
     let mut servers = Servers::new(materials);
-    let mut hosts = Vec::with_capacity(sites.len() + 1);
-    if site::find(sites, &ServerName::CatchAll).is_none() {
+    let mut hosts = Vec::with_capacity(claimed_hosts.len() + 1);
+    if claimed::find(claimed_hosts, &ServerName::CatchAll).is_none() {
         let built = servers.build_catch_all();
         outside.dependencies.extend_from_slice(&built.dependencies);
         outside.resolutions.extend_from_slice(&built.resolutions);
         hosts.push(Arc::new(built));
     }
-    hosts.extend(kept.build(sites, materials, |sites| {
+    hosts.extend(kept.build(claimed_hosts, materials, |claimed_hosts| {
         // References that several parts resolve have the same result in each.
-        let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(site::SMALLEST_PART));
+        let parts = claimed_hosts
+            .par_chunks(claimed_hosts.len().div_ceil(rayon::current_num_threads()).max(claimed::SMALLEST_PART));
         let parts = parts.map(|part| {
             let mut servers = Servers::new(materials);
-            let built: Vec<_> = part.iter().map(|(name, site)| servers.build(name, site)).collect();
+            let built: Vec<_> = part.iter().map(|(name, claimed)| servers.build(name, claimed)).collect();
             (built, Tables { endpoints: servers.backends.found, certificates: servers.tls.found })
         });
         let (built, of_parts): (Vec<_>, Vec<_>) = parts.unzip();
@@ -197,7 +198,7 @@ pub fn assemble<'a>(
     let Gathered { built: mut servers, mut upstreams, mut certificates, mut uses, passed, taken, idle } =
         Gathered::of(&of_hosts, translation, &mut findings);
     findings.extend(admission.close(&mut servers));
-    site::reserve(&mut servers, &translation.claims);
+    claimed::reserve(&mut servers, &translation.claims);
     offers.report(&taken, &mut findings);
     let streams = streams::build(ports, &mut backends, options, &mut findings);
     translation.note_names(&backends.names);

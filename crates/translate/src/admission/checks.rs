@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{Submitted, Check};
+use super::check::{Check, Submitted};
 use super::expression::{self, Abilities};
 use crate::annotation::{
     ANYTHING, Companion, Effect, Form, Gives, OnError, Row, SOMETHING, Shape, Table, Trust, asks, asks_for_nothing,

@@ -1,6 +1,6 @@
 //! The check which hosts a namespace may claim.
 
-use super::check::{Submitted, Check};
+use super::check::{Check, Submitted};
 use super::expression;
 use crate::options::allowed::{Allowance, AllowedHosts, HostPattern};
 use crate::value::host;

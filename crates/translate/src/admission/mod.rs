@@ -9,7 +9,7 @@ mod manifests;
 #[cfg(test)]
 mod tests;
 
-pub use check::{Submitted, Check};
+pub use check::{Check, Submitted};
 pub use document::{not_judged, policies};
 pub use expression::{Abilities, form as form_expression};
 

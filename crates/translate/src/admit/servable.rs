@@ -67,17 +67,17 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour) -> Servable<'
 /// no effect: the main object protects the path.
 fn is_protected(Policy { reading, behaviour }: &Policy, common: &Behaviour) -> bool {
     let lists = common.access.as_deref();
-    let is_everywhere = |access: &AccessList| {
+    let is_common = |access: &AccessList| {
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
     };
-    let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
+    let own_list = behaviour.access.as_deref().is_some_and(|access| !is_common(access));
     let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != common.firewall;
     reading.canary.is_none()
         && (reading.closed
             || own_list
             || own_firewall
             || behaviour.basic_authentication.is_some()
-            || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
+            || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_global)
             || reading.host.client_rule.is_some())
 }
 

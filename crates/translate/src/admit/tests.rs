@@ -212,7 +212,7 @@ fn what_the_node_has_is_shared_fairly() {
             names.iter().map(|name| simple(name, "").replace("namespace: default", &format!("namespace: {namespace}")));
         objects.collect::<Vec<_>>().join("\n---\n")
     };
-    let crowd = || in_namespace("crowd", &["a", "b", "c"]);
+    let bulk = || in_namespace("crowd", &["a", "b", "c"]);
     // The cost of this many objects that refer to this many Services.
     let cost = |objects, services| {
         let mut cost = Cost::of_host();
@@ -229,14 +229,14 @@ fn what_the_node_has_is_shared_fairly() {
     ];
     for (key, used, set) in totals {
         for (what, documents, total, expected) in [
-            ("enough", vec![crowd(), in_namespace("other", &["x"])], cost(4, 2), "a b c x"),
+            ("enough", vec![bulk(), in_namespace("other", &["x"])], cost(4, 2), "a b c x"),
             // A namespace below its share keeps everything.
-            ("not enough for one", vec![crowd(), in_namespace("other", &["x"])], cost(3, 2), "a b x"),
-            ("not enough for both", vec![crowd(), in_namespace("other", &["x", "y"])], cost(2, 2), "a x"),
-            ("nobody else there", vec![crowd()], cost(2, 1), "a b"),
+            ("not enough for one", vec![bulk(), in_namespace("other", &["x"])], cost(3, 2), "a b x"),
+            ("not enough for both", vec![bulk(), in_namespace("other", &["x", "y"])], cost(2, 2), "a x"),
+            ("nobody else there", vec![bulk()], cost(2, 1), "a b"),
             (
                 "three",
-                vec![crowd(), in_namespace("other", &["x", "y"]), in_namespace("third", &["z"])],
+                vec![bulk(), in_namespace("other", &["x", "y"]), in_namespace("third", &["z"])],
                 cost(5, 3),
                 "a b x y z",
             ),

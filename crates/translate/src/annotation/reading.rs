@@ -99,7 +99,7 @@ pub struct RequestedService {
     /// The field that asks for it.
     pub origin: Origin,
     /// Whether the administrator asks for it, for all objects.
-    pub is_everywhere: bool,
+    pub is_global: bool,
     pub address: ServiceAddress,
     pub protocol: Protocol,
     /// How long connections to it are kept, when that differs from the general setting.

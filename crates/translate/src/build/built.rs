@@ -9,7 +9,7 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, Pa
 use super::materials::Materials;
 use crate::attach::canary::Offer;
 use crate::attach::subject::Subject;
-use crate::claim::site::{Claim, Root, Site};
+use crate::claim::claimed::{Claim, ClaimedHost, Root};
 use crate::read::intent::Intent;
 use crate::read::path::{Matching, Text};
 use crate::read::rule::Rule;
@@ -255,12 +255,12 @@ impl BuiltHosts {
     /// which gets several at once.
     pub fn build<'s, 'a>(
         &mut self,
-        sites: &[(ServerName, Site<'s, 'a>)],
+        claimed_hosts: &[(ServerName, ClaimedHost<'s, 'a>)],
         materials: Materials<'_>,
-        build: impl FnOnce(&[&(ServerName, Site<'s, 'a>)]) -> Vec<Built>,
+        build: impl FnOnce(&[&(ServerName, ClaimedHost<'s, 'a>)]) -> Vec<Built>,
     ) -> Vec<Arc<Built>> {
         let mut before = std::mem::take(&mut self.hosts).into_iter().peekable();
-        let kept = sites.iter().map(|(name, site)| {
+        let kept = claimed_hosts.iter().map(|(name, claimed)| {
             let kept: CachedHost = loop {
                 match before.peek()?.0.cmp(name) {
                     Ordering::Less => drop(before.next()),
@@ -268,19 +268,19 @@ impl BuiltHosts {
                     Ordering::Greater => return None,
                 }
             };
-            kept.is_current(name, site, materials, &self.changes.changed).then_some(kept)
+            kept.is_current(name, claimed, materials, &self.changes.changed).then_some(kept)
         });
         let kept: Vec<_> = kept.collect();
         drop(before);
         let missing: Vec<_> =
-            sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
+            claimed_hosts.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(claimed, _)| claimed).collect();
         self.anew = missing.len();
         let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
-        let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, materials, built));
+        let anew = anew.map(|(built, (name, claimed))| CachedHost::new(name, claimed, materials, built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
-        let mut all = Vec::with_capacity(sites.len());
-        self.hosts.reserve_exact(sites.len());
-        for ((name, _), kept) in sites.iter().zip(kept) {
+        let mut all = Vec::with_capacity(claimed_hosts.len());
+        self.hosts.reserve_exact(claimed_hosts.len());
+        for ((name, _), kept) in claimed_hosts.iter().zip(kept) {
             let Some(kept) = kept.or_else(|| anew.next()) else { continue };
             all.push(Arc::clone(&kept.built));
             self.hosts.push((name.clone(), kept));
@@ -290,16 +290,16 @@ impl BuiltHosts {
 }
 
 impl CachedHost {
-    fn new(name: &ServerName, site: &Site<'_, '_>, materials: Materials<'_>, built: Arc<Built>) -> Self {
+    fn new(name: &ServerName, claimed: &ClaimedHost<'_, '_>, materials: Materials<'_>, built: Arc<Built>) -> Self {
         CachedHost {
             is_stale: false,
             marks: Dependency::marks(&built.dependencies),
-            subjects: site.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
-            claims: site.claims.iter().map(KeptClaim::of).collect(),
-            redirect: site.redirect.clone().map(Box::new),
-            is_without_owner: site.is_without_owner,
-            root: site.root,
-            order: site.order,
+            subjects: claimed.subjects.iter().map(|subject| KeptSubject::of(subject)).collect(),
+            claims: claimed.claims.iter().map(KeptClaim::of).collect(),
+            redirect: claimed.redirect.clone().map(Box::new),
+            is_without_owner: claimed.is_without_owner,
+            root: claimed.root,
+            order: claimed.order,
             unserved: materials.unserved_rules.get(name).cloned(),
             canaries: materials.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
             answers: answers(&built, &materials.given.world.names).map(Option::<&NameAnswer>::cloned).collect(),
@@ -311,19 +311,19 @@ impl CachedHost {
     fn is_current(
         &self,
         name: &ServerName,
-        site: &Site<'_, '_>,
+        claimed: &ClaimedHost<'_, '_>,
         materials: Materials<'_>,
         changed: &HashSet<Dependency>,
     ) -> bool {
         !self.is_stale
             && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
-            && (self.is_without_owner, self.root) == (site.is_without_owner, site.root)
-            && self.order == site.order
-            && self.redirect.as_deref() == site.redirect.as_ref()
-            && self.subjects.len() == site.subjects.len()
-            && self.subjects.iter().zip(&site.subjects).all(|(kept, subject)| kept.is(subject))
-            && self.claims.len() == site.claims.len()
-            && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
+            && (self.is_without_owner, self.root) == (claimed.is_without_owner, claimed.root)
+            && self.order == claimed.order
+            && self.redirect.as_deref() == claimed.redirect.as_ref()
+            && self.subjects.len() == claimed.subjects.len()
+            && self.subjects.iter().zip(&claimed.subjects).all(|(kept, subject)| kept.is(subject))
+            && self.claims.len() == claimed.claims.len()
+            && self.claims.iter().zip(&claimed.claims).all(|(kept, claim)| kept.is(claim))
             && self.unserved.as_ref() == materials.unserved_rules.get(name)
             && self.has_canaries(&materials.canaries.of_host(name))
             && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, &materials.given.world.names))

@@ -8,13 +8,13 @@ use super::server::Servers;
 use crate::RequestedMirror;
 use crate::attach::subject::Subject;
 use crate::build::service;
-use crate::claim::site::Site;
+use crate::claim::claimed::ClaimedHost;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Behaviour, Handler, Mirror, ObjectId, Server};
 
 /// Mirrors the requests of a server's handlers whose objects ask for it.
-pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {
-    let subjects = site.subjects.iter().filter_map(|subject| Some((&**subject.id(), (*subject, mirror(subject)?))));
+pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, claimed: &ClaimedHost<'_, 'a>) {
+    let subjects = claimed.subjects.iter().filter_map(|subject| Some((&**subject.id(), (*subject, mirror(subject)?))));
     let subjects: HashMap<&ObjectId, (&Subject<'a>, &RequestedMirror)> = subjects.collect();
     if subjects.is_empty() {
         return;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::arbiter::Arbiter;
+use super::claimed::{self, ClaimedHost, Gathered};
 use super::claims::Ask;
 use super::key::Key;
-use super::site::{self, Gathered, Site};
 use crate::attach::subject::{Subject, Withheld};
 use crate::read::path::Matching;
 use ingressd_model::ServerName;
@@ -43,26 +43,30 @@ fn by_host<'w, 'a>(objects: &'w [Withheld<'a>], arbiter: &mut Arbiter<'_, 'a>) -
 fn places_of(object: &Withheld<'_>, name: &ServerName) -> Vec<Arc<str>> {
     let paths = object.rules_of(name).flat_map(|rule| rule.paths.iter()).filter_map(|path| path.path.as_ref().ok());
     let places = paths.flat_map(|path| {
-        [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(site::beginning(matching, path.as_str())))
+        [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(claimed::beginning(matching, path.as_str())))
     });
     places.chain(object.reading.host.app_root.as_ref().map(|_| ROOT_REDIRECT.into())).collect()
 }
 
 /// Whether an object claims a host only to have it redirected.
-fn is_redirected(subject: &Subject<'_>, name: &ServerName, site: &Site<'_, '_>) -> bool {
-    site.redirect.is_some() && subject.redirect_of(name).is_some()
+fn is_redirected(subject: &Subject<'_>, name: &ServerName, claimed: &ClaimedHost<'_, '_>) -> bool {
+    claimed.redirect.is_some() && subject.redirect_of(name).is_some()
 }
 
 /// All present claims, in order.
-pub fn of<'a>(sites: &Gathered<'_, 'a>, withheld: &[Withheld<'a>], arbiter: &mut Arbiter<'_, 'a>) -> Vec<Ask<'a>> {
+pub fn of<'a>(
+    claimed_hosts: &Gathered<'_, 'a>,
+    withheld: &[Withheld<'a>],
+    arbiter: &mut Arbiter<'_, 'a>,
+) -> Vec<Ask<'a>> {
     let withheld = by_host(withheld, arbiter);
     let (options, known) = (arbiter.options, arbiter.known);
-    let mut asks = Vec::with_capacity(sites.len());
-    for (name, site) in sites {
-        asks.extend(site.subjects.iter().map(|subject| Ask {
+    let mut asks = Vec::with_capacity(claimed_hosts.len());
+    for (name, claimed) in claimed_hosts {
+        asks.extend(claimed.subjects.iter().map(|subject| Ask {
             key: Key::host(name),
             namespace: &subject.id().namespace,
-            since: subject.since().implied(is_redirected(subject, name, site)),
+            since: subject.since().implied(is_redirected(subject, name, claimed)),
             exclusive: subject.rule.is_exclusive(options.ownership),
         }));
     }
@@ -99,14 +103,14 @@ pub fn of<'a>(sites: &Gathered<'_, 'a>, withheld: &[Withheld<'a>], arbiter: &mut
             let places = places_of(object, name).into_iter().chain(rest);
             places.for_each(|place| ask(namespace, place, object.since(name)));
         }
-        let Some(site) = site::find(sites, name) else { continue };
-        for claim in &site.claims {
-            let beginning = site::beginning(claim.matching, claim.path.as_str());
+        let Some(claimed) = claimed::find(claimed_hosts, name) else { continue };
+        for claim in &claimed.claims {
+            let beginning = claimed::beginning(claim.matching, claim.path.as_str());
             ask(&claim.subject.id().namespace, beginning.into(), claim.subject.since());
         }
-        for subject in &site.subjects {
+        for subject in &claimed.subjects {
             let namespace = &subject.id().namespace;
-            let is_redirected = is_redirected(subject, name, site);
+            let is_redirected = is_redirected(subject, name, claimed);
             if (is_redirected || subject.takes_the_rest()) && has_rest(namespace) {
                 ask(namespace, Arc::default(), subject.since().implied(is_redirected));
             }

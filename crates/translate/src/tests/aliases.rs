@@ -140,7 +140,7 @@ fn a_finding_about_an_alias_names_the_annotation() {
 }
 
 #[test]
-fn the_twin_of_a_host_leads_to_it_unless_somebody_has_a_rule_for_it() {
+fn the_name_of_a_host_with_or_without_www_leads_to_it_unless_somebody_has_a_rule_for_it() {
     const COUNTERPART: &str = "from-to-www-redirect: 'true'";
     check(
         &[

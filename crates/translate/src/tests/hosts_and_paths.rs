@@ -240,7 +240,7 @@ fn default_backends() {
 }
 
 #[test]
-fn closed_objects_answer_503_everywhere() {
+fn closed_objects_answer_503_for_all_paths() {
     let closed = ingress("i", "nginx", "a.example", "allowlist-source-range: nonsense", &[path("/a", "Prefix", "web")]);
     let translation = translate(&closed, options());
     assert_eq!(routes(&translation), ["a.example", "  /a -> 503", "  else / -> 503"]);

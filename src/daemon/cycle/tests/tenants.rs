@@ -229,7 +229,7 @@ fn many(namespace: &str, count: usize) -> Vec<String> {
 }
 
 /// Fifty namespaces with a change each.
-fn crowd() -> Vec<String> {
+fn bulk() -> Vec<String> {
     (0..50).map(|number| format!("n{number:02}/i@1")).collect()
 }
 
@@ -262,7 +262,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             what: "one object, and bytes tell",
             costs: vec![("evil/a@1", 200)],
             bytes: vec![],
-            others: crowd(),
+            others: bulk(),
             culprits: &["Ingress evil/a"],
             served: 2,
             known: 2,
@@ -271,7 +271,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             what: "one object among others of its namespace",
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("evil/c@1", 2)],
             bytes: vec![],
-            others: crowd(),
+            others: bulk(),
             culprits: &["Ingress evil/a"],
             served: 2,
             known: 4,
@@ -280,7 +280,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             what: "bytes mislead: the victim's change is much larger",
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("victim/a@1", 9), ("victim/b@1", 9)],
             bytes: vec![("evil/a@1", 3), ("victim/a@1", 5000), ("victim/b@1", 9000)],
-            others: crowd(),
+            others: bulk(),
             culprits: &["Ingress evil/a"],
             served: 8,
             known: 14,
@@ -289,7 +289,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             what: "two in two namespaces",
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("good/a@1", 50), ("worse/a@1", 150), ("worse/b@1", 2)],
             bytes: vec![],
-            others: crowd(),
+            others: bulk(),
             culprits: &["Ingress evil/a", "Ingress worse/a"],
             served: 9,
             known: 14,
@@ -352,18 +352,18 @@ fn a_change_of_another_namespace_waits_for_one_weighing_at_most() {
     let evil = many("evil", 40);
     let costs = evil.iter().map(|name| (name.clone(), 4)).collect();
     // Bytes mislead, so that the search by namespaces takes long, too.
-    let bytes = crowd().into_iter().map(|name| (name, 5000)).collect();
+    let bytes = bulk().into_iter().map(|name| (name, 5000)).collect();
     let mut tenants = Tenants { costs, bytes, slow: Duration::from_secs(18), ..Tenants::default() };
     let state = tempfile::tempdir().unwrap();
     let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&cluster(&["victim/a@0"]), &mut tenants);
     let start = tenants.now;
-    cycle.turn(&cluster(&[&evil[..], &crowd(), &["victim/a@0".into()]].concat()), &mut tenants);
+    cycle.turn(&cluster(&[&evil[..], &bulk(), &["victim/a@0".into()]].concat()), &mut tenants);
     assert!(tenants.now - start <= Duration::from_secs(40), "what was too much, and one weighing");
     let (began, mut weighings) = (tenants.now, 0);
     for version in 1..1000 {
         let victim = format!("victim/a@{version}");
-        let all = cluster(&[&evil[..], &crowd(), std::slice::from_ref(&victim)].concat());
+        let all = cluster(&[&evil[..], &bulk(), std::slice::from_ref(&victim)].concat());
         tenants.applied.clear();
         let start = tenants.now;
         let report = cycle.turn(&all, &mut tenants);
@@ -378,7 +378,7 @@ fn a_change_of_another_namespace_waits_for_one_weighing_at_most() {
     }
     let searched = tenants.now - began;
     assert!(weighings > 8 && searched > Duration::from_secs(120), "{weighings} {searched:?}");
-    assert!(crowd().iter().all(|name| tenants.running().contains(name)), "{:?}", tenants.running());
+    assert!(bulk().iter().all(|name| tenants.running().contains(name)), "{:?}", tenants.running());
 }
 
 #[test]

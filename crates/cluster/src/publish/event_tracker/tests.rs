@@ -202,7 +202,7 @@ fn closing(served: &Served, unanswered: u32) -> Served {
 }
 
 /// A state with this many served objects and a finding about each.
-fn crowd(objects: usize) -> Served {
+fn bulk(objects: usize) -> Served {
     let names: Vec<_> = (0..objects).map(|number| format!("{number:04}")).collect();
     let (stored, states): (Vec<_>, Vec<_>) = names.iter().map(|name| object(name, "1", "1", false)).unzip();
     Served {
@@ -219,7 +219,7 @@ fn crowd(objects: usize) -> Served {
 fn what_finds_no_room_is_reported_when_there_is_some() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
-    let mut served = crowd(5000);
+    let mut served = bulk(5000);
     assert_eq!(look(&mut tracker, &served, &[], now), 0, "waiting is not being suppressed");
     let now = now + LASTING;
     // Addresses are written sooner than Events; that does not make a served version old.
@@ -246,7 +246,7 @@ fn what_finds_no_room_is_reported_when_there_is_some() {
 fn a_new_warning_does_not_wait_for_what_is_good() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
-    let served = Served { findings: Arc::default(), ..crowd(5000) };
+    let served = Served { findings: Arc::default(), ..bulk(5000) };
     tracker.update(&served, &[], now);
     assert_eq!(tracker.take(now).unwrap().reason, "Synced");
     look(&mut tracker, &served, &[finding("0007", "x")], now);
@@ -285,7 +285,7 @@ fn what_is_closed_is_not_reported_as_served() {
 fn what_is_mended_while_it_finds_no_room_is_not_reported() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
-    let served = crowd(5000);
+    let served = bulk(5000);
     look(&mut tracker, &served, &[], now);
     tracker.update(&Served { findings: Arc::default(), ..served }, &[], now);
     let warnings = spread(&mut tracker).into_iter().filter(|reported| reported.starts_with("MissingService")).count();

@@ -97,8 +97,8 @@ async fn nobody_waits_for_the_events_of_another_namespace() {
             world.api.refuse("/namespaces/crowd/events", refusal);
         }
         world.start("one");
-        let crowd: Vec<_> = (0..3000).map(|number| finding("crowd", number)).collect();
-        world.node("one").findings = crowd.clone();
+        let bulk: Vec<_> = (0..3000).map(|number| finding("crowd", number)).collect();
+        world.node("one").findings = bulk.clone();
         world.seconds(30).await;
         world.node("one").findings.extend((0..5).map(|number| finding("shop", number)));
         world.seconds(3).await;

@@ -12,11 +12,11 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, Pa
 use rayon::slice::ParallelSliceMut as _;
 
 use super::arbiter::Arbiter;
-pub use super::site::host_options::{Decision, HostOption, Saying, decide, directives, settle};
+pub use super::claimed::host_options::{Decision, HostOption, Saying, decide, directives, settle};
 #[cfg(test)]
-pub use super::site::reach::elements;
-pub use super::site::reach::{above, beginning, of_challenges};
-pub use super::site::reserved::reserve;
+pub use super::claimed::reach::elements;
+pub use super::claimed::reach::{above, beginning, of_challenges};
+pub use super::claimed::reserved::reserve;
 use crate::attach::displaced;
 use crate::attach::subject::Subject;
 use crate::read::path::{Matching, PathType, Text, is_challenge};
@@ -51,7 +51,7 @@ pub struct Claim<'s, 'a> {
 
 /// A host with all claims on it.
 #[derive(Debug, Default)]
-pub struct Site<'s, 'a> {
+pub struct ClaimedHost<'s, 'a> {
     /// The objects that define it: those of the namespace that claimed it first, the oldest first,
     /// then those of others that have a path; never empty.
     pub subjects: Vec<&'s Subject<'a>>,
@@ -86,7 +86,7 @@ pub enum Root {
     Nobody,
 }
 
-impl<'s, 'a> Site<'s, 'a> {
+impl<'s, 'a> ClaimedHost<'s, 'a> {
     /// The namespace that claimed the host first, if an object of it is served.
     pub fn home(&self) -> Option<&'a str> {
         self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
@@ -99,18 +99,18 @@ impl<'s, 'a> Site<'s, 'a> {
         self.claims.get(self.passing?)
     }
 
-    /// The site of the claims on one host, the oldest object first.
+    /// The claims on one host, the oldest object first.
     fn of(wanting: &[Wanting<'s, 'a>]) -> Self {
-        let mut site = Site { subjects: Vec::with_capacity(1), ..Site::default() };
+        let mut claimed = ClaimedHost { subjects: Vec::with_capacity(1), ..ClaimedHost::default() };
         for (_, subject, rule) in wanting {
             // Rules of one object are adjacent, so a known object is the last.
-            if site.subjects.last().is_none_or(|last| !std::ptr::eq(*last, *subject)) {
-                site.subjects.push(subject);
+            if claimed.subjects.last().is_none_or(|last| !std::ptr::eq(*last, *subject)) {
+                claimed.subjects.push(subject);
             }
-            rule.iter().for_each(|number| site.add_paths(subject, *number));
+            rule.iter().for_each(|number| claimed.add_paths(subject, *number));
         }
-        alone::match_paths(&mut site);
-        site
+        alone::match_paths(&mut claimed);
+        claimed
     }
 
     fn add_paths(&mut self, subject: &'s Subject<'a>, rule: usize) {
@@ -144,13 +144,16 @@ pub const fn is_unknown(name: &ServerName) -> bool {
 }
 
 /// A host among those that are served.
-pub fn find<'l, 's, 'a>(sites: &'l [(ServerName, Site<'s, 'a>)], name: &ServerName) -> Option<&'l Site<'s, 'a>> {
-    let place = sites.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
-    Some(&sites[place].1)
+pub fn find<'l, 's, 'a>(
+    claimed_hosts: &'l [(ServerName, ClaimedHost<'s, 'a>)],
+    name: &ServerName,
+) -> Option<&'l ClaimedHost<'s, 'a>> {
+    let place = claimed_hosts.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
+    Some(&claimed_hosts[place].1)
 }
 
 /// All claims, by host and in order.
-pub type Gathered<'s, 'a> = Vec<(ServerName, Site<'s, 'a>)>;
+pub type Gathered<'s, 'a> = Vec<(ServerName, ClaimedHost<'s, 'a>)>;
 
 /// A rule of an object that claims a host, by its index; `None` for an object without rules whose
 /// default backend claims the hosts that no object names.
@@ -185,11 +188,13 @@ pub fn gather<'s, 'a>(subjects: &'s [Subject<'a>], arbiter: &mut Arbiter<'_, 'a>
     // The sort is stable: claims on one host stay in their order.
     wanting.par_sort_by(|(one, ..), (other, ..)| one.cmp(other));
     let of_hosts: Vec<_> = wanting.chunk_by(|(one, ..), (other, ..)| one == other).collect();
-    let sites =
-        of_hosts.into_par_iter().with_min_len(SMALLEST_PART).map(|of_host| (of_host[0].0.clone(), Site::of(of_host)));
-    let mut sites: Vec<_> = sites.collect();
-    redirect_with_or_without_www(subjects, &mut sites, arbiter);
-    sites
+    let claimed_hosts = of_hosts
+        .into_par_iter()
+        .with_min_len(SMALLEST_PART)
+        .map(|of_host| (of_host[0].0.clone(), ClaimedHost::of(of_host)));
+    let mut claimed_hosts: Vec<_> = claimed_hosts.collect();
+    redirect_with_or_without_www(subjects, &mut claimed_hosts, arbiter);
+    claimed_hosts
 }
 
 /// Adds the hosts with or without `www.` of objects that ask for the redirect. They are claims of
@@ -197,7 +202,7 @@ pub fn gather<'s, 'a>(subjects: &'s [Subject<'a>], arbiter: &mut Arbiter<'_, 'a>
 /// cert-manager for a challenge, which takes its path only.
 fn redirect_with_or_without_www<'s, 'a>(
     subjects: &'s [Subject<'a>],
-    sites: &mut Gathered<'s, 'a>,
+    claimed_hosts: &mut Gathered<'s, 'a>,
     arbiter: &mut Arbiter<'_, 'a>,
 ) {
     let mut asked = BTreeMap::<ServerName, Vec<&'s Subject<'a>>>::new();
@@ -206,7 +211,7 @@ fn redirect_with_or_without_www<'s, 'a>(
         let permitted =
             subject.rules().filter(|(_, rule)| rule.name.as_ref().is_ok_and(|name| allowance.permits(name)));
         for other in permitted.filter_map(|(_, rule)| rule.counterpart()) {
-            let mut known = find(sites, &other).into_iter().flat_map(|site| &site.subjects);
+            let mut known = find(claimed_hosts, &other).into_iter().flat_map(|claimed| &claimed.subjects);
             let has_rule = |known: &&&Subject<'_>| {
                 known.id().namespace == subject.id().namespace && !takes_challenges_only(known, &other)
             };
@@ -224,18 +229,18 @@ fn redirect_with_or_without_www<'s, 'a>(
     let mut added = Vec::new();
     for (name, subjects) in asked {
         let redirect = subjects.first().and_then(|oldest| oldest.redirect_of(&name));
-        match sites.binary_search_by(|(known, _)| known.cmp(&name)) {
+        match claimed_hosts.binary_search_by(|(known, _)| known.cmp(&name)) {
             Ok(place) => {
-                let site = &mut sites[place].1;
-                site.subjects.extend(subjects);
-                site.redirect = redirect;
+                let claimed = &mut claimed_hosts[place].1;
+                claimed.subjects.extend(subjects);
+                claimed.redirect = redirect;
             }
-            Err(_) => added.push((name, Site { subjects, redirect, ..Site::default() })),
+            Err(_) => added.push((name, ClaimedHost { subjects, redirect, ..ClaimedHost::default() })),
         }
     }
     if !added.is_empty() {
-        sites.extend(added);
-        sites.sort_by(|(one, _), (other, _)| one.cmp(other));
+        claimed_hosts.extend(added);
+        claimed_hosts.sort_by(|(one, _), (other, _)| one.cmp(other));
     }
 }
 
