@@ -309,7 +309,7 @@ impl Origin {
             return if is_about_nothing(&inventory) { Err(self.nothing(&inventory)) } else { Ok(inventory) };
         }
         let _waiting = waiting("the API server to list all objects");
-        let objects = crate::cli::runtime()?.block_on(async {
+        let objects = crate::cli::runtime::start()?.block_on(async {
             let path = self.admin_kubeconfig.as_deref();
             Administrator::connect(path, self.context.as_deref()).await?.inventory().await
         });

@@ -129,7 +129,7 @@ pub(super) fn version(text: &str) -> Result<Version, String> {
 
 /// The answers of DNS, as the daemon asks.
 fn looked_up(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
-    let runtime = crate::cli::runtime()?;
+    let runtime = crate::cli::runtime::start()?;
     Ok(runtime
         .block_on(async { look_up(wanted, &settings.translate.limits, &Dns::of(&settings.names.resolvers)).await }))
 }

@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     let known_hosts = IngressHosts::of(&inventory.snapshot, &names.collect::<BTreeSet<_>>(), &prefix);
     let key = |name: &str| key_of_map(&inventory, controller.as_ref(), name);
     let choice = choice(arguments, &known_hosts, key)?;
-    let runtime = crate::cli::runtime()?;
+    let runtime = crate::cli::runtime::start()?;
     let bounds = Bounds {
         deadline: Duration::from_secs(arguments.timeout),
         most_body: usize::try_from(arguments.most_body).unwrap_or(usize::MAX),
