@@ -23,7 +23,7 @@ use ingressd_cluster::source::cluster::{Administrator, AdministratorError, Exten
 use ingressd_config::{OfNode, Settings};
 use ingressd_migrate::compare::{BESIDE, Ports, side_by_side, taken};
 use ingressd_migrate::{
-    Controller, DropIn, Report, ReportInput, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
+    Controller, DropIn, Equivalence, Report, ReportInput, SiteCertificate, controllers, drop_in, judge, page as html,
     stand_in_for_secrets,
 };
 use ingressd_model::Kind;
@@ -169,7 +169,7 @@ fn report(arguments: &ReportArguments) -> Ended {
     let mut inventory = arguments.origin.read()?;
     let controller = arguments.origin.controller(&inventory)?;
     let report = arguments.judging.report(&mut inventory, controller.as_ref())?;
-    let end = if report.verdict() == Verdict::Refused { Exit::Findings } else { Exit::Success };
+    let end = if report.verdict() == Equivalence::Refused { Exit::Findings } else { Exit::Success };
     match arguments.form.format {
         Form::Text => output::show_styled(&text::text(&report, arguments.all, page::width()), end),
         Form::Json => output::show(output::json(&report.json()), end),

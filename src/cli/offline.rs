@@ -16,7 +16,7 @@ use ingressd_model::{HostName, Instance, ObjectId, ObjectState, UpstreamId};
 use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, Gated, OtherSites, Plan};
 use ingressd_objects::Snapshot;
-use ingressd_objects::directory::{Changes, Directory};
+use ingressd_objects::directory::{ChangedFiles, Directory};
 use ingressd_translate::{ClassRule, Names, Options, Translation, Wanted, World};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
@@ -216,7 +216,7 @@ pub(super) fn stand_in_for_classes<'n>(
 }
 
 pub(super) fn read(mut directory: Directory) -> Result<Arc<Snapshot>, Exit> {
-    directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).map_err(|error| {
+    directory.refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| {}).map_err(|error| {
         complain!("ingressd: {error}");
         Exit::NoInput
     })

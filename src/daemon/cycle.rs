@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use self::bisection::Verdict;
+use self::bisection::Progress;
 use self::judging::Attempt;
 use self::proof::{Asked, Releases};
 use self::removal::Removals;
@@ -415,7 +415,7 @@ impl Cycle {
     fn ends_well(&mut self, searches: &mut Searches, snapshot: &Snapshot, attempts: usize) -> bool {
         for mut search in std::mem::take(&mut searches.running) {
             match search.bisection.go_on(false) {
-                Verdict::Continue if attempts < MOST_ATTEMPTS => searches.running.push(search),
+                Progress::Continue if attempts < MOST_ATTEMPTS => searches.running.push(search),
                 _ => self.quarantine_all(&search, snapshot),
             }
         }

@@ -64,6 +64,6 @@ pub use options::to_look_with;
 pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
 pub use status::{Inquiry, LONGEST_QUIET, Phase, Status, verdict};
-pub use tables::Tables;
+pub use tables::KindTables;
 pub use traffic::found as traffic_found;
 pub use traffic::{Counted, ERROR_KINDS, ErrorLine, TrafficReport, quantile};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use ingressd::daemon::{self, Request, Tables, control};
+use ingressd::daemon::{self, KindTables, Request, control};
 use ingressd_cluster::publish::{Address, Content, STATUSES, Situation, StatusRow, StatusStrategy, Statuses, entries};
 use ingressd_cluster::source::{WATCHED, WatchRow, Watched, WatchedKinds};
 use ingressd_config::Sources;
@@ -243,8 +243,8 @@ impl StatusStrategy for OfSignposts {
 }
 
 /// The daemon's tables with one more row in each.
-fn tables() -> Tables {
-    Tables {
+fn tables() -> KindTables {
+    KindTables {
         objects: WatchedKinds([&WATCHED[..], &[WatchRow::of::<Signpost>()]].concat().leak()),
         readers: Readers([&READERS[..], &[Reader::of::<Signposts>()]].concat().leak()),
         statuses: Statuses([&STATUSES[..], &[StatusRow::of::<OfSignposts>()]].concat().leak()),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ingressd_config::Usual as _;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Field, Listener, LogLine, Model, Origin, Passthrough, ServerName, USUAL_LINE, Unlogged};
-use ingressd_nginx::render::{FileSet, Renderer, Work};
+use ingressd_nginx::render::{FileSet, RenderWork, Renderer};
 use ingressd_nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, Plan, gate, syntax};
 
 use everything::{everything, model, origin, tables, with_proxy_protocol};
@@ -105,7 +105,8 @@ fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_names() {
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
         let text = file.content.text();
         let count = |words: &str| text.lines().filter(|line| line.contains(words)).count();
-        let wanted = [("listen ", 2), (" proxy_protocol", 3), ("real_ip_header proxy_protocol;", 1), ("$ingressd_scheme", 0)];
+        let wanted =
+            [("listen ", 2), (" proxy_protocol", 3), ("real_ip_header proxy_protocol;", 1), ("$ingressd_scheme", 0)];
         assert_eq!(wanted.map(|(words, _)| (words, count(words))), wanted, "{path}");
     }
     let (accepted, words) = test(&files, root.path());
@@ -182,7 +183,7 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     let mut renderer = Renderer::default();
     let rendered = renderer.render(&plan);
     let same = renderer.render(&plan);
-    assert!(Arc::ptr_eq(&rendered.of_model, &same.of_model) && same.work == Work::default());
+    assert!(Arc::ptr_eq(&rendered.of_model, &same.of_model) && same.work == RenderWork::default());
     let (first, equal) = (rendered.together(), Plan { model: Arc::new(Model::clone(&plan.model)), ..plan.clone() });
     let again = renderer.render(&equal).together();
     assert_eq!(first, again);

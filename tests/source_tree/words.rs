@@ -64,6 +64,10 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
     ("Sort", &[]),
 ];
 
+/// How many names of types that more than one file gives to others there are. It may only fall:
+/// what is known beyond its folder has a name of its own. Each command has its `Arguments`.
+const NAMESAKES: usize = 0;
+
 /// Comments end before this column, as prose in the documentation does.
 const WIDTH: usize = 100;
 
@@ -152,6 +156,31 @@ fn names_are_usual_words_with_one_meaning() {
     }
     complain(&complaints);
     assert!(found.contains("Status") && found.contains("Names"), "types were not found: {found:?}");
+}
+
+/// The types that a file gives to others, outside of blocks.
+fn given_types(file: &SourceFile) -> impl Iterator<Item = String> {
+    let is_given = |visibility: &syn::Visibility| matches!(visibility, syn::Visibility::Public(_));
+    file.tree.items.iter().filter_map(move |item| match item {
+        syn::Item::Struct(item) => is_given(&item.vis).then(|| item.ident.to_string()),
+        syn::Item::Enum(item) => is_given(&item.vis).then(|| item.ident.to_string()),
+        syn::Item::Type(item) => is_given(&item.vis).then(|| item.ident.to_string()),
+        syn::Item::Trait(item) => is_given(&item.vis).then(|| item.ident.to_string()),
+        _ => None,
+    })
+}
+
+#[test]
+fn ever_fewer_types_have_the_same_name() {
+    let files = program_files();
+    let mut places: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for file in files.iter().filter(|file| !file.is_test()) {
+        given_types(file).for_each(|name| places.entry(name).or_default().push(&file.path));
+    }
+    places.retain(|name, files| files.len() > 1 && name != "Arguments");
+    let all: Vec<_> = places.iter().map(|(name, files)| format!("{name}: {}", files.join(", "))).collect();
+    assert!(all.len() <= NAMESAKES, "{} names, at most {NAMESAKES} may be:\n{}", all.len(), all.join("\n"));
+    assert!(all.len() == NAMESAKES, "only {} names mean several types: say so instead of {NAMESAKES}", all.len());
 }
 
 #[test]

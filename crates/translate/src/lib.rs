@@ -65,7 +65,7 @@ use self::build::built::Outside;
 use self::build::materials::Materials;
 use self::build::streams;
 use self::given::Given;
-use self::kept::Kept;
+use self::kept::LastTranslation;
 use self::memory::Memory;
 use self::resolve::endpoint::Slices;
 use self::stages::Assembled;
@@ -159,7 +159,7 @@ impl Translator {
             rows: 0,
             states,
         };
-        memory.kept = Kept::of((snapshot, world, claims), Arc::new(options.clone()), outside, &translation);
+        memory.kept = LastTranslation::of((snapshot, world, claims), Arc::new(options.clone()), outside, &translation);
         memory.complete(translation, options, world.now)
     }
 }

@@ -15,7 +15,7 @@ use crate::build::built::BuiltHosts;
 use crate::claim::challenges;
 use crate::claim::claimed::SMALLEST_PART;
 use crate::dialects::Table;
-use crate::kept::Kept;
+use crate::kept::LastTranslation;
 use crate::read::intent::Intent;
 use crate::read::reader::{Declared, Readers};
 use crate::read::rule::Rule;
@@ -48,7 +48,7 @@ pub struct Memory {
     pub rows: Rows,
     states: Vec<Arc<ObjectState>>,
     /// The last translation.
-    pub kept: Option<Kept>,
+    pub kept: Option<LastTranslation>,
     /// How many objects were read since this was last asked.
     read: usize,
     /// The rules of objects with aliases.
@@ -163,7 +163,7 @@ impl Memory {
     /// Takes over endpoints and certificates of this snapshot, where nothing else has changed
     /// since the last translation. Returns whether that was enough; otherwise hosts have to be
     /// built.
-    pub fn follow_tables(&mut self, kept: &mut Kept, snapshot: &Snapshot, world: &World) -> bool {
+    pub fn follow_tables(&mut self, kept: &mut LastTranslation, snapshot: &Snapshot, world: &World) -> bool {
         let renewed = self.renew(snapshot);
         self.built.follow(snapshot, &kept.options);
         self.rows.learn(self.built.refresh(snapshot, world, &kept.options, &kept.outside));
@@ -173,7 +173,7 @@ impl Memory {
     }
 
     /// Whether a certificate that was renewed concerns no annotation, no budget and no challenge.
-    fn is_row_alone(&self, id: &CertificateId, kept: &Kept, snapshot: &Snapshot) -> bool {
+    fn is_row_alone(&self, id: &CertificateId, kept: &LastTranslation, snapshot: &Snapshot) -> bool {
         let CertificateId::Secret(id) = id else { return false };
         let is_named = |option: &OptionEntry| option.value.contains(&*id.name) && may_refer(option.row.key);
         let chain = |intent: &Intent, snapshot: &Snapshot| {

@@ -34,7 +34,7 @@ pub(super) struct Bisection<T> {
 }
 
 /// The state of a search after an attempt.
-pub(super) enum Verdict {
+pub(super) enum Progress {
     Continue,
     Found,
     Nobody,
@@ -63,16 +63,16 @@ impl<T> Bisection<T> {
     }
 
     /// Continues after an attempt, by whether the complaint stays.
-    pub(super) fn go_on(&mut self, complaint_stays: bool) -> Verdict {
+    pub(super) fn go_on(&mut self, complaint_stays: bool) -> Progress {
         match complaint_stays {
             true => self.stays = Some(self.taken),
-            false if self.taken == 0 => return Verdict::Found,
+            false if self.taken == 0 => return Progress::Found,
             false => self.gone = Some(self.taken),
         }
         let all = self.candidates.len();
         let stays = self.stays.unwrap_or_default();
         self.taken = match self.gone {
-            None if stays == all => return Verdict::Nobody,
+            None if stays == all => return Progress::Nobody,
             None => (2 * stays).clamp(1, if stays < self.changed { self.changed } else { all }),
             Some(gone) if gone - stays > 1 => gone.midpoint(stays),
             Some(gone) => {
@@ -84,8 +84,8 @@ impl<T> Bisection<T> {
             }
         };
         match self.candidates.is_empty() {
-            true => Verdict::Found,
-            false => Verdict::Continue,
+            true => Progress::Found,
+            false => Progress::Continue,
         }
     }
 
@@ -153,9 +153,9 @@ mod tests {
                 taken.iter().all(|taken| *taken < changed) || bad.iter().any(|bad| *bad >= changed) || stays_always
             );
             match bisection.go_on(!is_gone) {
-                Verdict::Continue => {}
-                Verdict::Nobody => return (None, attempts),
-                Verdict::Found => {
+                Progress::Continue => {}
+                Progress::Nobody => return (None, attempts),
+                Progress::Found => {
                     let mut culprits: Vec<_> = bisection.excluded().copied().collect();
                     culprits.sort_unstable();
                     return (Some(culprits), attempts);

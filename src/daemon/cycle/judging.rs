@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use super::Cycle;
-use super::bisection::{Candidate, ComplaintSearch, Verdict};
+use super::bisection::{Candidate, ComplaintSearch, Progress};
 use super::weighing::list;
 use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
@@ -111,13 +111,13 @@ impl Cycle {
         for mut search in std::mem::take(searches) {
             let stays = complaints.iter().any(|complaint| search.is_about(complaint));
             match search.bisection.go_on(stays) {
-                Verdict::Continue if attempt.in_a_hurry => self.give_up(search, attempt, quarantined),
-                Verdict::Continue => searches.push(search),
-                Verdict::Found => {
+                Progress::Continue if attempt.in_a_hurry => self.give_up(search, attempt, quarantined),
+                Progress::Continue => searches.push(search),
+                Progress::Found => {
                     self.quarantine_all(&search, attempt.snapshot);
                     quarantined.extend(search.bisection.excluded().map(|candidate| Arc::clone(&candidate.id)));
                 }
-                Verdict::Nobody => match search.again_without_substitutes() {
+                Progress::Nobody => match search.again_without_substitutes() {
                     Some(again) => searches.push(again),
                     None => {
                         tracing::warn!("the search ends: nobody is to blame");

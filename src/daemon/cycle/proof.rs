@@ -31,7 +31,7 @@ pub(super) type Releases = BTreeMap<Arc<ObjectId>, (Version, u32)>;
 pub(super) type Asked = BTreeMap<Arc<ObjectId>, Instant>;
 
 /// What the tests say of a version in doubt.
-enum Verdict {
+enum ProofResult {
     Cleared,
     Found(Proof),
     /// It clashes with this younger object, which came with the same change.
@@ -65,15 +65,15 @@ impl Cycle {
             self.asked.insert(Arc::clone(&id), self.now);
             match verdict {
                 None => return false,
-                Some(Verdict::Found(proof)) => {
+                Some(ProofResult::Found(proof)) => {
                     self.stragglers.asked(&id.namespace, self.now - began, self.now);
                     self.quarantine.prove(&[id], proof);
                 }
-                Some(Verdict::Cleared) => {
+                Some(ProofResult::Cleared) => {
                     self.release(&id);
                     goes_on = true;
                 }
-                Some(Verdict::Younger(other, complaint)) => {
+                Some(ProofResult::Younger(other, complaint)) => {
                     self.release(&id);
                     self.quarantine_one(&complaint, &Candidate { id: Arc::clone(&other), left_out: false }, snapshot);
                     self.quarantine.prove(&[other], Proof::Together);
@@ -155,24 +155,28 @@ impl Cycle {
     }
 
     /// `None` where nginx cannot be asked now.
-    fn verdict(&self, id: &Arc<ObjectId>, snapshot: &Snapshot, stages: &mut impl Stages) -> Option<Verdict> {
+    fn verdict(&self, id: &Arc<ObjectId>, snapshot: &Snapshot, stages: &mut impl Stages) -> Option<ProofResult> {
         let entry = self.quarantine.get(id)?;
         let is_missing = entry.proof == Proof::Missing;
         let asks = id.kind.asks_for_routes();
         if asks && is_missing && !self.refused_without_others(std::slice::from_ref(id), snapshot, stages)?.is_empty() {
-            return Some(Verdict::Found(Proof::Alone));
+            return Some(ProofResult::Found(Proof::Alone));
         }
         let mut excluded = self.excluded(snapshot, &Searches::default());
         excluded.remove(id);
         if self.try_without(&excluded, snapshot, stages)?.is_empty() {
-            return Some(Verdict::Cleared);
+            return Some(ProofResult::Cleared);
         }
         // What asks for no routes has no effect without what does.
         if !asks {
-            return Some(Verdict::Found(Proof::Alone));
+            return Some(ProofResult::Found(Proof::Alone));
         }
         let younger = if is_missing { self.younger(id, &excluded, snapshot, stages)? } else { None };
-        Some(younger.map_or(Verdict::Found(Proof::Together), |(other, complaint)| Verdict::Younger(other, complaint)))
+        Some(
+            younger.map_or(ProofResult::Found(Proof::Together), |(other, complaint)| {
+                ProofResult::Younger(other, complaint)
+            }),
+        )
     }
 
     /// What nginx says of these objects without all others that ask for routes.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::bisection::{Bisection, Candidate, Verdict};
+use super::bisection::{Bisection, Candidate, Progress};
 use super::searches::{Searches, Weighing};
 use super::stragglers::REST;
 use super::{Cycle, Stages};
@@ -67,10 +67,10 @@ impl<T: Clone> Search<T> {
         self.spent += cost;
         self.weighings += 1;
         match self.bisection.go_on(is_too_much) {
-            Verdict::Nobody => return Some(Vec::new()),
-            Verdict::Continue if self.weighings < MOST_WEIGHINGS && self.spent < LONGEST_SEARCH => return None,
-            Verdict::Continue => self.bisection.give_up(),
-            Verdict::Found => {}
+            Progress::Nobody => return Some(Vec::new()),
+            Progress::Continue if self.weighings < MOST_WEIGHINGS && self.spent < LONGEST_SEARCH => return None,
+            Progress::Continue => self.bisection.give_up(),
+            Progress::Found => {}
         }
         Some(self.bisection.excluded().cloned().collect())
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer_tests::{CONTROLLER, answered, request};
 use super::*;
-use crate::{Controller, Ingress, Item, Report, Verdict, drop_in};
+use crate::{Controller, Equivalence, Ingress, Item, Report, drop_in};
 use ingressd_config::Sources;
 use ingressd_model::USUAL_LINE;
 use ingressd_objects::Inventory;
@@ -355,7 +355,7 @@ fn what_a_side_says_once_and_never_again_is_no_difference() {
     assert!(!rounds.is_silent());
 }
 
-fn item(name: &str, verdict: Verdict) -> Item {
+fn item(name: &str, verdict: Equivalence) -> Item {
     Item { name: name.to_owned(), verdict, ..Item::default() }
 }
 
@@ -368,33 +368,33 @@ fn report() -> Report {
     };
     Report {
         flags: vec![
-            item("--default-ssl-certificate=a/b", Verdict::Different),
-            item("--publish-service=a/b", Verdict::Different),
+            item("--default-ssl-certificate=a/b", Equivalence::Different),
+            item("--publish-service=a/b", Equivalence::Different),
         ],
         config_map: Some((
             "a/b".to_owned(),
             vec![
-                item("http-snippet", Verdict::Refused),
-                item("hsts", Verdict::Equal),
-                item("worker-processes", Verdict::Different),
+                item("http-snippet", Equivalence::Refused),
+                item("hsts", Equivalence::Equal),
+                item("worker-processes", Equivalence::Different),
             ],
         )),
         ingresses: vec![
             ingress(
                 "web",
                 vec![
-                    item("affinity", Verdict::Different),
-                    item("auth-secret", Verdict::Stricter),
-                    item("enable-cors", Verdict::Equal),
-                    item("ssl-redirect", Verdict::Equal),
-                    item("mirror-target", Verdict::Refused),
+                    item("affinity", Equivalence::Different),
+                    item("auth-secret", Equivalence::Stricter),
+                    item("enable-cors", Equivalence::Equal),
+                    item("ssl-redirect", Equivalence::Equal),
+                    item("mirror-target", Equivalence::Refused),
                 ],
             ),
             ingress(
                 "other",
-                vec![item("configuration-snippet", Verdict::Refused), item("custom-headers", Verdict::Refused)],
+                vec![item("configuration-snippet", Equivalence::Refused), item("custom-headers", Equivalence::Refused)],
             ),
-            ingress("far", vec![item("server-snippet", Verdict::Refused)]),
+            ingress("far", vec![item("server-snippet", Equivalence::Refused)]),
         ],
         ..Report::default()
     }

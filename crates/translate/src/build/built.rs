@@ -14,7 +14,7 @@ use crate::read::intent::Intent;
 use crate::read::path::{Matching, Text};
 use crate::read::rule::Rule;
 use crate::resolve::backend::Backends;
-use crate::resolve::changes::Changes;
+use crate::resolve::changes::SnapshotChanges;
 use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
@@ -113,7 +113,7 @@ pub struct BuiltHosts {
     /// The hosts, in order.
     hosts: Vec<(ServerName, CachedHost)>,
     /// What has changed since.
-    changes: Changes,
+    changes: SnapshotChanges,
     /// Whether something has to be made again because of endpoints.
     pub is_stale: bool,
     /// How many hosts were built in this translation.
@@ -217,7 +217,7 @@ impl BuiltHosts {
     /// Resolves references to Services whose endpoints have changed again. A host stays as it is
     /// where only the addresses differ, which are returned.
     pub fn refresh(&mut self, snapshot: &Snapshot, world: &World, options: &Options, outside: &Outside) -> Tables {
-        let BuiltHosts { hosts, changes: Changes { moved, .. }, is_stale, .. } = self;
+        let BuiltHosts { hosts, changes: SnapshotChanges { moved, .. }, is_stale, .. } = self;
         if moved.is_empty() {
             return Tables::default();
         }

@@ -13,7 +13,7 @@ use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIden
 
 /// The row of an upstream.
 #[derive(Debug)]
-pub struct Row<'m> {
+pub struct UpstreamRow<'m> {
     pub upstream: &'m Upstream,
     pub endpoints: Arc<[Endpoint]>,
 }
@@ -119,7 +119,7 @@ impl Rows {
             .into_iter()
             .flat_map(|upstreams| upstreams.chunk_by(|one, other| one.id.namespace == other.id.namespace));
         let mut endpoints =
-            parts.flat_map(|upstreams| self.bounded(upstreams, &model, &limits)).map(Row::entry).collect();
+            parts.flat_map(|upstreams| self.bounded(upstreams, &model, &limits)).map(UpstreamRow::entry).collect();
         let changed = keep(&mut endpoints, &self.tables.endpoints);
         if changed > 0 || endpoints.len() < self.tables.endpoints.len() {
             self.tables = Arc::new(Tables { endpoints, certificates: self.tables.certificates.clone() });
@@ -140,8 +140,8 @@ impl Rows {
     }
 
     /// The rows of the upstreams of a namespace within the limits.
-    fn bounded<'m>(&mut self, upstreams: &'m [Arc<Upstream>], model: &Model, limits: &Limits) -> Vec<Row<'m>> {
-        let rows = self.found.rows(upstreams).map(|(upstream, endpoints)| Row { upstream, endpoints });
+    fn bounded<'m>(&mut self, upstreams: &'m [Arc<Upstream>], model: &Model, limits: &Limits) -> Vec<UpstreamRow<'m>> {
+        let rows = self.found.rows(upstreams).map(|(upstream, endpoints)| UpstreamRow { upstream, endpoints });
         let mut rows: Vec<_> = rows.collect();
         if let Some(UpstreamIdentity { namespace, protocol, .. }) = rows.first().map(|row| &*row.upstream.id) {
             let findings = endpoints::bound(&mut rows, &model.servers, limits);
@@ -151,7 +151,7 @@ impl Rows {
     }
 }
 
-impl Row<'_> {
+impl UpstreamRow<'_> {
     fn entry(self) -> (UpstreamId, Arc<[Endpoint]>) {
         (self.upstream.id.clone(), self.endpoints)
     }
