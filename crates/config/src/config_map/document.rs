@@ -6,7 +6,7 @@ use super::compared::NOTHING;
 use super::keys::{Effect, Headers, KEYS, Key};
 use ingressd_model::{LogVariable, VariableClass};
 use ingressd_translate::ANNOTATIONS;
-use ingressd_translate::annotation::{Compared, OnError, SettingRow, asks, asks_for_nothing};
+use ingressd_translate::annotation::{Compared, OnError, Row, asks, asks_for_nothing};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
 With this page you can look up what ingressd does with each key of the ConfigMap of ingress-nginx.\n\
@@ -93,7 +93,7 @@ fn words(key: &Key) -> String {
     match key.effect {
         Effect::Annotation(name) => match ANNOTATIONS.find(name) {
             Some(row) if row.is_served() => format!("default of the annotation `{name}`"),
-            Some(SettingRow { on_error: OnError::Close, .. }) => {
+            Some(Row { on_error: OnError::Close, .. }) => {
                 format!("closes the routes (503), because the annotation `{name}` protects them and is not served")
             }
             _ => format!("no effect as long as the annotation `{name}` is not served"),

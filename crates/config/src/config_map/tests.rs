@@ -347,8 +347,8 @@ fn the_proxy_protocol_of_listed_load_balancers_is_trusted() {
     let mut with_protocol = with_own.clone();
     with_protocol.translate.listeners.proxy_protocol = true;
     let (none, own_list) = (settings(), || own.clone());
-    type SettingRow<'r> = (&'r Settings, &'r [(&'r str, &'r str)], (bool, Vec<Cidr>, &'r str));
-    let rows: &[SettingRow<'_>] = &[
+    type Row<'r> = (&'r Settings, &'r [(&'r str, &'r str)], (bool, Vec<Cidr>, &'r str));
+    let rows: &[Row<'_>] = &[
         (&none, &[(key, "true"), (list, "10.0.0.0/8")], (true, listed.clone(), "")),
         // As with ingress-nginx, all proxies are trusted without a list; here with a finding.
         (&none, &[(key, "true")], (true, everybody, "data[use-proxy-protocol]")),
