@@ -148,7 +148,7 @@ fn a_closed_output_is_no_reason_to_complain() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_told() {
+fn an_output_that_cannot_be_written_is_reported() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
     let ended = command.args(["kubeconfig", "--print"]).stdout(full).output().unwrap();

@@ -43,7 +43,7 @@ fn bounds_on_the_page_for_reviewers_of_security() {
 }
 
 #[test]
-fn template_of_what_trusted_proxies_tell() {
+fn template_of_what_trusted_proxies_say() {
     check("crates/nginx/templates/trusted.hbs", headers::trusted().as_bytes());
 }
 

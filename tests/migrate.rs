@@ -123,7 +123,7 @@ fn the_report_for_machines_has_everything() {
 
 /// What is missing in a dump, and what has mistakes, is told in words of its own.
 #[test]
-fn mistakes_and_what_is_missing_are_told() {
+fn mistakes_and_what_is_missing_are_reported() {
     let dump = DUMP
         .replace("spec: {controller: k8s.io/ingress-nginx}", "spec: {controller: example.com/third}")
         .replace("spec: {ingressClassName: other, rules", "spec: {rules")
@@ -332,7 +332,7 @@ fn what_could_not_be_read_counts_as_refused() {
 
 /// The flags as they may stand there, and a ConfigMap that is not among the input.
 #[test]
-fn flags_that_are_none_and_a_config_map_that_is_away_are_told() {
+fn flags_that_are_none_and_a_config_map_that_is_away_are_reported() {
     let flags = "          - --validating-webhook=:8443\n";
     let more = ["--no-such-flag=3", "--http-port=many", "--enable-ssl-passthrough=perhaps", "--enable-metrics=no"];
     let more: String = more.iter().map(|flag| format!("          - {flag}\n")).collect();
@@ -401,7 +401,7 @@ fn flags_decide_whose_and_how_objects_are() {
 }
 
 #[test]
-fn nothing_refused_is_success_and_mistakes_are_told() {
+fn nothing_refused_is_success_and_mistakes_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ingressd_model::catalogue::Version;
 use ingressd_nginx::render::{FileSet, Renderer};
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
-use ingressd_objects::directory::Changes;
+use ingressd_objects::directory::ChangedFiles;
 use ingressd_objects::{Directory, Snapshot};
 use ingressd_translate::{Claims, Options, Translation, Translator, World};
 
@@ -88,7 +88,7 @@ pub fn measure(size: usize) -> Vec<Figure> {
     let mut change = |application: Application| {
         manifests.write_text(&application.file(), &application.text());
         let start = Instant::now();
-        let changes = Changes::Files(BTreeSet::from([folder.path().join(application.file())]));
+        let changes = ChangedFiles::Files(BTreeSet::from([folder.path().join(application.file())]));
         let snapshot = directory.refresh(&changes, &BTreeSet::new(), &mut |_| {}).unwrap();
         let read = start.elapsed();
         Times { read, ..rooms.run(&snapshot).0 }
@@ -128,7 +128,7 @@ pub fn write(manifests: &Manifests, size: usize) {
 fn decode(folder: &Path) -> (Duration, Directory) {
     let mut directory = Directory::new(vec![folder.to_owned()]);
     let start = Instant::now();
-    directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).unwrap();
+    directory.refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| {}).unwrap();
     (start.elapsed(), directory)
 }
 

@@ -11,7 +11,7 @@ use ingressd_model::catalogue::Version;
 use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd_objects::Directory;
-use ingressd_objects::directory::Changes;
+use ingressd_objects::directory::ChangedFiles;
 use ingressd_translate::{ClassRule, Dialect, Options, SPECIFICATION, Translator, World};
 use nix::unistd::Pid;
 
@@ -156,7 +156,7 @@ fn render(
     options: &GateOptions,
 ) -> Vec<(String, Vec<u8>)> {
     let mut directory = Directory::new(vec![folder.to_owned()]);
-    let snapshot = directory.refresh(&Changes::All, &Default::default(), &mut |_| {}).unwrap();
+    let snapshot = directory.refresh(&ChangedFiles::All, &Default::default(), &mut |_| {}).unwrap();
     let controller = if dialect == &SPECIFICATION { "ingressd/nginx" } else { "k8s.io/ingress-nginx" };
     let class = ClassRule::new(controller, dialect);
     let mut translator = Translator::new(Options { listeners, classes: vec![class], ..Options::default() });

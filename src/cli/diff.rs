@@ -12,7 +12,7 @@ use super::exit::{Ended, Exit};
 use super::output::{Format, FormatArguments};
 use super::settings::SettingsArguments;
 use super::{output, page};
-use ingressd_apply::{ApplyError, Difference, History, Kept, Side};
+use ingressd_apply::{ApplyError, Difference, History, KeptGeneration, Side};
 
 /// Lines of context around each change.
 const CONTEXT: usize = 3;
@@ -89,7 +89,7 @@ fn file_json(difference: &Difference, diff: Option<String>) -> Value {
 }
 
 fn list_json(history: &History) -> Value {
-    let generation = |kept: &Kept| {
+    let generation = |kept: &KeptGeneration| {
         json!({
             "generation": kept.number,
             "written": written(kept),
@@ -105,7 +105,7 @@ fn list_json(history: &History) -> Value {
 }
 
 /// When it was written.
-fn written(kept: &Kept) -> Option<String> {
+fn written(kept: &KeptGeneration) -> Option<String> {
     let time = jiff::Timestamp::try_from(kept.written).ok()?;
     Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
@@ -138,7 +138,7 @@ fn list(history: &History, width: Option<usize>) -> String {
 }
 
 /// Number and time of a generation, its state, and why it was made.
-fn row(history: &History, kept: &Kept) -> [String; 4] {
+fn row(history: &History, kept: &KeptGeneration) -> [String; 4] {
     let mut state = Vec::from_iter((history.current == Some(kept.number)).then_some("current"));
     state.extend(history.pinned.filter(|pin| pin.generation == kept.number).map(|_| "PINNED"));
     state.push(if kept.confirmed { "confirmed" } else { "never seen to run" });

@@ -81,7 +81,7 @@ pub fn report_first_checks(settings: &Settings) {
 ///
 /// When threads cannot be started.
 fn examine_now(settings: &Settings, names: &BTreeSet<&str>) -> Result<Report, Exit> {
-    let runtime = crate::cli::runtime()?;
+    let runtime = crate::cli::runtime::start()?;
     let _waiting = waiting("nginx and the API server to answer the checks");
     Ok(runtime.block_on(examine(settings, names)))
 }

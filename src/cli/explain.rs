@@ -21,7 +21,7 @@ use super::status::{ask, of_another_version};
 use crate::daemon::explain::Address;
 use ingressd_model::finding::{count, printable};
 use sent::Sent;
-use verdict::{Verdict, verdict};
+use verdict::{AnswerComparison, verdict};
 
 /// Arguments of `ingressd explain`.
 #[derive(Debug, clap::Args)]
@@ -94,7 +94,7 @@ pub(super) fn is_taken(answer: &Value) -> bool {
 }
 
 /// What nginx answered, for people.
-fn comparison(verdict: &Verdict, sent: &Sent, width: Option<usize>) -> String {
+fn comparison(verdict: &AnswerComparison, sent: &Sent, width: Option<usize>) -> String {
     let line = |words: &str| wrapped(words, width, 0, 2);
     let mut lines = vec![String::new(), line(&format!("sent to {}: it {}", sent.to, verdict.answered))];
     lines.extend(verdict.differences.iter().map(|words| styled(BAD, &line(&format!("DIFFERS: {words}")))));

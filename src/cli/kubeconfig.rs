@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     if !arguments.force && path.symlink_metadata().is_ok() {
         return Err(there_already(&path));
     }
-    let runtime = super::runtime()?;
+    let runtime = super::runtime::start()?;
     let unwritten = |error: io::Error| {
         complain!("ingressd: {} cannot be written: {error}", path.display());
         Exit::of_error(&error)

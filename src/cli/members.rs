@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_is_told_with_role_and_health() {
+    fn every_node_is_reported_with_role_and_health() {
         let expected = "\
 NODE        ROLE    HEALTH             GENERATION  SEEN  VERSION  ADDRESSES
 a_1         leader  serving            7           3 s   0.1.0    192.0.2.1

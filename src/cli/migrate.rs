@@ -23,7 +23,7 @@ use ingressd_cluster::source::cluster::{Administrator, AdministratorError, Exten
 use ingressd_config::{OfNode, Settings};
 use ingressd_migrate::compare::{BESIDE, Ports, side_by_side, taken};
 use ingressd_migrate::{
-    Controller, DropIn, Report, ReportInput, SiteCertificate, Verdict, controllers, drop_in, judge, page as html,
+    Controller, DropIn, Equivalence, Report, ReportInput, SiteCertificate, controllers, drop_in, judge, page as html,
     stand_in_for_secrets,
 };
 use ingressd_model::Kind;
@@ -169,7 +169,7 @@ fn report(arguments: &ReportArguments) -> Ended {
     let mut inventory = arguments.origin.read()?;
     let controller = arguments.origin.controller(&inventory)?;
     let report = arguments.judging.report(&mut inventory, controller.as_ref())?;
-    let end = if report.verdict() == Verdict::Refused { Exit::Findings } else { Exit::Success };
+    let end = if report.verdict() == Equivalence::Refused { Exit::Findings } else { Exit::Success };
     match arguments.form.format {
         Form::Text => output::show_styled(&text::text(&report, arguments.all, page::width()), end),
         Form::Json => output::show(output::json(&report.json()), end),
@@ -309,7 +309,7 @@ impl Origin {
             return if is_about_nothing(&inventory) { Err(self.nothing(&inventory)) } else { Ok(inventory) };
         }
         let _waiting = waiting("the API server to list all objects");
-        let objects = crate::cli::runtime()?.block_on(async {
+        let objects = crate::cli::runtime::start()?.block_on(async {
             let path = self.admin_kubeconfig.as_deref();
             Administrator::connect(path, self.context.as_deref()).await?.inventory().await
         });

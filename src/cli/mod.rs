@@ -28,6 +28,7 @@ pub mod render;
 pub mod resume;
 pub mod rollback;
 pub mod run;
+mod runtime;
 pub mod schema;
 pub mod settings;
 pub mod setup;
@@ -102,14 +103,6 @@ pub enum Command {
     Templates(templates::Arguments),
     /// Print a completion script for a shell.
     Completions(generate::Arguments),
-}
-
-/// What runs the requests of a command.
-fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        complain!("ingressd: threads cannot be started: {error}");
-        Exit::of_error(&error)
-    })
 }
 
 /// Parses the command line and runs the command.

@@ -16,7 +16,7 @@ use ingressd_model::{HostName, Instance, ObjectId, ObjectState, UpstreamId};
 use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, Gated, OtherSites, Plan};
 use ingressd_objects::Snapshot;
-use ingressd_objects::directory::{Changes, Directory};
+use ingressd_objects::directory::{ChangedFiles, Directory};
 use ingressd_translate::{ClassRule, Names, Options, Translation, Wanted, World};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
@@ -129,7 +129,7 @@ pub(super) fn version(text: &str) -> Result<Version, String> {
 
 /// The answers of DNS, as the daemon asks.
 fn looked_up(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
-    let runtime = crate::cli::runtime()?;
+    let runtime = crate::cli::runtime::start()?;
     Ok(runtime
         .block_on(async { look_up(wanted, &settings.translate.limits, &Dns::of(&settings.names.resolvers)).await }))
 }
@@ -216,7 +216,7 @@ pub(super) fn stand_in_for_classes<'n>(
 }
 
 pub(super) fn read(mut directory: Directory) -> Result<Arc<Snapshot>, Exit> {
-    directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).map_err(|error| {
+    directory.refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| {}).map_err(|error| {
         complain!("ingressd: {error}");
         Exit::NoInput
     })

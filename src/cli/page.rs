@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_told_in_its_greatest_unit() {
+    fn time_is_said_in_its_greatest_unit() {
         let reported = [0, 119, 120, 7199, 7200, 172_800].map(duration);
         assert_eq!(reported, ["0 s", "119 s", "2 min", "119 min", "2 h", "2 d"]);
     }

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
-use crate::daemon::{self, Error, Request, Status, Tables};
+use crate::daemon::{self, Error, KindTables, Request, Status};
 use ingressd_cluster::source::cluster::KubeconfigError;
 use ingressd_config::Settings;
 
@@ -83,7 +83,7 @@ async fn serve(arguments: Arguments, settings: Settings) -> Result<(), Error> {
         loaded.map(Box::new).map_err(|error| error.to_string())
     };
     let listening = tokio::spawn(listen(sender));
-    let ended = daemon::run(settings, Tables::default(), Box::new(load), requests, status).await;
+    let ended = daemon::run(settings, KindTables::default(), Box::new(load), requests, status).await;
     listening.abort();
     ended
 }

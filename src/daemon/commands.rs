@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn senders_of_commands_are_told_what_became_of_them() {
+    async fn senders_of_commands_learn_what_became_of_them() {
         let mut queue = CommandQueue::open();
         let (waiting, queued) = sent(&mut queue, ControlCommand::RollBack(Some(3))).await;
         assert_eq!(queue.begin(queued), Some(ControlCommand::RollBack(Some(3))));

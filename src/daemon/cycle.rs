@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use self::bisection::Verdict;
+use self::bisection::Progress;
 use self::judging::Attempt;
 use self::proof::{Asked, Releases};
 use self::removal::Removals;
@@ -15,12 +15,12 @@ use self::searches::Searches;
 use self::stragglers::Stragglers;
 use self::weighing::Weighings;
 use self::worth::Worth;
-use super::candidates;
 use super::estimate::Estimate;
 use super::explain::InForce;
 use super::host_findings::of_nginx;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
+use super::proposed;
 use super::quarantine::Quarantine;
 use super::states::JudgedStates;
 use super::status::start_nginx;
@@ -47,7 +47,7 @@ mod worth;
 /// The most attempts in one cycle while culprits are looked for.
 const MOST_ATTEMPTS: usize = 100;
 
-/// After so many attempts, or this time, all suspects return to the versions that nginx ran
+/// After so many attempts, or this time, all candidates return to the versions that nginx ran
 /// before, so that all other changes are served.
 const PATIENT_ATTEMPTS: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -288,7 +288,7 @@ impl Cycle {
             }
             let has_weighed = searches.weighing.is_some();
             match &outcome {
-                // New templates are the first suspect. Once nginx has run files that were made
+                // New templates are the first candidate. Once nginx has run files that were made
                 // with them, the changed objects are.
                 Outcome::Refused { .. } if by_templates && !self.taken => {
                     if self.ends_well(&mut searches, snapshot, attempts) {
@@ -312,7 +312,7 @@ impl Cycle {
                     let attempt = Attempt { snapshot, served: &served, states: &product.states, in_a_hurry };
                     let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.running);
                     stages.resume_sharing();
-                    let is_crowd = self.charge();
+                    let comes_last = self.charge();
                     match others.take() {
                         // Others may have changed meanwhile, and go first again.
                         Some(report) if goes_on && searches.running.is_empty() => {
@@ -322,14 +322,14 @@ impl Cycle {
                         report => others = report,
                     }
                     if goes_on {
-                        if others.is_none() && is_crowd {
+                        if others.is_none() && comes_last {
                             searches.wait_for(self.waiting(snapshot));
                         }
                         continue;
                     }
                     // Objects that were too much stay in quarantine, and the next cycle goes on
                     // from there. But where taking out objects did not help, the objects that were
-                    // blamed in this cycle may be innocent.
+                    // blamed in this cycle may be without fault.
                     if !is_last {
                         self.quarantine.restore(before);
                     }
@@ -339,7 +339,7 @@ impl Cycle {
                 Outcome::RolledBack { too_much: Some(words), .. } => {
                     let attempt = (&*served, &*product.files);
                     self.weighed(Some(words), snapshot, attempt, &mut searches);
-                    if !has_weighed && self.suspect(words, snapshot, attempt, &mut searches, stages) {
+                    if !has_weighed && self.search_the_heaviest(words, snapshot, attempt, &mut searches, stages) {
                         continue;
                     }
                     if let Some(report) = others {
@@ -415,7 +415,7 @@ impl Cycle {
     fn ends_well(&mut self, searches: &mut Searches, snapshot: &Snapshot, attempts: usize) -> bool {
         for mut search in std::mem::take(&mut searches.running) {
             match search.bisection.go_on(false) {
-                Verdict::Continue if attempts < MOST_ATTEMPTS => searches.running.push(search),
+                Progress::Continue if attempts < MOST_ATTEMPTS => searches.running.push(search),
                 _ => self.quarantine_all(&search, snapshot),
             }
         }
@@ -435,7 +435,7 @@ impl Cycle {
             self.worth.written();
         }
         if self.proposed != Some(digest) {
-            candidates::propose(&self.state, self.worth.good(), self.worth.unwritten(), digest, kept.as_deref());
+            proposed::propose(&self.state, self.worth.good(), self.worth.unwritten(), digest, kept.as_deref());
             self.proposed = Some(digest);
         }
     }
@@ -473,7 +473,7 @@ impl Cycle {
 
 /// Whether several objects may have caused the complaint, and it is not known which.
 fn is_doubtful(complaint: &Complaint) -> bool {
-    complaint.origin.is_none() && complaint.suspects.len() > 1
+    complaint.origin.is_none() && complaint.candidates.len() > 1
 }
 
 /// Adds to a refusal that the administrator's templates caused it.

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_of_an_answer_is_told() {
+    fn what_failed_of_an_answer_is_reported() {
         let shown = |addresses: Vec<IpAddr>| addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
         let addresses = |looked| match looked {
             LookupResult::Addresses(addresses, _) => shown(addresses),

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::objects::{self, Earlier};
 use super::state_file;
-use super::{candidates, claims};
+use super::{claims, proposed};
 use ingressd_apply::is_shortage;
 use ingressd_model::ObjectId;
 use ingressd_nginx::render::Digest;
@@ -42,7 +42,7 @@ pub type Touched = BTreeMap<Arc<ObjectId>, bool>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct ShortDigest(u128);
 
-/// The form on disk; field names are a contract with earlier versions of the daemon.
+/// The form on disk.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredLine<O, Text = String> {
     kind: Text,
@@ -115,10 +115,10 @@ impl LastGood {
             }
         };
         let mut store = LastGood { folder, kept, kinds: Kinds::default(), is_reported: false, failed: Touched::new() };
-        for line in candidates::of(state, in_place)? {
+        for line in proposed::of(state, in_place)? {
             store.adopt(&line);
         }
-        candidates::forget(state);
+        proposed::forget(state);
         Ok(store)
     }
 

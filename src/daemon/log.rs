@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_told_once_and_when_they_are_mended() {
+    fn findings_are_reported_once_and_when_they_are_mended() {
         let finding = |name: &str| {
             let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", name));
             Finding::new(Reason::InvalidHost, Origin::object(&id), "it is not a DNS name")

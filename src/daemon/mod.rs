@@ -1,7 +1,6 @@
 //! The composition of the daemon: everything that can wake it is an event of one loop.
 
 pub mod access;
-mod candidates;
 mod certificate;
 mod changes;
 mod claims;
@@ -34,6 +33,7 @@ mod outcomes;
 mod pacing;
 mod page;
 mod pipeline;
+mod proposed;
 mod publication;
 mod quarantine;
 mod reporter;
@@ -64,6 +64,6 @@ pub use options::to_look_with;
 pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
 pub use status::{Inquiry, LONGEST_QUIET, Phase, Status, verdict};
-pub use tables::Tables;
+pub use tables::KindTables;
 pub use traffic::found as traffic_found;
 pub use traffic::{Counted, ERROR_KINDS, ErrorLine, TrafficReport, quantile};

@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wanted_no_longer_is_forgotten_and_what_is_too_much_is_told() {
+    async fn what_is_wanted_no_longer_is_forgotten_and_what_is_too_much_is_reported() {
         let state = tempfile::tempdir().unwrap();
         let now = Instant::now();
         let mut keeper = keeper(state.path());

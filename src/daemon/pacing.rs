@@ -142,14 +142,14 @@ mod tests {
         /// So many workers drain at this time.
         Drain(u64, usize),
         /// The same, and they need so much time.
-        Crowded(u64, usize, u64),
+        Draining(u64, usize, u64),
         /// The next cycle begins at this time, or nothing waits.
         Due(u64),
         Never,
         /// Old workers are counted first, at this time.
         Look(u64),
     }
-    use Step::{Change, Crowded, Cycle, Drain, Due, Look, Never};
+    use Step::{Change, Cycle, Drain, Draining, Due, Look, Never};
 
     const fn milliseconds(number: u64) -> Duration {
         Duration::from_millis(number)
@@ -217,9 +217,9 @@ mod tests {
                     Change(0),
                     Cycle(20, Some(50), 75),
                     Change(100),
-                    Crowded(1000, 75, 7000),
+                    Draining(1000, 75, 7000),
                     Look(1100),
-                    Crowded(7950, 75, 50),
+                    Draining(7950, 75, 50),
                     Due(8000),
                 ],
             ),
@@ -229,7 +229,7 @@ mod tests {
                     Change(0),
                     Cycle(20, Some(50), 100),
                     Change(100),
-                    Crowded(700, 100, 9000),
+                    Draining(700, 100, 9000),
                     Look(800),
                     Drain(800, 0),
                     Due(800),
@@ -253,7 +253,7 @@ mod tests {
                         pacer.ended(milliseconds(began + 10), cost.map(milliseconds));
                     }
                     Drain(now, draining) => pacer.looked(milliseconds(now), old_workers(draining, 0)),
-                    Crowded(now, draining, pause) => pacer.looked(milliseconds(now), old_workers(draining, pause)),
+                    Draining(now, draining, pause) => pacer.looked(milliseconds(now), old_workers(draining, pause)),
                     Due(at) => next(Some(Next::Cycle(milliseconds(at)))),
                     Look(at) => next(Some(Next::Look(milliseconds(at)))),
                     Never => next(None),

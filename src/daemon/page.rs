@@ -8,6 +8,7 @@ mod findings;
 mod generations;
 mod hosts;
 mod nodes;
+mod parts;
 mod reasons;
 mod state;
 mod traffic;
@@ -18,11 +19,11 @@ pub use reasons::write as write_reasons;
 
 use std::time::{Instant, SystemTime};
 
-use maud::{DOCTYPE, Markup, html};
+use maud::html;
 
+use self::parts::{age, document, moment, table, text};
 use super::metrics::Metrics;
 use super::status::Status;
-use ingressd_model::finding::printable;
 
 /// What the page loads, all from here: name, type and content.
 pub const FILES: [(&str, &str, &str); 3] = [
@@ -92,61 +93,4 @@ pub fn write(asked: &Asked, status: &Status, metrics: &Metrics, now: Instant) ->
         footer { "ingressd " (env!("CARGO_PKG_VERSION")) " · " a href="/reasons" { "All reasons for findings" } }
     };
     document("ingressd", &content)
-}
-
-/// A whole page with this content.
-fn document(title: &str, content: &Markup) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="robots" content="noindex";
-                title { (title) }
-                link rel="icon" href="/page.svg";
-                link rel="stylesheet" href="/page.css";
-                script src="/page.js" defer {}
-            }
-            body { (content) }
-        }
-    };
-    page.into_string()
-}
-
-/// A text that others may have written: what controls a terminal or turns the direction of text
-/// is written as an escape. maud escapes what HTML knows.
-fn text(text: &str) -> String {
-    printable(text)
-}
-
-/// A table whose cells have the titles of their columns, which narrow screens show beside them.
-fn table(columns: &[&str], rows: &[Vec<Markup>]) -> Markup {
-    html! {
-        table {
-            thead { tr { @for column in columns { th scope="col" { (column) } } } }
-            tbody {
-                @for row in rows {
-                    tr { @for (column, cell) in columns.iter().zip(row) { td data-column=(column) { (cell) } } }
-                }
-            }
-        }
-    }
-}
-
-/// A length of time as people say it.
-fn age(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
-}
-
-/// A moment of time, for people and for programs.
-fn moment(time: jiff::Timestamp) -> Markup {
-    let written = time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    html! { time datetime=(written) { (time.strftime("%Y-%m-%d %H:%M:%S UTC")) } }
 }

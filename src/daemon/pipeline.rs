@@ -81,7 +81,7 @@ pub struct Pipeline {
 
 /// What one pipeline remembers of its last cycle, for the next one under other settings.
 #[derive(Debug)]
-pub struct Memory {
+pub struct PipelineMemory {
     translator: Translator,
     renderer: Renderer,
     /// The instance and the digest of the templates that the renderer has.
@@ -90,7 +90,7 @@ pub struct Memory {
     survey: Option<Survey>,
 }
 
-impl Memory {
+impl PipelineMemory {
     /// The translator and the renderer, where they are still valid under these settings.
     fn under(self, settings: &Settings) -> (Translator, Option<Renderer>) {
         let is_same = self.templates == (settings.instance.clone(), settings.templates.digest());
@@ -105,15 +105,15 @@ impl Pipeline {
     }
 
     /// Ends the pipeline and returns what the next one can remember.
-    pub fn into_memory(self) -> Memory {
+    pub fn into_memory(self) -> PipelineMemory {
         let Settings { instance, templates, .. } = &self.composition.settings;
         let templates = (instance.clone(), templates.digest());
         let translator = self.composition.into_translator();
-        Memory { translator, renderer: self.renderer, templates, survey: Some(self.survey) }
+        PipelineMemory { translator, renderer: self.renderer, templates, survey: Some(self.survey) }
     }
 
     /// Surveys the host's nginx and opens the folders; nginx itself is not touched.
-    pub fn open(settings: &Settings, memory: Option<Memory>) -> Result<Self, Error> {
+    pub fn open(settings: &Settings, memory: Option<PipelineMemory>) -> Result<Self, Error> {
         let state = &settings.apply.state;
         state_file::make_folder(state).map_err(|source| Error::State { path: state.clone(), source })?;
         folder::make(&settings.apply.root, 0o755, Existing::Closed)

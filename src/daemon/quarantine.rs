@@ -31,7 +31,7 @@ pub struct Entry {
 /// How it is known that this version is what nginx refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proof {
-    /// It is suspected only.
+    /// It is not proven.
     Missing,
     /// nginx accepts it alone, and refuses it together with what is in force: the verdict may
     /// change with any other object.

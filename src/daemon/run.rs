@@ -10,7 +10,7 @@ use super::log;
 use super::reporter::Reporter;
 use super::serving::{Daemon, Handover};
 use super::status::Status;
-use super::tables::Tables;
+use super::tables::KindTables;
 use ingressd_config::Settings;
 
 /// A request to the running daemon.
@@ -34,7 +34,7 @@ pub type Load = Box<dyn Fn() -> Result<Box<Settings>, String> + Send + Sync>;
 /// settings cannot be used again after new ones failed.
 pub async fn run(
     mut settings: Settings,
-    tables: Tables,
+    tables: KindTables,
     load: Load,
     mut requests: mpsc::Receiver<Request>,
     status: watch::Sender<Arc<Status>>,

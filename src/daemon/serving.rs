@@ -19,14 +19,14 @@ use super::names::NameWatch;
 use super::notify;
 use super::options;
 use super::pacing::{Next, Pacer};
-use super::pipeline::Memory;
+use super::pipeline::PipelineMemory;
 use super::publication::{Peers, Publication};
 use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::{Load, Request};
-use super::tables::Tables;
+use super::tables::KindTables;
 use super::traffic;
-use super::work::{Done, Finished, Nginx, Work, task_result};
+use super::work::{CycleTools, Done, Finished, Nginx, task_result};
 use ingressd_apply::{Outcome, host_stops};
 use ingressd_config::Settings;
 use ingressd_objects::Snapshot;
@@ -71,7 +71,7 @@ pub struct Handover {
     listeners: Option<Listeners>,
     queue: Option<CommandQueue>,
     publication: Option<Publication>,
-    memory: Option<Memory>,
+    memory: Option<PipelineMemory>,
 }
 
 impl Handover {
@@ -98,7 +98,7 @@ pub struct Daemon {
     retry: Retry,
     heartbeat: Arc<Heartbeat>,
     /// `None` while a thread uses it.
-    work: Option<Work>,
+    work: Option<CycleTools>,
     running: Option<JoinHandle<Done>>,
     snapshot: Option<Arc<Snapshot>>,
     /// The revision of the snapshot.
@@ -129,14 +129,14 @@ impl Daemon {
     /// settings.
     pub async fn start(
         settings: &Settings,
-        tables: Tables,
+        tables: KindTables,
         reporter: &mut Reporter,
         earlier: &mut Handover,
     ) -> Result<Self, Error> {
         let began = Instant::now();
         let queue = earlier.queue.get_or_insert_with(CommandQueue::open);
         let listeners = Listeners::open(settings, reporter, queue.sender(), earlier.listeners.as_mut()).await?;
-        let work = Work::open(settings, tables, earlier.memory.take());
+        let work = CycleTools::open(settings, tables, earlier.memory.take());
         let source = async {
             let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
             // This has to happen before anything is read from another API server.
@@ -431,7 +431,7 @@ impl Daemon {
     }
 
     /// Takes the tools of a cycle, unless other work uses them.
-    fn take_work(&mut self) -> Option<Work> {
+    fn take_work(&mut self) -> Option<CycleTools> {
         let mut work = self.work.take()?;
         work.set_drained(*self.drained.borrow());
         Some(work)
@@ -528,7 +528,7 @@ impl Daemon {
 }
 
 /// Returns when folders are free and what was served last is on disk.
-async fn let_go(work: Option<Work>) -> Option<Memory> {
+async fn let_go(work: Option<CycleTools>) -> Option<PipelineMemory> {
     match work {
         Some(work) => Some(work.close().await),
         None => None,

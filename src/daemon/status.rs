@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_tells_generation_hosts_routes_age_and_role() {
+    fn the_line_says_generation_hosts_routes_age_and_role() {
         let now = Instant::now();
         let served = |name: &str, hosts: &[&str]| {
             let hosts = hosts.iter().map(|host| Arc::from(*host)).collect();
@@ -496,8 +496,8 @@ mod tests {
             let object = Arc::new(ObjectId::new(Kind::INGRESS, namespace, name));
             Finding::new(Reason::UnknownAnnotation, Origin::object(&object), "x".repeat(9000))
         };
-        let crowd = (0..20_000).map(|number| of("crowd", &number.to_string()));
-        let status = Status { findings: crowd.chain([of("victim", "cart")]).collect(), ..Status::default() };
+        let bulk = (0..20_000).map(|number| of("crowd", &number.to_string()));
+        let status = Status { findings: bulk.chain([of("victim", "cart")]).collect(), ..Status::default() };
         let json = status.json(Instant::now());
         let findings = json["findings"].as_array().unwrap();
         assert_eq!((findings.len(), &findings[200]["namespace"]), (201, &json!("victim")));
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn watches_that_fail_are_shown_with_the_age_of_what_they_told() {
+    fn watches_that_fail_are_shown_with_the_age_of_what_they_said() {
         let now = Instant::now();
         let watch = |kind, need, synced, failure: Option<&str>, refused| WatchHealth {
             done_without: refused,

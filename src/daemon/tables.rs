@@ -7,7 +7,7 @@ use ingressd_translate::Readers;
 
 /// The tables of kinds; the default has those of Kubernetes.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Tables {
+pub struct KindTables {
     /// The objects that are watched.
     pub objects: WatchedKinds,
     /// How they are read.

@@ -10,9 +10,9 @@ use super::commands::ControlCommand;
 use super::cycle::{Cycle, Report};
 use super::error::Error;
 use super::explain::InForce;
-use super::pipeline::{Memory, Pipeline};
+use super::pipeline::{Pipeline, PipelineMemory};
 use super::publication::Peers;
-use super::tables::Tables;
+use super::tables::KindTables;
 use ingressd_apply::{Cause, NginxState, Outcome, Pinned};
 use ingressd_config::Settings;
 use ingressd_model::HostName;
@@ -23,7 +23,7 @@ use ingressd_translate::{Names, Namespaces};
 /// The tools of a cycle. They are moved to the thread that uses them, so there is only one at a
 /// time.
 #[derive(Debug)]
-pub struct Work {
+pub struct CycleTools {
     cycle: Cycle,
     pipeline: Pipeline,
     drained: bool,
@@ -33,7 +33,7 @@ pub struct Work {
 #[derive(Debug)]
 pub struct Done {
     /// The tools, for the next work.
-    pub work: Work,
+    pub work: CycleTools,
     pub result: Finished,
     /// The state of nginx now.
     pub nginx: Nginx,
@@ -79,10 +79,10 @@ pub enum Finished {
     },
 }
 
-impl Work {
+impl CycleTools {
     /// Opens the folders; nginx is looked at, not touched. With the memory of earlier work, under
     /// settings that were read again, versions in quarantine are tried again.
-    pub async fn open(settings: &Settings, tables: Tables, memory: Option<Memory>) -> Result<Self, Error> {
+    pub async fn open(settings: &Settings, tables: KindTables, memory: Option<PipelineMemory>) -> Result<Self, Error> {
         let settings = settings.clone();
         let opening = spawn_blocking(move || {
             let is_reload = memory.is_some();
@@ -95,7 +95,7 @@ impl Work {
             if is_reload {
                 cycle.release_all();
             }
-            Ok(Work { cycle, pipeline, drained: false })
+            Ok(CycleTools { cycle, pipeline, drained: false })
         });
         task_result(opening.await)
     }
@@ -163,7 +163,7 @@ impl Work {
 
     /// Ends the tools and returns what the next ones can remember. The last good versions are on
     /// disk then; the main loop's own threads do not wait for that.
-    pub async fn close(self) -> Memory {
+    pub async fn close(self) -> PipelineMemory {
         self.cycle.close().await;
         self.pipeline.into_memory()
     }

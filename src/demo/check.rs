@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::examples::Examples;
+use super::request::{ExampleRequest, Kind};
 use super::session::{DemoError, Session};
 use super::status::DaemonStatus;
-use super::trial::{Kind, Trial};
 use ingressd_echo::Answer;
 
 /// How long a change may take to be served.
@@ -55,15 +55,15 @@ impl<W: Write> Check<'_, W> {
 
     async fn request_everything(&mut self) -> Result<(), DemoError> {
         let examples = Examples::read(&self.folder)?;
-        let trials: Vec<_> = examples.trials()?.into_iter().flat_map(|(_, trials)| trials).collect();
-        for trial in &trials {
-            let (right, seen) = self.judge(trial).await;
-            self.report(right, &format!("{trial}: {seen}"))?;
+        let requests: Vec<_> = examples.requests()?.into_iter().flat_map(|(_, requests)| requests).collect();
+        for example in &requests {
+            let (right, seen) = self.judge(example).await;
+            self.report(right, &format!("{example}: {seen}"))?;
         }
         for host in examples.hosts() {
             for tls in [false, true] {
-                let reaches = |trial: &Trial| trial.is_tls() == tls && is_of(&host, trial.host());
-                if !trials.iter().any(reaches) {
+                let reaches = |example: &ExampleRequest| example.is_tls() == tls && is_of(&host, example.host());
+                if !requests.iter().any(reaches) {
                     let scheme = if tls { "HTTPS" } else { "HTTP" };
                     self.report(false, &format!("no request to {host} over {scheme} is in the examples"))?;
                 }
@@ -73,18 +73,18 @@ impl<W: Write> Check<'_, W> {
     }
 
     /// Whether the response is the expected one, and a description of it.
-    async fn judge(&self, trial: &Trial) -> (bool, String) {
-        match self.session.client.send(trial).await {
+    async fn judge(&self, example: &ExampleRequest) -> (bool, String) {
+        match self.session.client.send(example).await {
             Err(error) => (false, error.to_string()),
             Ok(answer) => {
                 let status = answer.status.as_u16();
-                let serving = trial.kind != Kind::Grpc || status != 200 || answer.grpc_status.as_deref() == Some("0");
-                match (status == trial.status, serving) {
+                let serving = example.kind != Kind::Grpc || status != 200 || answer.grpc_status.as_deref() == Some("0");
+                match (status == example.status, serving) {
                     (true, true) => (true, status.to_string()),
                     (true, false) => {
                         (false, format!("grpc-status {}", answer.grpc_status.as_deref().unwrap_or("missing")))
                     }
-                    (false, _) => (false, format!("{status} instead of {}", trial.status)),
+                    (false, _) => (false, format!("{status} instead of {}", example.status)),
                 }
             }
         }
@@ -125,9 +125,9 @@ impl<W: Write> Check<'_, W> {
     }
 
     async fn see_backend(&mut self, url: &str, backend: &str) -> Result<(), DemoError> {
-        let trial = Trial::parse(&format!("200 {url}")).map_err(DemoError::Nginx)?;
+        let example = ExampleRequest::parse(&format!("200 {url}")).map_err(DemoError::Nginx)?;
         let answers = async |session: &mut Session| {
-            let Ok(answer) = session.client.send(&trial).await else { return Ok(false) };
+            let Ok(answer) = session.client.send(&example).await else { return Ok(false) };
             Ok(serde_json::from_slice::<Answer>(&answer.body).is_ok_and(|answer| answer.name == backend))
         };
         self.see(&format!("{url} is answered by {backend}"), answers).await?;

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::trial::{Kind, Trial};
+use super::request::{ExampleRequest, Kind};
 
 /// A client of the demo's nginx.
 #[derive(Clone)]
@@ -70,28 +70,28 @@ impl Client {
     }
 
     /// Sends a request on a new connection.
-    pub async fn send(&self, trial: &Trial) -> Result<Answer, ClientError> {
-        let port = if trial.is_tls() { self.https_port } else { self.http_port };
+    pub async fn send(&self, example: &ExampleRequest) -> Result<Answer, ClientError> {
+        let port = if example.is_tls() { self.https_port } else { self.http_port };
         let stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
-        if !trial.is_tls() {
-            return exchange(stream, trial, port).await;
+        if !example.is_tls() {
+            return exchange(stream, example, port).await;
         }
         let mut settings = self.connector.clone();
-        let protocol: &[u8] = if trial.kind == Kind::Grpc { b"h2" } else { b"http/1.1" };
+        let protocol: &[u8] = if example.kind == Kind::Grpc { b"h2" } else { b"http/1.1" };
         settings.alpn_protocols = vec![protocol.to_vec()];
-        let name = ServerName::try_from(trial.host().to_owned())?;
+        let name = ServerName::try_from(example.host().to_owned())?;
         let stream = TlsConnector::from(Arc::new(settings)).connect(name, stream).await?;
-        exchange(stream, trial, port).await
+        exchange(stream, example, port).await
     }
 }
 
-async fn exchange<S>(stream: S, trial: &Trial, port: u16) -> Result<Answer, ClientError>
+async fn exchange<S>(stream: S, example: &ExampleRequest, port: u16) -> Result<Answer, ClientError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let request = request(trial, port)?;
+    let request = request(example, port)?;
     let stream = TokioIo::new(stream);
-    let response = match trial.kind {
+    let response = match example.kind {
         Kind::Grpc => {
             let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
             tokio::spawn(connection);
@@ -114,17 +114,17 @@ where
     Ok(Answer { status: head.status, grpc_status, body: collected.to_bytes() })
 }
 
-fn request(trial: &Trial, port: u16) -> Result<Request<Full<Bytes>>, ClientError> {
-    let authority = format!("{}:{port}", trial.host());
-    let target = trial.url.path_and_query().map_or("/", |target| target.as_str());
-    let mut request = Request::builder().method(&trial.method);
-    for (name, value) in &trial.headers {
+fn request(example: &ExampleRequest, port: u16) -> Result<Request<Full<Bytes>>, ClientError> {
+    let authority = format!("{}:{port}", example.host());
+    let target = example.url.path_and_query().map_or("/", |target| target.as_str());
+    let mut request = Request::builder().method(&example.method);
+    for (name, value) in &example.headers {
         request = request.header(name, value);
     }
-    if let Some(user) = &trial.user {
+    if let Some(user) = &example.user {
         request = request.header(AUTHORIZATION, format!("Basic {}", STANDARD.encode(user)));
     }
-    let request = match trial.kind {
+    let request = match example.kind {
         Kind::Http => request.uri(target).header(HOST, authority).body(Full::default()),
         Kind::WebSocket => request
             .uri(target)

@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::session::DemoError;
-use crate::daemon::{self, Load, Request, Status, Tables};
+use crate::daemon::{self, KindTables, Load, Request, Status};
 use ingressd_config::Settings;
 
 /// A running daemon.
@@ -20,7 +20,7 @@ pub fn start(settings: Settings) -> Running {
     // Its status is read over HTTP, as tools of users do.
     let (status, _) = watch::channel(Arc::new(Status::default()));
     let load: Load = Box::new(|| Err("the demo has no settings to read".to_owned()));
-    Running { requests, task: tokio::spawn(daemon::run(settings, Tables::default(), load, received, status)) }
+    Running { requests, task: tokio::spawn(daemon::run(settings, KindTables::default(), load, received, status)) }
 }
 
 impl Running {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::trial::Trial;
+use super::request::ExampleRequest;
 use ingressd_objects::yaml;
 
 /// The annotation with requests to try.
@@ -33,7 +33,7 @@ pub enum ExamplesError {
     },
     /// A request to try cannot be parsed.
     #[error("the annotation {TRY} of Ingress {ingress} cannot be used: {why}")]
-    Trial {
+    Request {
         /// The object.
         ingress: String,
         /// The mistake; one clause.
@@ -122,17 +122,17 @@ impl Examples {
     }
 
     /// The requests to try, by Ingress, in the order of the files.
-    pub fn trials(&self) -> Result<Vec<(String, Vec<Trial>)>, ExamplesError> {
-        let mut trials = Vec::new();
+    pub fn requests(&self) -> Result<Vec<(String, Vec<ExampleRequest>)>, ExamplesError> {
+        let mut requests = Vec::new();
         for ingress in self.of_kind("Ingress") {
             let Some(lines) = ingress["metadata"]["annotations"][TRY].as_str() else { continue };
             let name = text(&ingress["metadata"]["name"]);
             let parsed: Result<Vec<_>, _> =
-                lines.lines().filter(|line| !line.trim().is_empty()).map(Trial::parse).collect();
-            let parsed = parsed.map_err(|why| ExamplesError::Trial { ingress: name.clone(), why })?;
-            trials.push((name, parsed));
+                lines.lines().filter(|line| !line.trim().is_empty()).map(ExampleRequest::parse).collect();
+            let parsed = parsed.map_err(|why| ExamplesError::Request { ingress: name.clone(), why })?;
+            requests.push((name, parsed));
         }
-        Ok(trials)
+        Ok(requests)
     }
 }
 

@@ -7,12 +7,12 @@ mod client;
 mod daemon;
 mod examples;
 mod nginx;
+mod request;
 mod screen;
 mod session;
 mod signals;
 mod status;
 mod supplies;
-mod trial;
 
 pub use session::{DemoError, HTTP_PORT, HTTPS_PORT};
 

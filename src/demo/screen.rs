@@ -60,9 +60,9 @@ fn introduction(session: &Session) -> Result<String, DemoError> {
         session.daemon_status,
         how_to_edit(&session.examples)
     );
-    for (_, trials) in Examples::read(&session.examples)?.trials()? {
-        for trial in trials {
-            let _ = writeln!(text, "  {}   # {}", trial.command(HTTP_PORT, HTTPS_PORT), trial.status);
+    for (_, requests) in Examples::read(&session.examples)?.requests()? {
+        for example in requests {
+            let _ = writeln!(text, "  {}   # {}", example.command(HTTP_PORT, HTTPS_PORT), example.status);
         }
     }
     Ok(text)

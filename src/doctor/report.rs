@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machines_get_everything_with_the_worst_told_first() {
+    fn machines_get_everything_with_the_worst_first() {
         let report =
             Report { lines: vec![("ports", Line::ok("free")), ("limits", Line::error("too few", "raise them"))] };
         let json = report.json();

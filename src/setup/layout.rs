@@ -25,12 +25,12 @@ pub struct Layout {
     /// Whether that block includes our files.
     pub stream_includes_ours: bool,
     /// Every block `server` within `http`.
-    pub sites: Vec<Site>,
+    pub sites: Vec<ServerBlock>,
 }
 
 /// A block `server`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
+pub struct ServerBlock {
     /// Its file, as nginx names it.
     pub file: PathBuf,
     /// The line on which it begins.
@@ -63,10 +63,10 @@ impl Layout {
     }
 
     /// The sites that get requests for unknown hosts on our sockets.
-    pub fn default_sites(&self, other_sites: &OtherSites, listeners: &[Listener]) -> Vec<&Site> {
+    pub fn default_sites(&self, other_sites: &OtherSites, listeners: &[Listener]) -> Vec<&ServerBlock> {
         let places: BTreeSet<_> =
             claims(other_sites, listeners).into_iter().map(|listen| listen.place.as_str()).collect();
-        let claims = |site: &&Site| {
+        let claims = |site: &&ServerBlock| {
             site.listens.iter().any(|line| places.contains(format!("{}:{line}", site.file.display()).as_str()))
         };
         self.sites.iter().filter(claims).collect()
@@ -136,10 +136,10 @@ impl Walk<'_> {
     }
 }
 
-fn site(file: &Path, server: &Directive) -> Site {
+fn site(file: &Path, server: &Directive) -> ServerBlock {
     let named = |name: &'static str| server.children().iter().filter(move |directive| directive.name == name);
     let listens: Vec<_> = named("listen").map(|listen| listen.line).collect();
-    Site {
+    ServerBlock {
         file: file.to_owned(),
         line: server.line,
         listens: if listens.is_empty() { vec![server.line] } else { listens },

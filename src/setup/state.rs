@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn where_only_the_mode_matters_a_file_is_told_from_another_one() {
+    fn where_only_the_mode_matters_a_file_is_distinguished_from_another_one() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let State::Mode(before) = State::mode_of(file.path()).unwrap() else { panic!("it is there") };
         let state = State::Mode(before.with(0o640));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::edit;
 use super::journal::Change;
-use super::layout::{Layout, Site, claims};
+use super::layout::{Layout, ServerBlock, claims};
 use super::state::{Content, Mode, Owned, State};
 use ingressd_apply::{Survey, matches};
 use ingressd_cluster::source::cluster::DEFAULT_KUBECONFIG;
@@ -260,7 +260,7 @@ fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
     if sites.is_empty() {
         return Ok(Planned::Nothing("no other site has the requests for unknown hosts on our ports".to_owned()));
     }
-    let place = |site: &Site| format!("{}:{}", site.file.display(), site.line);
+    let place = |site: &ServerBlock| format!("{}:{}", site.file.display(), site.line);
     let places: Vec<_> = sites.iter().map(|site| place(site)).collect();
     let places = places.join(", ");
     if !ground.disable_default_site {
@@ -269,9 +269,9 @@ fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
              default site is moved out of the way"
         )));
     }
-    let named = |site: &&&Site| site.names.iter().any(|name| !NOBODYS_NAMES.contains(&name.as_str()));
+    let named = |site: &&&ServerBlock| site.names.iter().any(|name| !NOBODYS_NAMES.contains(&name.as_str()));
     // Other blocks of the same file are removed with it.
-    let with_it = |other: &&Site| {
+    let with_it = |other: &&ServerBlock| {
         sites.iter().any(|site| {
             site.file == other.file && std::fs::canonicalize(&site.file).ok().as_ref() != Some(&layout.configuration)
         }) || sites.contains(other)
@@ -305,7 +305,7 @@ fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
 }
 
 /// How a distribution's default site is moved out of the way; `None` for any other site.
-fn removal(site: &Site, layout: &Layout) -> io::Result<Option<Vec<(String, Change)>>> {
+fn removal(site: &ServerBlock, layout: &Layout) -> io::Result<Option<Vec<(String, Change)>>> {
     let step = "default-site";
     let name = site.file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let folder = site.file.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();

@@ -38,10 +38,10 @@ fn what_is_refused_only_together_is_the_fault_of_no_single_file() {
         (count > 3).then(|| "nginx: [emerg] could not build it".to_owned())
     };
     let Outcome::Refused { complaints, .. } = outcome(six(), 64, too_many) else { panic!("not refused") };
-    let [Complaint { place: None, origin: None, words, suspects, .. }] = &complaints[..] else {
+    let [Complaint { place: None, origin: None, words, candidates, .. }] = &complaints[..] else {
         panic!("{complaints:?}")
     };
-    let names: Vec<_> = suspects.iter().map(|suspect| &*suspect.name).collect();
+    let names: Vec<_> = candidates.iter().map(|candidate| &*candidate.name).collect();
     assert_eq!((words.as_str(), &names[..]), ("could not build it", &["s3", "s2", "s1", "s0"][..]));
     // nginx runs out of memory with any object, and the file and line that it names mean nothing.
     let short: fn(&str) -> Option<String> = |configuration| {
@@ -74,7 +74,7 @@ fn a_namespace_of_which_much_is_refused_hides_nobody_elses() {
         Some(format!("nginx: [emerg] wrong in {bad}:1"))
     };
     let Outcome::Refused { complaints, .. } = outcome(files, 6, first_bad) else { panic!("not refused") };
-    let found: Vec<_> = complaints.iter().map(|complaint| complaint.suspects[0].to_string()).collect();
+    let found: Vec<_> = complaints.iter().map(|complaint| complaint.candidates[0].to_string()).collect();
     // The namespace of which nothing was refused comes first, then the one of which least was
     // refused.
     let expected = ["other/bad-!", "evil/bad-00", "victim/bad-z", "evil/bad-01", "other/bad-y", "evil/bad-02"];

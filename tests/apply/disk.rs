@@ -50,7 +50,7 @@ fn options(folder: &Path) -> Options {
 }
 
 #[test]
-fn a_full_disk_changes_nothing_and_is_told_with_its_remedy() {
+fn a_full_disk_changes_nothing_and_is_reported_with_its_remedy() {
     with_own_mounts(|folder| {
         let status = "127.0.0.1:1".parse().unwrap();
         let nginx = Simulated::new(&folder.join("ingressd"));
@@ -125,7 +125,7 @@ fn what_cannot_be_removed_of_an_old_generation_keeps_no_change_and_no_start_out(
 }
 
 #[test]
-fn a_read_only_folder_changes_nothing_and_is_told_with_its_remedy() {
+fn a_read_only_folder_changes_nothing_and_is_reported_with_its_remedy() {
     with_own_mounts(|folder| {
         let status = "127.0.0.1:1".parse().unwrap();
         let nginx = Simulated::new(&folder.join("ingressd"));

@@ -74,7 +74,7 @@ fn a_master_that_finishes_after_the_rollback_serves_what_is_in_place() {
 }
 
 #[test]
-fn a_known_master_that_serves_another_generation_is_told_to_read_the_one_in_place() {
+fn a_known_master_that_serves_another_generation_is_asked_to_read_the_one_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let (root, state) = (folder.path().join("ingressd"), folder.path().join("state"));
     let nginx = Simulated::new(&root);

@@ -67,7 +67,7 @@ fn culprits_are_found_in_every_part_of_a_large_first_generation() {
         files.file(&format!("http/s{index}.conf"), &text, &[&upstream])
     });
     let Outcome::Refused { complaints, .. } = applier.apply(&bad.set()) else { panic!("nginx took it") };
-    let mut found: Vec<_> = complaints.iter().map(|complaint| &*complaint.suspects[0].name).collect();
+    let mut found: Vec<_> = complaints.iter().map(|complaint| &*complaint.candidates[0].name).collect();
     found.sort_unstable();
     assert_eq!(found, ["20-u390", "s7"]);
 }
@@ -99,7 +99,9 @@ fn every_culprit_is_named_by_one_call_and_nothing_is_switched() {
     let Outcome::Refused { complaints, .. } = applier.apply(&bad.set()) else { panic!("nginx took it") };
     let mut found: Vec<_> = complaints
         .iter()
-        .map(|complaint| (complaint.suspects[0].name.to_string(), complaint.place.as_ref().and_then(|(_, line)| *line)))
+        .map(|complaint| {
+            (complaint.candidates[0].name.to_string(), complaint.place.as_ref().and_then(|(_, line)| *line))
+        })
         .collect();
     found.sort();
     let expected = [("c", None), ("h1", Some(4)), ("h2", None), ("h3", None)];
@@ -125,7 +127,7 @@ fn what_only_the_whole_configuration_shows_is_rolled_back_with_the_culprit() {
         panic!("nginx took it")
     };
     assert!(complaints[0].words.contains("duplicate default server"), "{complaints:?}");
-    assert_eq!(&*complaints[0].suspects[0].name, "a");
+    assert_eq!(&*complaints[0].candidates[0].name, "a");
     assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
     assert_eq!(applier.apply(&good().set()), Outcome::Unchanged { generation: 1 });
     // A mistake of the host belongs to no object, and the served configuration stays.
@@ -159,7 +161,7 @@ fn a_stopped_nginx_finds_the_configuration_ready() {
 }
 
 #[test]
-fn a_master_that_read_its_configuration_before_there_was_anything_is_told_to_read_it() {
+fn a_master_that_read_its_configuration_before_there_was_anything_is_asked_to_read_it() {
     let nginx = Nginx::started();
     let mut applier = nginx.applier();
     // nginx is seen to run only later.

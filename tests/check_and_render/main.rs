@@ -220,7 +220,7 @@ fn an_object_without_a_class_is_of_the_default_one() {
 }
 
 #[test]
-fn what_is_no_object_is_told_with_what_was_meant() {
+fn what_is_no_object_is_reported_with_what_was_meant() {
     let misspelt = "---\napiVersion: networking.k8s.io/v1\nkind: Ingres\nmetadata: {name: a}\n";
     let files = [("a.yaml", misspelt), ("t.yaml", "kind: Ingress\nname: {{ .Values.name }}\n"), ("m.yaml", "a: [\n")];
     let folder = folder(&files);
@@ -237,7 +237,7 @@ fn what_is_no_object_is_told_with_what_was_meant() {
 
 /// A user who corrects what closes an object is told at once what is wrong with its Services, too.
 #[test]
-fn check_tells_of_the_services_of_closed_objects() {
+fn check_reports_the_services_of_closed_objects() {
     let closed = |service: &str| {
         let annotation = "  annotations:\n    nginx.ingress.kubernetes.io/allowlist-source-range: nonsense\nspec:";
         folder(&[("a.yaml", &ingress("a", "a.example", service).replacen("spec:", annotation, 1))])
@@ -272,7 +272,7 @@ fn hosts_with_certificates_are_served_over_tls() {
 }
 
 #[test]
-fn check_tells_programs_the_same() {
+fn check_says_the_same_to_programs() {
     let folder = folder(&[("a.yaml", &ingress("a", "not a host", "web"))]);
     let file = folder.path().join("a.yaml");
     let output = ingressd("check", &["--format", "json", folder.path().to_str().unwrap()]);

@@ -40,8 +40,10 @@ fn commands_of_ingressd_are_known() {
 #[test]
 fn settings_are_known() {
     let keys: BTreeSet<_> = ingressd_config::rows().map(|row| row.key).collect();
-    let sections: BTreeSet<_> =
-        ingressd_config::rows().map(ingressd_config::Row::section).filter(|section| !section.is_empty()).collect();
+    let sections: BTreeSet<_> = ingressd_config::rows()
+        .map(ingressd_config::SettingRow::section)
+        .filter(|section| !section.is_empty())
+        .collect();
     check(|word| {
         let key = word.split([' ', '=']).next().unwrap_or_default();
         let Some((section, name)) = key.split_once('.') else { return Ok(false) };
@@ -58,7 +60,7 @@ fn settings_are_known() {
 
 #[test]
 fn variables_are_those_of_settings() {
-    let mut variables: BTreeSet<_> = ingressd_config::rows().map(ingressd_config::Row::variable).collect();
+    let mut variables: BTreeSet<_> = ingressd_config::rows().map(ingressd_config::SettingRow::variable).collect();
     variables.extend(["INGRESSD_CONFIG", "INGRESSD_INSTANCE"].map(str::to_owned));
     check(|word| {
         let name = word.split('=').next().unwrap_or_default();

@@ -75,7 +75,7 @@ fn unknown_hosts_are_logged_also_when_the_last_host_is_gone() {
 }
 
 #[test]
-fn a_line_tells_of_the_route_and_values_never_end_it() {
+fn a_line_names_the_route_and_values_never_end_it() {
     const LINE: &str = "{\"uri\": \"$request_uri\", \"agent\": \"$http_user_agent\",\n\"object\": \"$namespace/$ingress_name\", \
                         \"service\": \"$service_name:$service_port\", \"upstream\": \"$proxy_upstream_name\", \
                         \"canary\": \"$proxy_alternative_upstream_name\", \"client\": \"$the_real_ip\", \"id\": \"$req_id\"}";

@@ -13,7 +13,7 @@ async fn answer(host: &str, header: &str) -> Reply {
 }
 
 #[test]
-fn the_backend_is_told_what_the_object_says() {
+fn the_backend_gets_what_the_object_says() {
     rig::run(async |rig| {
         let prefix = |name: &str, value: &str| {
             ingress(name)

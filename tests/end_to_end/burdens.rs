@@ -278,9 +278,9 @@ fn limits_for_which_there_is_too_little_memory() {
         rig.manifests.write("objects.yaml", &[objects(2, false), (0..200).map(limited).collect()].concat());
         let reported = |status: &Value| serving(status).is_some() && !quarantined(status).is_empty();
         let status = rig.daemon.status_when("those with limits in quarantine", reported).await;
-        let guilty = quarantined(&status);
-        assert!(guilty.iter().all(|name| name.starts_with("Ingress limited-")), "{guilty:?}");
-        let note = &notes(&status, &guilty[0], "Quarantined")[0];
+        let blamed = quarantined(&status);
+        assert!(blamed.iter().all(|name| name.starts_with("Ingress limited-")), "{blamed:?}");
+        let note = &notes(&status, &blamed[0], "Quarantined")[0];
         assert!(note.contains("failed (12: Cannot allocate memory)"), "{note}");
         assert!(!reports(&status, "Host nginx", "ReloadFailed"), "{status}");
         serves(&["victim.example/v2", "beside.example/v2", "light.example/v2"]).await;

@@ -18,9 +18,9 @@ async fn serves(urls: &[&str]) {
 
 /// Two objects with this path.
 fn objects(path: &str) -> Vec<Value> {
-    let innocent = ingress("innocent").class("nginx").path("innocent.test", "Prefix", path, "web");
-    let innocent = innocent.annotation("proxy-busy-buffers-size", "8k");
-    vec![innocent.build(), ingress("other").class("nginx").path("other.test", "Prefix", path, "web").build()]
+    let blameless = ingress("blameless").class("nginx").path("blameless.test", "Prefix", path, "web");
+    let blameless = blameless.annotation("proxy-busy-buffers-size", "8k");
+    vec![blameless.build(), ingress("other").class("nginx").path("other.test", "Prefix", path, "web").build()]
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn a_line_of_the_host() {
             note.contains("nginx refuses the configuration of this node") && note.contains("busy_buffers"),
             "{note}"
         );
-        serves(&["innocent.test/one", "other.test/one"]).await;
+        serves(&["blameless.test/one", "other.test/one"]).await;
         std::fs::write(&path, before).unwrap();
-        serves(&["innocent.test/two", "other.test/two"]).await;
+        serves(&["blameless.test/two", "other.test/two"]).await;
         rig.daemon.status_when("no finding", |status| serving(status).is_some() && !failed(status)).await;
     });
 }
@@ -58,9 +58,9 @@ fn a_key_of_the_config_map() {
         rig.manifests.write("objects.yaml", &all("/two", "1m"));
         let reported = |status: &Value| serving(status).is_some() && quarantined(status) == ["ConfigMap controller"];
         rig.daemon.status_when("the ConfigMap in quarantine", reported).await;
-        serves(&["innocent.test/two", "other.test/two"]).await;
+        serves(&["blameless.test/two", "other.test/two"]).await;
         rig.manifests.write("objects.yaml", &all("/three", "4k"));
-        serves(&["innocent.test/three", "other.test/three"]).await;
+        serves(&["blameless.test/three", "other.test/three"]).await;
         rig.daemon.status_when("nobody in quarantine", |status| quarantined(status).is_empty()).await;
     });
 }

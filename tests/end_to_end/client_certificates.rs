@@ -180,7 +180,7 @@ fn names_depth_and_lists_of_revoked_certificates_decide() {
 }
 
 #[test]
-fn backends_are_told_by_nobody_else() {
+fn backends_are_named_by_nobody_else() {
     rig::run(async |rig| {
         let authority = Authority::new("authority");
         let password = [("auth", "ada:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n")];

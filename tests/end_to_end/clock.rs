@@ -60,7 +60,7 @@ fn changes_go_on_when_the_wall_clock_is_moved() {
 }
 
 #[test]
-fn a_certificate_that_ends_is_told_although_nothing_changes() {
+fn a_certificate_that_ends_is_reported_although_nothing_changes() {
     rig::run(async |rig| {
         // It ends soon after nginx serves it.
         let now = SystemTime::now();

@@ -87,7 +87,7 @@ async fn start(rig: &mut Rig) {
 }
 
 #[test]
-fn each_key_is_told_to_nginx_and_seen_by_clients_and_backends() {
+fn each_key_is_given_to_nginx_and_seen_by_clients_and_backends() {
     rig::run(async |rig| {
         start(rig).await;
         reported(rig, &[]).await;

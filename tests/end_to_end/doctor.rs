@@ -64,7 +64,7 @@ fn want_few_connections(rig: &Rig) {
 }
 
 #[test]
-fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
+fn a_host_that_serves_has_no_error_and_says_what_it_has() {
     rig::run(async |rig| {
         want_few_connections(rig);
         rig.manifests.write("shop.yaml", &[ingress("shop").host("shop.example", "web").build()]);
@@ -111,7 +111,7 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
 }
 
 #[test]
-fn what_is_wrong_with_the_host_is_told() {
+fn what_is_wrong_with_the_host_is_reported() {
     rig::run(async |rig| {
         let reported = doctor(rig, &["nginx-running", "limits"]);
         assert_eq!(reported.code, Some(2));
@@ -153,7 +153,7 @@ fn what_is_wrong_with_the_host_is_told() {
 }
 
 #[test]
-fn workers_with_few_files_are_told_by_the_number_that_they_have() {
+fn workers_with_few_files_are_recognized_by_the_number_that_they_have() {
     rig::run(async |rig| {
         let text = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
         std::fs::write(rig.nginx.configuration(), format!("worker_rlimit_nofile 777;\n{text}")).unwrap();
@@ -218,7 +218,7 @@ fn addresses_are_those_of_the_config_map_for_every_selection_of_checks() {
 }
 
 #[test]
-fn a_certificate_that_soon_ends_is_told_with_its_hosts() {
+fn a_certificate_that_soon_ends_is_reported_with_its_hosts() {
     rig::run(async |rig| {
         let key = KeyPair::generate().unwrap();
         let mut parameters = CertificateParams::new(vec!["shop.example".to_owned()]).unwrap();
@@ -238,7 +238,7 @@ fn a_certificate_that_soon_ends_is_told_with_its_hosts() {
 }
 
 #[test]
-fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
+fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_reported() {
     rig::run(async |rig| {
         rig.manifests.write("shop.yaml", &[ingress("shop").host("shop.example", "web").build()]);
         // No process listens on the port of the pods, and no route leads to their network.

@@ -59,7 +59,7 @@ async fn judged(rig: &Rig, dns: &Dns, arguments: &[&str]) -> (Option<i32>, Strin
 }
 
 #[test]
-fn what_reads_files_asks_nobody_unless_told_to() {
+fn what_reads_files_asks_nobody_unless_a_flag_says_so() {
     rig::run(async |rig| {
         let dns = Dns::start().await;
         dns.set("a.backend.test", &["10.244.2.1"]);
@@ -233,17 +233,17 @@ fn names_that_never_answer_keep_no_other_namespace_waiting() {
         dns.be_silent_about("silent.test");
         dns.set("a.backend.test", &["10.244.2.1"]);
         let backend = |service: &str| json!({"service": {"name": service, "port": {"number": 80}}});
-        let mut crowd = ingress("crowd").namespace("crowd");
+        let mut bulk = ingress("crowd").namespace("crowd");
         let mut objects = Vec::new();
         for number in 0..NAMES {
             let service = format!("s-{number:03}");
-            crowd = crowd.path_to(&format!("{service}.crowd.example"), "Prefix", "/", backend(&service));
+            bulk = bulk.path_to(&format!("{service}.crowd.example"), "Prefix", "/", backend(&service));
             objects.push(in_namespace("crowd", external(&service, &format!("{service}.silent.test"))));
             // Nothing refers to these names.
             objects
                 .push(in_namespace("crowd", external(&format!("idle-{number}"), &format!("idle-{number}.idle.test"))));
         }
-        objects.push(crowd.build());
+        objects.push(bulk.build());
         rig.manifests.write("crowd.yaml", &objects);
         rig.start().await;
         wait::until("the first questions", async || (dns.asked_below("silent.test") >= 8).then_some(())).await;
@@ -293,7 +293,7 @@ fn names_of_what_is_not_served_are_not_asked_for() {
 }
 
 #[test]
-fn of_too_many_names_and_addresses_the_rest_is_told() {
+fn of_too_many_names_and_addresses_the_rest_is_reported() {
     rig::run(async |rig| {
         let dns = start(rig).await;
         rig.daemon.set("limits.names-of-namespace", "2");

@@ -261,7 +261,7 @@ fn traffic_does_not_notice_how_the_daemon_ends_or_begins() {
 }
 
 #[test]
-fn an_nginx_that_was_told_to_forget_us_is_not_ready() {
+fn an_nginx_that_was_made_to_forget_us_is_not_ready() {
     rig::run(async |rig| {
         write_host(rig, "a.example");
         rig.start().await;

@@ -133,7 +133,7 @@ fn write(rig: &Rig, script: &str) {
 }
 
 #[test]
-fn applications_are_told_what_cgi_says_and_config_maps_add() {
+fn applications_get_what_cgi_says_and_config_maps_add() {
     rig::run(async |rig| {
         let _application = Application::start().await;
         write(rig, "/app$fastcgi_script_name");

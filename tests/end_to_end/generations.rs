@@ -48,7 +48,7 @@ fn names(status: &Value) -> Vec<String> {
 
 /// Values of ConfigMaps, such as keys for an authentication service, are in plain files, too.
 #[test]
-fn nobody_but_root_reads_what_nginx_is_told() {
+fn nobody_but_root_reads_what_nginx_gets() {
     rig::run(async |rig| {
         two_generations(rig).await;
         let generations = rig.daemon.root().join("generations");

@@ -189,7 +189,7 @@ fn statuses_redirects_and_compression_are_as_it_says() {
 }
 
 #[test]
-fn proxies_tell_the_host_by_the_header_that_it_names() {
+fn proxies_say_the_host_by_the_header_that_it_names() {
     rig::run(async |rig| {
         let keys = |reported: &'static str| {
             [

@@ -93,7 +93,7 @@ fn what_frameworks_trust_reaches_no_backend_from_strangers() {
 }
 
 #[test]
-fn a_default_server_that_lets_through_what_nginx_drops_is_told_of() {
+fn a_default_server_that_lets_through_what_nginx_drops_is_reported() {
     rig::run(async |rig| {
         let site = "server { listen 80 default_server; server_name site.test; underscores_in_headers on; }\n";
         rig.nginx.write_site("site.conf", site);
@@ -109,7 +109,7 @@ fn a_default_server_that_lets_through_what_nginx_drops_is_told_of() {
 }
 
 #[test]
-fn trusted_proxies_tell_what_frameworks_trust() {
+fn trusted_proxies_say_what_frameworks_trust() {
     rig::run(async |rig| {
         let warnings = rig.folder().join("warnings.log");
         let log = format!("error_log {} warn;\n", warnings.display());

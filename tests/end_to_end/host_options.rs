@@ -88,7 +88,7 @@ fn ciphers_that_do_not_exist_harm_their_object_alone() {
 }
 
 #[test]
-fn a_host_has_other_names_another_beginning_and_its_twin() {
+fn a_host_has_other_names_another_beginning_and_a_name_with_www() {
     rig::run(async |rig| {
         let shop = |name: &str, path: &str| {
             let base =

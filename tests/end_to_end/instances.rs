@@ -175,7 +175,7 @@ fn two_that_start_at_the_same_time_come_to_an_end() {
 }
 
 #[test]
-fn one_with_a_folder_of_the_other_is_told_so_and_disturbs_nothing() {
+fn one_with_a_folder_of_the_other_learns_so_and_disturbs_nothing() {
     rig::run(async |rig| {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
         rig.start().await;
@@ -195,7 +195,7 @@ fn one_with_a_folder_of_the_other_is_told_so_and_disturbs_nothing() {
 }
 
 #[test]
-fn one_whose_address_the_other_has_is_told_so() {
+fn one_whose_address_the_other_has_learns_so() {
     rig::run(async |rig| {
         rig.start().await;
         let mut second = second(rig);

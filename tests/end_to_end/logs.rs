@@ -260,7 +260,7 @@ async fn explained(rig: &Rig, url: &str) -> (String, Value) {
 }
 
 #[test]
-fn what_nginx_complains_about_is_counted_by_ingress_and_told_where_a_request_is_explained() {
+fn what_nginx_complains_about_is_counted_by_ingress_and_reported_where_a_request_is_explained() {
     rig::run(async |rig| {
         let mut objects = vec![
             ingress("shop").host("shop.test", "web").path("shop.test", "Prefix", "/gone", "gone").build(),
@@ -327,7 +327,7 @@ fn what_nginx_complains_about_is_counted_by_ingress_and_told_where_a_request_is_
 }
 
 #[test]
-fn a_log_that_cannot_be_read_is_told_once() {
+fn a_log_that_cannot_be_read_is_reported_once() {
     rig::run(async |rig| {
         let configuration = rig.nginx.configuration();
         let log = rig.nginx.prefix().join("log/error.log");

@@ -177,7 +177,7 @@ fn a_service_gets_what_the_backend_gets() {
 }
 
 #[test]
-fn what_cannot_be_copied_is_served_and_told() {
+fn what_cannot_be_copied_is_served_and_reported() {
     rig::run(async |rig| {
         let mut service = Service::start().await;
         let rows = [

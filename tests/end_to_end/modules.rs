@@ -360,7 +360,7 @@ fn databases_locate_clients_and_a_missing_one_lets_no_client_pass() {
 }
 
 #[test]
-fn an_upgraded_package_whose_master_still_runs_is_told_and_changes_go_on() {
+fn an_upgraded_package_whose_master_still_runs_is_reported_and_changes_go_on() {
     rig::run(async |rig| {
         rig.nginx.replace_program();
         rig.nginx.start();

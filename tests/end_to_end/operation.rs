@@ -76,7 +76,7 @@ fn the_journal_gets_object_reason_and_generation() {
 }
 
 #[test]
-fn the_status_is_told_to_people_and_to_programs() {
+fn the_status_is_reported_to_people_and_to_programs() {
     rig::run(async |rig| {
         let objects = [ingress("a").host("a.example", "web").build(), ingress("b").host("b.example", "absent").build()];
         rig.manifests.write("a.yaml", &objects);
@@ -116,7 +116,7 @@ fn the_status_is_told_to_people_and_to_programs() {
 
 /// The API server is away when the daemon starts again, and says nothing of what there is.
 #[test]
-fn a_daemon_that_can_read_nothing_tells_what_an_earlier_run_recorded() {
+fn a_daemon_that_can_read_nothing_reports_what_an_earlier_run_recorded() {
     rig::run(async |rig| {
         let object = ingress("a").host("a.example", "web").annotation("proxy-read-timeout", "7");
         rig.manifests.write("a.yaml", &[object.build()]);

@@ -229,7 +229,7 @@ fn no_connection_is_refused_while_hosts_come_and_go() {
 }
 
 #[test]
-fn load_balancers_tell_of_clients_by_the_proxy_protocol() {
+fn load_balancers_name_clients_by_the_proxy_protocol() {
     const BALANCER: &str = "10.244.9.9";
     const STRANGER: &str = "10.244.8.8";
     rig::run(async |rig| {
@@ -347,7 +347,7 @@ fn without_the_module_the_host_is_closed_until_it_is_there() {
 }
 
 #[test]
-fn a_port_that_a_program_has_is_told_and_taken_when_it_is_free() {
+fn a_port_that_a_program_has_is_reported_and_taken_when_it_is_free() {
     rig::run(async |rig| {
         prepare(rig).await;
         let program = TcpListener::bind("127.0.0.1:10247").await.unwrap();

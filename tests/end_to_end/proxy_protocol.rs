@@ -72,7 +72,7 @@ async fn answers_plain_clients() -> bool {
 }
 
 #[test]
-fn trusted_load_balancers_tell_of_clients_and_nobody_by_headers() {
+fn trusted_load_balancers_name_clients_and_nobody_does_by_headers() {
     rig::run(async |rig| {
         write_hosts(rig);
         let secured = |name: &str, class: &str, redirect: &str| {
@@ -161,7 +161,7 @@ fn trusted_load_balancers_tell_of_clients_and_nobody_by_headers() {
 }
 
 #[test]
-fn lists_and_limits_see_who_is_told_by_trusted_load_balancers_alone() {
+fn lists_and_limits_see_who_is_named_by_trusted_load_balancers_alone() {
     rig::run(async |rig| {
         let object = |name: &str| ingress(name).host(&format!("{name}.test"), "web");
         let objects = [
@@ -281,7 +281,7 @@ fn the_config_map_switches_it() {
 }
 
 #[test]
-fn another_site_of_the_socket_is_told_of() {
+fn another_site_of_the_socket_is_reported() {
     for (theirs, ours) in [("", true), (" proxy_protocol", false)] {
         rig::run(async move |rig| {
             let site = format!("server {{ listen 80{theirs}; server_name site.test; return 200 site; }}\n");

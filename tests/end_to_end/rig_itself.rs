@@ -26,7 +26,7 @@ const SITE: &str = r"
 ";
 
 #[test]
-fn the_echo_tells_what_reached_it() {
+fn the_echo_says_what_reached_it() {
     rig::run(async |_| {
         let url = format!("http://echo.example:{ECHO}/a%20b?x=1");
         let reply = post(&url, "four").to([10, 244, 7, 9]).from("10.244.3.3").header("X-One", "1").send().await;

@@ -98,7 +98,7 @@ fn state_comes_first_then_problems_then_objects_with_states_of_their_own() {
 }
 
 #[test]
-fn one_ingress_or_host_is_told_with_everything_about_it() {
+fn one_ingress_or_host_is_reported_with_everything_about_it() {
     rig::run(async |rig| {
         serve_all_sorts(rig).await;
         let docs = "/usr/share/doc/ingressd/docs/findings.md#";
@@ -196,7 +196,7 @@ fn one_ingress_or_host_is_told_with_everything_about_it() {
 }
 
 #[test]
-fn what_is_not_in_force_yet_is_told_of_each_object() {
+fn what_is_not_in_force_yet_is_reported_of_each_object() {
     rig::run(async |rig| {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
         rig.start().await;
@@ -317,7 +317,7 @@ fn colours_and_broken_lines_are_for_terminals() {
 /// At night one line has to say that nothing is served, and no other may sound as if something
 /// were.
 #[test]
-fn while_nginx_is_down_nothing_is_told_as_served() {
+fn while_nginx_is_down_nothing_is_reported_as_served() {
     rig::run(async |rig| {
         rig.daemon.set("pacing.recheck", "20ms");
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);

@@ -220,7 +220,7 @@ fn what_strangers_write_is_text_in_every_cell() {
 }
 
 #[test]
-fn a_browser_is_told_to_load_nothing_from_elsewhere_and_asks_for_nothing_but_reading() {
+fn a_browser_may_load_nothing_from_elsewhere_and_asks_for_nothing_but_reading() {
     rig::run(async |rig| {
         rig.start().await;
         for path in ["", "page.css", "page.js", "page.svg", "reasons"] {

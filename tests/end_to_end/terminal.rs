@@ -72,7 +72,7 @@ fn every_command_is_readable_on_80_columns_and_colours_nothing_where_nobody_want
 }
 
 #[test]
-fn a_terminal_is_told_what_takes_long() {
+fn a_terminal_shows_what_takes_long() {
     rig::run(async |rig| {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.test", "web").build()]);
         rig.start().await;

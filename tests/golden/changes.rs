@@ -33,7 +33,7 @@ struct Stages {
 struct Made {
     translation: Translation,
     gated: usize,
-    work: render::Work,
+    work: render::RenderWork,
     files: FileSet,
     findings: Vec<Finding>,
 }
@@ -120,13 +120,13 @@ fn a_change_of_one_slice_renders_one_row() {
     assert_eq!((first.translation.work.built, first.gated, first.work.rows), (300, 300, 300));
     let same = stages.make(&snapshot);
     assert!(Arc::ptr_eq(&first.translation.model, &same.translation.model));
-    assert_eq!((same.translation.work.built, same.gated, same.work), (0, 0, render::Work::default()));
+    assert_eq!((same.translation.work.built, same.gated, same.work), (0, 0, render::RenderWork::default()));
 
     let one = |slice: &Stored<Endpoints>| *slice.id.name == *"many-7";
     snapshot.endpoint_slices.edit().iter_mut().filter(|slice| one(slice)).for_each(move_endpoints);
     let moved = stages.judged(&snapshot, "moved");
     assert_eq!(moved.translation.work, Work { rows: 1, ..Work::default() });
-    assert_eq!((moved.gated, moved.work), (0, render::Work { rendered: 0, rows: 1 }));
+    assert_eq!((moved.gated, moved.work), (0, render::RenderWork { rendered: 0, rows: 1 }));
     assert!(moved.files.files.values().any(|file| file.content.text().contains("10.245.9.1:8080")));
 
     // The host is asked about its Service, and is as before.
@@ -134,7 +134,7 @@ fn a_change_of_one_slice_renders_one_row() {
     let gone = stages.judged(&snapshot, "gone");
     assert!(Arc::ptr_eq(&gone.translation.model, &first.translation.model));
     assert_eq!((gone.translation.work.built, gone.translation.work.rows), (1, 1));
-    assert_eq!((gone.gated, gone.work), (0, render::Work { rendered: 0, rows: 1 }));
+    assert_eq!((gone.gated, gone.work), (0, render::RenderWork { rendered: 0, rows: 1 }));
     assert!(gone.files.files.keys().any(|path| path.starts_with("empty/")));
 }
 
@@ -169,7 +169,7 @@ fn a_renewed_certificate_builds_no_host_and_renders_one_row() {
     snapshot.secrets = secrets("many-7.example.com");
     let renewed = stages.judged(&snapshot, "renewed");
     assert_eq!(renewed.translation.work, Work { rows: 1, ..Work::default() });
-    assert_eq!((renewed.gated, renewed.work), (0, render::Work { rendered: 0, rows: 1 }));
+    assert_eq!((renewed.gated, renewed.work), (0, render::RenderWork { rendered: 0, rows: 1 }));
     assert!(Arc::ptr_eq(&renewed.translation.model, &first.translation.model) && shown(&renewed) != shown(&first));
 
     // Another host in the certificate concerns the host.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ingressd_model::HeaderName;
-use ingressd_objects::directory::Changes;
+use ingressd_objects::directory::ChangedFiles;
 use ingressd_objects::{Directory, Snapshot};
 use ingressd_translate::{
     AllowedSnippets, ClassRule, INGRESS_NGINX, Options, SPECIFICATION, SnippetKind, StreamOptions,
@@ -18,7 +18,7 @@ pub fn snapshot(text: &str) -> Snapshot {
     let file = folder.path().join("all.yaml");
     std::fs::write(&file, text).unwrap();
     let mut directory = Directory::new(vec![file]);
-    let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| ()).unwrap();
+    let snapshot = directory.refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| ()).unwrap();
     Snapshot::clone(&snapshot)
 }
 

@@ -188,7 +188,7 @@ fn every_served_key_has_a_row() {
 }
 
 #[test]
-fn a_good_value_is_told_to_nginx_and_a_bad_one_to_its_author() {
+fn a_good_value_reaches_nginx_and_a_bad_one_is_reported_to_its_author() {
     let mut wrong = Vec::new();
     let judge = judge::judges().into_iter().find(|judge| judge.version == SHOWN);
     for key in KEYS {

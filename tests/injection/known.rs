@@ -193,7 +193,7 @@ fn weakness_10_no_change_of_a_value_is_overlooked() {
 }
 
 #[test]
-fn weakness_11_no_variable_tells_secrets() {
+fn weakness_11_no_variable_reveals_secrets() {
     for name in
         ["ssl_client_raw_cert", "http_authorization", "ingressd_dollar", "pid", "document_root", "request_body_file"]
     {
@@ -216,7 +216,7 @@ fn weakness_12_forwarded_headers_are_trusted_from_no_client() {
 }
 
 #[test]
-fn no_header_of_a_client_tells_a_backend_another_url_or_certificate() {
+fn no_header_of_a_client_gives_a_backend_another_url_or_certificate() {
     // As ingress-nginx tells certificates, and as frameworks behind it are told paths and schemes.
     for class in ["ingressd", "nginx"] {
         for protocol in ["HTTP", "GRPC", "FCGI"] {

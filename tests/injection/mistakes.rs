@@ -229,7 +229,7 @@ fn wrong(row: &Row, here: Here, value: &str) -> Option<String> {
 }
 
 #[test]
-fn each_bad_value_becomes_what_it_does_elsewhere_or_something_stricter_that_is_told() {
+fn each_bad_value_becomes_what_it_does_elsewhere_or_something_stricter_that_is_reported() {
     let (mut seen, mut complaints) = (BTreeSet::new(), Vec::new());
     for (there, here, values) in GROUPS {
         for (key, value) in *values {

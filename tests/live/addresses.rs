@@ -228,7 +228,7 @@ fn those_of_a_service_are_copied_and_followed() {
 }
 
 #[test]
-fn a_node_that_may_not_be_seen_is_told_of_and_the_rest_is_published() {
+fn a_node_that_may_not_be_seen_is_reported_and_the_rest_is_published() {
     cluster::run(async |cluster| {
         cluster.objects.serve_shop().await;
         let rules = cluster::rights::shipped_without("nodes");

@@ -192,7 +192,7 @@ fn away_for_half_a_minute_it_is_caught_up_with_and_no_request_fails() {
 }
 
 #[test]
-fn away_for_long_with_a_restart_nothing_is_lost_and_all_that_is_told_is_true() {
+fn away_for_long_with_a_restart_nothing_is_lost_and_all_that_is_reported_is_true() {
     cluster::run(async |cluster| outage(cluster, LONG, BETWEEN_CHANGES, true).await);
 }
 
@@ -289,7 +289,7 @@ fn a_daemon_that_starts_while_it_is_away_serves_what_is_on_disk() {
 }
 
 #[test]
-fn it_starts_again_with_no_memory_of_what_it_told() {
+fn it_starts_again_with_no_memory_of_what_it_reported() {
     cluster::run_alone(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
         cluster.objects.serve_shop().await;

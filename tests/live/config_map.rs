@@ -32,7 +32,7 @@ async fn until(bytes: usize, status: u16) {
 }
 
 #[test]
-fn it_is_watched_and_told_about_and_nothing_is_served_before_it_is_seen() {
+fn it_is_watched_and_reported_and_nothing_is_served_before_it_is_seen() {
     cluster::run(async |cluster| {
         let namespace = cluster.objects.namespace().to_owned();
         cluster.daemon.set("ingress-nginx.configmap", &format!("{namespace}/controller"));

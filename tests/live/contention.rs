@@ -58,7 +58,7 @@ async fn expect_peace_for_all_others(cluster: &Cluster, shop: &History<Vec<Strin
 /// How a node publishes: its settings, and the address that follows from them.
 type Way = (&'static [(&'static str, &'static str)], &'static str);
 
-fn is_left_to_it_and_told((settings, own): Way) {
+fn is_left_to_it_and_reported((settings, own): Way) {
     cluster::run(async move |cluster| {
         cluster.objects.serve_shop().await;
         let namespace = cluster.objects.namespace().to_owned();
@@ -91,18 +91,18 @@ fn is_left_to_it_and_told((settings, own): Way) {
 const COPIED: &str = "203.0.113.70";
 
 #[test]
-fn what_another_controller_keeps_changing_is_left_to_it_and_told() {
-    is_left_to_it_and_told((&[], ADDRESS));
+fn what_another_controller_keeps_changing_is_left_to_it_and_reported() {
+    is_left_to_it_and_reported((&[], ADDRESS));
 }
 
 #[test]
 fn and_so_it_is_with_an_address_of_all_nodes() {
     let settings = &[("publish.mode", "fixed"), ("publish.addresses", "203.0.113.60")];
-    is_left_to_it_and_told((settings, "203.0.113.60"));
+    is_left_to_it_and_reported((settings, "203.0.113.60"));
 }
 
 #[test]
 fn and_with_those_of_a_service() {
     let settings = &[("publish.mode", "service"), ("publish.service", "NAMESPACE/front")];
-    is_left_to_it_and_told((settings, COPIED));
+    is_left_to_it_and_reported((settings, COPIED));
 }

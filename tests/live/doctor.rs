@@ -65,7 +65,7 @@ async fn until_recorded(cluster: &mut Cluster) {
 }
 
 #[test]
-fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
+fn a_cluster_that_is_served_is_reported_with_all_its_permissions() {
     cluster::run(async |cluster| {
         cluster.objects.serve_shop().await;
         let node = add_node(cluster, "10.244.0.0/24").await;
@@ -161,7 +161,7 @@ fn what_is_allowed_is_asked_for_in_every_namespace_and_for_the_service_outside_o
 }
 
 #[test]
-fn credentials_that_open_everything_are_told() {
+fn credentials_that_open_everything_are_reported() {
     cluster::run(async |cluster| {
         let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
         cluster.credentials.set_rules(&cluster.objects, &everything).await;
@@ -172,7 +172,7 @@ fn credentials_that_open_everything_are_told() {
 }
 
 #[test]
-fn a_clock_that_is_off_is_told_with_its_direction() {
+fn a_clock_that_is_off_is_reported_with_its_direction() {
     cluster::run(async |cluster| {
         let clock = Clock::of(&mut cluster.daemon);
         for (offset, level, words) in [
@@ -188,7 +188,7 @@ fn a_clock_that_is_off_is_told_with_its_direction() {
 }
 
 #[test]
-fn an_api_server_that_is_not_reached_is_told_and_nothing_is_held_up_by_it() {
+fn an_api_server_that_is_not_reached_is_reported_and_nothing_is_held_up_by_it() {
     cluster::run(async |cluster| {
         cluster.credentials.write_kubeconfig("https://10.100.0.1:1");
         let reported = doctor(cluster, CHECKS);
@@ -218,7 +218,7 @@ fn an_api_server_that_is_not_reached_is_told_and_nothing_is_held_up_by_it() {
 }
 
 #[test]
-fn a_kubeconfig_that_is_open_or_missing_is_told() {
+fn a_kubeconfig_that_is_open_or_missing_is_reported() {
     cluster::run(async |cluster| {
         use std::os::unix::fs::PermissionsExt as _;
         let file = cluster.credentials.kubeconfig();
@@ -233,7 +233,7 @@ fn a_kubeconfig_that_is_open_or_missing_is_told() {
 }
 
 #[test]
-fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
+fn pods_that_are_not_reached_are_reported_with_the_mode_that_works() {
     cluster::run(async |cluster| {
         // The API server gives the first ones only to who asks for them. The one before it is
         // another test's.
@@ -263,7 +263,7 @@ fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
 }
 
 #[test]
-fn a_node_that_no_longer_renews_its_lease_is_told() {
+fn a_node_that_no_longer_renews_its_lease_is_reported() {
     cluster::run(async |cluster| {
         cluster.objects.serve_shop().await;
         cluster.daemon.set("publish.lease-duration", "5s");

@@ -92,7 +92,7 @@ fn the_only_one_is_drained_with_a_warning() {
 const OWN: &str = "192.0.2.177";
 
 #[test]
-fn it_does_not_say_withdrawn_while_nobody_was_told() {
+fn it_does_not_say_withdrawn_while_nobody_was_informed() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
         // Other tests publish theirs in the same cluster: the address of this node is its own.

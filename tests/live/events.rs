@@ -41,7 +41,7 @@ fn about(event: &Value) -> String {
 }
 
 #[test]
-fn every_reason_is_told_by_a_test_or_excused() {
+fn every_reason_is_reported_by_a_test_or_excused() {
     let tested = wrongs().into_iter().map(|(reason, ..)| reason);
     let mut known: Vec<_> = tested.chain(ELSEWHERE.iter().map(|(reason, _)| *reason)).collect();
     let mut reasons: Vec<_> = Reason::ALL.iter().map(|row| row.name).collect();
@@ -163,7 +163,7 @@ fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
 }
 
 #[test]
-fn a_name_that_dns_does_not_know_is_told() {
+fn a_name_that_dns_does_not_know_is_reported() {
     cluster::run(async |cluster| {
         cluster.daemon.set("publish.node", NODE);
         let dns = Dns::start().await;
@@ -211,9 +211,9 @@ fn a_namespace_with_thousands_of_mistakes_delays_nobodys_events() {
         wait::until_right("the victim's Event", reported, |reported| *reported > 0).await;
         // There are twenty Events for each object, and one that says how many more findings there
         // are.
-        let of_crowd = counts(cluster).await;
-        assert!(of_crowd.values().sum::<usize>() < OBJECTS * 21, "all of the others came first");
-        assert!(of_crowd.values().all(|count| *count <= 21), "{of_crowd:#?}");
+        let of_many = counts(cluster).await;
+        assert!(of_many.values().sum::<usize>() < OBJECTS * 21, "all of the others came first");
+        assert!(of_many.values().all(|count| *count <= 21), "{of_many:#?}");
         let ingresses = kube::Api::<Ingress>::namespaced(cluster.objects.client(), &victim);
         ingresses.delete("cart", &DeleteParams::default()).await.unwrap();
     });

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use ingressd::daemon::{self, Request, Tables, control};
+use ingressd::daemon::{self, KindTables, Request, control};
 use ingressd_cluster::publish::{Address, Content, STATUSES, Situation, StatusRow, StatusStrategy, Statuses, entries};
 use ingressd_cluster::source::{WATCHED, WatchRow, Watched, WatchedKinds};
 use ingressd_config::Sources;
@@ -243,8 +243,8 @@ impl StatusStrategy for OfSignposts {
 }
 
 /// The daemon's tables with one more row in each.
-fn tables() -> Tables {
-    Tables {
+fn tables() -> KindTables {
+    KindTables {
         objects: WatchedKinds([&WATCHED[..], &[WatchRow::of::<Signpost>()]].concat().leak()),
         readers: Readers([&READERS[..], &[Reader::of::<Signposts>()]].concat().leak()),
         statuses: Statuses([&STATUSES[..], &[StatusRow::of::<OfSignposts>()]].concat().leak()),
@@ -316,7 +316,7 @@ fn is_from(reply: &Reply, address: &str) -> bool {
 }
 
 #[test]
-fn a_kind_that_only_a_test_knows_is_served_and_told_of() {
+fn a_kind_that_only_a_test_knows_is_served_and_reported() {
     cluster::run(async |cluster| {
         CONTROLLER.get_or_init(|| cluster.objects.controller("nginx"));
         let objects = &cluster.objects;

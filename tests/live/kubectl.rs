@@ -196,7 +196,7 @@ async fn current(cluster: &Cluster) -> Value {
 }
 
 #[test]
-fn an_administrator_sees_every_namespace_and_who_may_read_nothing_is_told_so() {
+fn an_administrator_sees_every_namespace_and_who_may_read_nothing_learns_so() {
     cluster::run(async |cluster| {
         serve_shop(cluster).await;
         let administrator = Kubectl::new(cluster, cluster.control_plane.kubeconfig());

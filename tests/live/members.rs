@@ -31,7 +31,7 @@ async fn until_rows(node: &Node, expected: [(&str, &str, &str); 3]) -> (i32, Str
 }
 
 #[test]
-fn all_are_told_by_each_with_their_health() {
+fn all_are_reported_by_each_with_their_health() {
     cluster::run(async |cluster| {
         let ([mut one, mut two, mut three], _) =
             nodes(cluster, ["one", "two", "three"], &[("publish.lease-duration", "5s")]).await;

@@ -84,7 +84,7 @@ fn what_a_pinned_generation_does_not_hold_loses_the_address_of_its_node_alone() 
 }
 
 #[test]
-fn what_a_pinned_leader_does_not_hold_is_not_told_to_be_served() {
+fn what_a_pinned_leader_does_not_hold_is_not_reported_as_served() {
     cluster::run(async |cluster| {
         cluster.objects.serve_shop().await;
         cluster.start().await;

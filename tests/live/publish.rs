@@ -192,7 +192,7 @@ fn what_the_controller_before_wrote_goes_when_its_address_does() {
 }
 
 #[test]
-fn leases_without_a_namespace_are_told_of_and_kept_when_it_comes() {
+fn leases_without_a_namespace_are_reported_and_kept_when_it_comes() {
     cluster::run(async |cluster| {
         let namespace = format!("{}-leases", cluster.objects.namespace());
         cluster.objects.serve_shop().await;

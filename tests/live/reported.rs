@@ -66,7 +66,7 @@ fn status_names_members_leader_and_what_is_served_since_when() {
 }
 
 #[test]
-fn metrics_tell_of_watches_requests_members_and_what_was_written() {
+fn metrics_report_watches_requests_members_and_what_was_written() {
     cluster::run(async |cluster| {
         cluster.objects.serve_shop().await;
         cluster.start().await;

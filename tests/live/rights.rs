@@ -74,7 +74,7 @@ fn nodes_are_needed_where_they_are_the_way_to_pods() {
 }
 
 #[test]
-fn labels_that_may_not_be_seen_are_told_and_the_rest_is_served() {
+fn labels_that_may_not_be_seen_are_reported_and_the_rest_is_served() {
     cluster::run(async |cluster| {
         serve_shop(cluster).await;
         let mark = cluster.objects.namespace().to_owned();

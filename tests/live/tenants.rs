@@ -85,7 +85,7 @@ async fn refused(cluster: &Cluster, evil: &Objects) {
 }
 
 #[test]
-fn a_host_that_is_taken_is_refused_told_and_not_published() {
+fn a_host_that_is_taken_is_refused_reported_and_not_published() {
     cluster::run(async |cluster| {
         // The attacker's objects are older than the victim's, and change.
         let evil = attacker(cluster).await;
@@ -263,7 +263,7 @@ const WRONGS: usize = 60;
 const SHARE: usize = 21;
 
 #[test]
-fn what_is_told_to_one_keeps_no_other_waiting() {
+fn what_is_sent_to_one_keeps_no_other_waiting() {
     cluster::run(async |cluster| {
         serve_shops(cluster).await;
         let evil = attacker(cluster).await;

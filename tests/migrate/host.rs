@@ -9,7 +9,7 @@ use super::{DUMP, migrate};
 /// What is on the node's own nginx already, and what its nginx.conf says of keys that belong
 /// there.
 #[test]
-fn other_sites_and_nginx_conf_of_the_host_are_told() {
+fn other_sites_and_nginx_conf_of_the_host_are_reported() {
     let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());
     let nginx = nginx.expect("nginx is installed: run `make test`");
     let folder = tempfile::tempdir().unwrap();

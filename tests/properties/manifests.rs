@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::Arc;
 
 use ingressd_model::Field;
-use ingressd_objects::directory::Changes;
+use ingressd_objects::directory::ChangedFiles;
 use ingressd_objects::yaml::{self, Content, LARGEST_FILE};
 use ingressd_objects::{Directory, Snapshot};
 use serde_json::Value;
@@ -52,7 +52,7 @@ pub fn check(data: &[u8]) {
 fn snapshot(content: &[u8]) -> Arc<Snapshot> {
     let file = PLACE.with(|folder| folder.path().join("all.yaml"));
     fs::write(&file, content).unwrap();
-    Directory::new(vec![file]).refresh(&Changes::All, &BTreeSet::new(), &mut |_| ()).unwrap()
+    Directory::new(vec![file]).refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| ()).unwrap()
 }
 
 /// One document, and what is written of it.

@@ -116,7 +116,7 @@ pub fn complaint(
             .filter(|first| file.owners.0.iter().all(|(_, other)| other == *first))
             .cloned(),
     };
-    let mut suspects: Vec<Arc<ObjectId>> = origin.iter().map(|origin| Arc::clone(&origin.object)).collect();
+    let mut candidates: Vec<Arc<ObjectId>> = origin.iter().map(|origin| Arc::clone(&origin.object)).collect();
     let old = confirmed.map(|folder| folder.join(&**culprit));
     let old = old.map(|path| ApplyError::found("read", &path, std::fs::read(&path))).transpose()?;
     let old = old.flatten().unwrap_or_default();
@@ -126,12 +126,12 @@ pub fn complaint(
     let index = line.and_then(|line| usize::try_from(line).ok()?.checked_sub(1));
     let ran_before = index.and_then(|index| lines.get(index)).is_some_and(|line| known.contains(line));
     for object in changed_owners(file, &lines, &known).into_iter().chain(file.owners.objects()) {
-        if !suspects.contains(&object) {
-            suspects.push(object);
+        if !candidates.contains(&object) {
+            candidates.push(object);
         }
     }
     let place = Some((Arc::clone(culprit), line));
-    Ok(Complaint { place, words: failure.words, origin, ran_before, suspects })
+    Ok(Complaint { place, words: failure.words, origin, ran_before, candidates })
 }
 
 /// Owners of lines that are not among the known ones, in the order of the lines.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_of_changed_lines_are_the_first_suspects() {
+    fn owners_of_changed_lines_are_the_first_candidates() {
         let origin = |name: &str| Origin::field(&Arc::new(ObjectId::new(Kind::INGRESS, "n", name)), Field::Rule(0));
         let bytes: &[u8] = b"server {\n a 1;\n b 2;\n c 3;\n}\n";
         let owners = Owners(vec![(1, origin("first")), (3, origin("second")), (4, origin("third"))]);
@@ -212,7 +212,7 @@ mod tests {
             let place = line.map(|line| ("http/s.conf".into(), Some(line)));
             let failure = Failure { words: "no".to_owned(), place, scope: Scope::Writing };
             let found = complaint(failure, &"http/s.conf".into(), &files, Some(confirmed.path())).unwrap();
-            let names: Vec<_> = found.suspects.iter().map(|object| object.name.to_string()).collect();
+            let names: Vec<_> = found.candidates.iter().map(|object| object.name.to_string()).collect();
             assert_eq!(names, expected);
             assert_eq!(found.place, Some(("http/s.conf".into(), line)), "the file is known without a line, too");
             assert_eq!((found.origin.is_some(), found.ran_before), (line.is_some(), ran_before));

@@ -68,8 +68,7 @@ impl Cause {
         serde_json::to_vec(&written).unwrap_or_default()
     }
 
-    /// Reads the file; `None` when it is missing, because an earlier version of the program wrote
-    /// none.
+    /// Reads the file; `None` when it is missing or not readable.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let WrittenCause { objects, more } = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         let read = |(change, kind, namespace, name): (Change, String, String, String)| {
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_is_counted_and_names_forge_no_lines() {
+    fn many_objects_are_counted_and_names_forge_no_lines() {
         let all: Vec<_> =
             (0..50).map(|number| (id(Kind::INGRESS, &format!("a\n{number:02}")), Change::Added)).collect();
         let cause = reported(&all, &all.iter().map(|(id, _)| id).collect::<Vec<_>>());

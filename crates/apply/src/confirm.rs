@@ -8,7 +8,7 @@ use super::old_workers::surplus;
 use super::options::Options;
 use super::process::{Effort, Process, Table};
 use super::steps::{Step, Steps};
-use super::verdict::{Pending, Verdict, after_hang_up, at_rest, replaced};
+use super::verdict::{Pending, ProcessVerdict, after_hang_up, at_rest, replaced};
 use ingressd_model::finding;
 
 /// The message about a master that started no new worker, though a test of the same configuration
@@ -100,10 +100,10 @@ impl<'a> Confirm<'a> {
         while begun.elapsed() < self.timeout {
             let Some(table) = host.table(master)? else { return Ok(false) };
             match self.with_served(host, |served| at_rest(&table, self.generation, served))? {
-                Verdict::Confirmed => return Ok(true),
-                Verdict::Pending(Pending::Count { .. }) => self.pause(begun),
+                ProcessVerdict::Confirmed => return Ok(true),
+                ProcessVerdict::Pending(Pending::Count { .. }) => self.pause(begun),
                 // A busy host may not answer for a moment; a reload would add to its work.
-                Verdict::Pending(Pending::Serves(None)) if unanswered < MOST_UNANSWERED => {
+                ProcessVerdict::Pending(Pending::Serves(None)) if unanswered < MOST_UNANSWERED => {
                     unanswered += 1;
                     self.pause(begun);
                 }
@@ -182,7 +182,7 @@ impl<'a> Confirm<'a> {
         let mut retired = Vec::new();
         let mut reported = before.as_ref().map(|before| before.master);
         loop {
-            let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
+            let (mut idle, mut verdict) = (Duration::ZERO, ProcessVerdict::Pending(Pending::NoNewWorker));
             let master = host.master();
             // Reported at once: when nginx is started again, it starts with the files on disk.
             if let Some(gone) =
@@ -204,15 +204,16 @@ impl<'a> Confirm<'a> {
                 idle = idleness.seen(now.as_ref().ok().and_then(|now| Some(now.as_ref()?.effort)));
                 match now {
                     Ok(Some(now)) => {
-                        verdict = self.judge(host, before.as_ref(), &now).unwrap_or(Verdict::Pending(Pending::Unseen));
+                        verdict =
+                            self.judge(host, before.as_ref(), &now).unwrap_or(ProcessVerdict::Pending(Pending::Unseen));
                         retire(host, before.as_ref(), &now, &mut retired);
                     }
                     Ok(None) => {}
-                    Err(_) => verdict = Verdict::Pending(Pending::Unseen),
+                    Err(_) => verdict = ProcessVerdict::Pending(Pending::Unseen),
                 }
             }
             match (verdict, master) {
-                (Verdict::Confirmed, Ok(master)) => {
+                (ProcessVerdict::Confirmed, Ok(master)) => {
                     return Confirmation::Confirmed { master, reload: begun.elapsed() };
                 }
                 (_, Err(NoMaster::Down(why)))
@@ -223,7 +224,7 @@ impl<'a> Confirm<'a> {
                 (_, Err(NoMaster::Unknown(why))) if begun.elapsed() > self.timeout => {
                     return Confirmation::Late { why: self.in_time(&why), too_much: false };
                 }
-                (Verdict::Pending(Pending::NoNewWorker), Ok(_))
+                (ProcessVerdict::Pending(Pending::NoNewWorker), Ok(_))
                     if passed.is_none() && untested.is_none() && idle > self.options.suspicion =>
                 {
                     match host.test(None) {
@@ -234,12 +235,12 @@ impl<'a> Confirm<'a> {
                 }
                 // A test waits for the same things as a master, such as DNS answers for names in
                 // other sites: only a master that was idle all the time may have given up.
-                (Verdict::Pending(Pending::NoNewWorker), Ok(_))
+                (ProcessVerdict::Pending(Pending::NoNewWorker), Ok(_))
                     if passed.is_some_and(|passed| passed.elapsed().min(idle) > self.options.resignation) =>
                 {
                     return Confirmation::Late { why: RESIGNED.to_owned(), too_much: true };
                 }
-                (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.timeout => {
+                (ProcessVerdict::Pending(pending), Ok(_)) if begun.elapsed() > self.timeout => {
                     let too_much = pending.is_of_reading() && untested.is_none();
                     // A master that is idle after the test has passed would have given up soon.
                     let has_resigned = passed.is_some() && pending == Pending::NoNewWorker && !idle.is_zero();
@@ -251,7 +252,7 @@ impl<'a> Confirm<'a> {
                     };
                     return Confirmation::Late { why, too_much };
                 }
-                (Verdict::Impossible(why), _) if begun.elapsed() > self.timeout => {
+                (ProcessVerdict::Impossible(why), _) if begun.elapsed() > self.timeout => {
                     return Confirmation::Late { why: self.in_time(&why), too_much: false };
                 }
                 _ => {}
@@ -270,7 +271,7 @@ impl<'a> Confirm<'a> {
         format!("for {} s {missing}", self.timeout.as_secs())
     }
 
-    fn judge(&self, host: &mut impl Host, before: Option<&Table>, now: &Table) -> Result<Verdict, ApplyError> {
+    fn judge(&self, host: &mut impl Host, before: Option<&Table>, now: &Table) -> Result<ProcessVerdict, ApplyError> {
         self.with_served(host, |served| match before {
             Some(before) => after_hang_up(before, now, self.generation, served),
             None => at_rest(now, self.generation, served),
@@ -279,15 +280,19 @@ impl<'a> Confirm<'a> {
 
     /// Asks the status address, and who else may answer there, only when everything else is
     /// proven.
-    fn with_served(&self, host: &mut impl Host, judge: impl Fn(Option<u64>) -> Verdict) -> Result<Verdict, ApplyError> {
+    fn with_served(
+        &self,
+        host: &mut impl Host,
+        judge: impl Fn(Option<u64>) -> ProcessVerdict,
+    ) -> Result<ProcessVerdict, ApplyError> {
         let verdict = match judge(None) {
-            Verdict::Pending(Pending::Serves(None)) => judge(host.served()?),
+            ProcessVerdict::Pending(Pending::Serves(None)) => judge(host.served()?),
             verdict => verdict,
         };
         Ok(match verdict {
-            Verdict::Confirmed => {
-                let predecessor = |old: Process| Verdict::Pending(Pending::Predecessor(old.pid));
-                host.predecessor()?.map_or(Verdict::Confirmed, predecessor)
+            ProcessVerdict::Confirmed => {
+                let predecessor = |old: Process| ProcessVerdict::Pending(Pending::Predecessor(old.pid));
+                host.predecessor()?.map_or(ProcessVerdict::Confirmed, predecessor)
             }
             verdict => verdict,
         })

@@ -26,7 +26,7 @@ const NOTHING_KEPT: &str = "no generation is kept: the daemon makes the first on
 pub struct History {
     root: PathBuf,
     /// Those that are kept, in order.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptGeneration>,
     /// The one in use.
     pub current: Option<u64>,
     /// The one that the administrator pinned.
@@ -35,7 +35,7 @@ pub struct History {
 
 /// A generation on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptGeneration {
     pub number: u64,
     /// When it was written.
     pub written: SystemTime,
@@ -92,7 +92,7 @@ impl History {
             let written = ApplyError::found("look at", &manifest, fs::metadata(&manifest))?;
             let written = written.and_then(|metadata| metadata.modified().ok());
             let cause = Record::cause(&of_number);
-            Ok(written.map(|written| Kept { number, written, confirmed: confirmed.contains(&number), cause }))
+            Ok(written.map(|written| KeptGeneration { number, written, confirmed: confirmed.contains(&number), cause }))
         });
         let mut kept: Vec<_> = kept.filter_map(Result::transpose).collect::<Result<_, ApplyError>>()?;
         kept.sort_by_key(|kept| kept.number);

@@ -34,7 +34,7 @@ pub use applier::{Applier, NginxState, Pinned};
 pub use caches::remove_abandoned as remove_abandoned_caches;
 pub use cause::{Cause, Change};
 pub use error::{ApplyError, is_shortage, unless_missing};
-pub use history::{Difference, History, Kept, Side};
+pub use history::{Difference, History, KeptGeneration, Side};
 pub use host::{Host, NoMaster, System, SystemOptions, Tested, build_information, host_stops};
 pub use include::{included, matches};
 pub use old_workers::{Allowance, OldWorkers};

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_has_it_and_the_next_is_told_who() {
+    fn one_has_it_and_the_next_learns_who() {
         let folder = tempfile::tempdir().unwrap();
         let path = beside(&folder.path().join("nginx.pid"));
         assert_eq!(path, folder.path().join("nginx.pid.ingressd"));

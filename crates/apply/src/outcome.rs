@@ -18,7 +18,7 @@ pub struct Complaint {
     pub ran_before: bool,
     /// The objects that may have caused it, the most likely first: owners of changed lines of the
     /// file.
-    pub suspects: Vec<Arc<ObjectId>>,
+    pub candidates: Vec<Arc<ObjectId>>,
 }
 
 /// The result of an attempt to apply.

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_listens_is_told_and_nothing_else() {
+    fn what_listens_is_reported_and_nothing_else() {
         let ports = |transport, address: SocketAddr| BTreeSet::from([Port { transport, number: address.port() }]);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let there = listener.local_addr().unwrap();

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_of_a_child_tells_its_role() {
+    fn the_title_of_a_child_says_its_role() {
         for (title, expected) in [
             ("nginx: worker process", Role::Worker),
             ("nginx: worker process is shutting down", Role::Draining),

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_record_is_told_with_its_place() {
+    fn a_damaged_record_is_reported_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let record = Record::of(&files(&[("http/a", "a")]), &contents(&[("a", "1")], 7));
         record.segment(None, &Cause::default()).write(folder.path(), 1).unwrap();

@@ -115,7 +115,7 @@ struct Failures(BTreeMap<Namespace, usize>);
 
 impl Failures {
     fn count(&mut self, complaint: &Complaint) {
-        let owner = complaint.origin.as_ref().map(|origin| &origin.object).or(complaint.suspects.first());
+        let owner = complaint.origin.as_ref().map(|origin| &origin.object).or(complaint.candidates.first());
         if let Some(owner) = owner {
             *self.0.entry(Arc::clone(&owner.namespace)).or_default() += 1;
         }
@@ -245,8 +245,8 @@ fn is_included(path: &FilePath) -> bool {
 pub fn clash(failure: Failure, among: &[FilePath], files: &FileSet) -> Complaint {
     let mut seen = HashSet::new();
     let owners = among.iter().filter_map(|path| files.files.get(path)).flat_map(|file| file.owners.objects());
-    let suspects = owners.filter(|owner| seen.insert(Arc::clone(owner))).collect();
-    Complaint { words: failure.words, suspects, ..Complaint::default() }
+    let candidates = owners.filter(|owner| seen.insert(Arc::clone(owner))).collect();
+    Complaint { words: failure.words, candidates, ..Complaint::default() }
 }
 
 /// The files to test for a change: those that differ, and for each changed certificate one file

@@ -259,7 +259,7 @@ fn names(path: &Path) -> Result<HashSet<OsString>, ApplyError> {
     read().map_err(ApplyError::files("list", path))
 }
 
-/// A handle of a folder of a generation. One that an older version wrote may lack some.
+/// A handle of a folder of a generation.
 fn open_folder(generation: &Path, name: &str) -> Result<OwnedFd, ApplyError> {
     let path = generation.join(name);
     File::open(&path).map(OwnedFd::from).map_err(ApplyError::files("open folder", &path))

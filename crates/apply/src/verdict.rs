@@ -14,7 +14,7 @@ const SETTLED: u64 = 100;
 
 /// What the process tables prove.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ProcessVerdict {
     /// Every worker that accepts connections runs the generation.
     Confirmed,
     /// Not yet.
@@ -101,16 +101,16 @@ impl fmt::Display for Impossible {
 
 /// Judges after a SIGHUP: `before` was read right before it, `now` after it; `served` is the
 /// number that the status address reports.
-pub fn after_hang_up(before: &Table, now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
+pub fn after_hang_up(before: &Table, now: &Table, wanted: u64, served: Option<u64>) -> ProcessVerdict {
     if now.master != before.master {
-        return Verdict::Impossible(Impossible::OtherMaster);
+        return ProcessVerdict::Impossible(Impossible::OtherMaster);
     }
     let known = |process| before.children.iter().any(|(old, _)| *old == process);
     let old = now.in_role(Role::Worker).filter(|process| known(*process)).count();
     let started = now.in_role(Role::Worker).filter(|process| !known(*process)).count();
     match (started, old) {
-        (0, _) => Verdict::Pending(Pending::NoNewWorker),
-        (_, 1..) => Verdict::Pending(Pending::Old(old)),
+        (0, _) => ProcessVerdict::Pending(Pending::NoNewWorker),
+        (_, 1..) => ProcessVerdict::Pending(Pending::Old(old)),
         _ => settled(now, before.in_role(Role::Worker).count(), wanted, served),
     }
 }
@@ -127,9 +127,9 @@ pub fn replaced(before: &Table, now: &Table) -> Vec<Process> {
 }
 
 /// Judges a master that read its configuration by itself, for example one that was just started.
-pub fn at_rest(now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
+pub fn at_rest(now: &Table, wanted: u64, served: Option<u64>) -> ProcessVerdict {
     match now.in_role(Role::Worker).count() {
-        0 => Verdict::Pending(Pending::NoNewWorker),
+        0 => ProcessVerdict::Pending(Pending::NoNewWorker),
         _ => settled(now, 0, wanted, served),
     }
 }
@@ -137,21 +137,21 @@ pub fn at_rest(now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
 /// A worker that crashed and was restarted before nginx read its configuration looks new and runs
 /// the old one: it shows as one too many until it is told to finish. So an unexpected number
 /// counts only after it has stood for a while.
-fn settled(now: &Table, expected: usize, wanted: u64, served: Option<u64>) -> Verdict {
+fn settled(now: &Table, expected: usize, wanted: u64, served: Option<u64>) -> ProcessVerdict {
     let workers = now.in_role(Role::Worker).count();
     let newest = now.in_role(Role::Worker).map(|process| process.started).max().unwrap_or(now.at);
     match served {
         _ if workers != expected && now.at.saturating_sub(newest) < SETTLED => {
-            Verdict::Pending(Pending::Count { workers, expected })
+            ProcessVerdict::Pending(Pending::Count { workers, expected })
         }
-        Some(number) if number == wanted => Verdict::Confirmed,
-        other => Verdict::Pending(Pending::Serves(other)),
+        Some(number) if number == wanted => ProcessVerdict::Confirmed,
+        other => ProcessVerdict::Pending(Pending::Serves(other)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Impossible, Pending, Verdict, after_hang_up, at_rest, replaced};
+    use super::{Impossible, Pending, ProcessVerdict, after_hang_up, at_rest, replaced};
     use crate::process::{Effort, Process, Role, Table};
 
     /// Parses `at 500; master 10 100; worker 11 101; draining 12 101; other 13 101`: a role, a PID
@@ -176,42 +176,42 @@ mod tests {
 
     #[test]
     fn only_new_workers_with_the_right_number_confirm() {
-        let count = |workers, expected| Verdict::Pending(Pending::Count { workers, expected });
+        let count = |workers, expected| ProcessVerdict::Pending(Pending::Count { workers, expected });
         let before = "at 500; master 10 100; worker 11 101; worker 12 101; other 13 101";
         for (what, now, served, expected) in [
             ("nothing happened", "at 510; master 10 100; worker 11 101; worker 12 101", 7, {
-                Verdict::Pending(Pending::NoNewWorker)
+                ProcessVerdict::Pending(Pending::NoNewWorker)
             }),
             (
                 "new ones beside the old",
                 "at 510; master 10 100; worker 11 101; worker 12 101; worker 14 509; worker 15 509",
                 8,
-                { Verdict::Pending(Pending::Old(2)) },
+                { ProcessVerdict::Pending(Pending::Old(2)) },
             ),
             (
                 "old ones drain",
                 "at 521; master 10 100; draining 11 101; draining 12 101; worker 14 509; worker 15 509",
                 8,
-                Verdict::Confirmed,
+                ProcessVerdict::Confirmed,
             ),
-            ("old ones ended", "at 521; master 10 100; worker 14 509; worker 15 509", 8, Verdict::Confirmed),
+            ("old ones ended", "at 521; master 10 100; worker 14 509; worker 15 509", 8, ProcessVerdict::Confirmed),
             (
                 "one old drains, one does not yet",
                 "at 521; master 10 100; draining 11 101; worker 12 101; worker 14 509; worker 15 509",
                 8,
-                { Verdict::Pending(Pending::Old(1)) },
+                { ProcessVerdict::Pending(Pending::Old(1)) },
             ),
             (
                 "a crashed worker came back, nothing was read",
                 "at 510; master 10 100; worker 11 101; worker 14 505",
                 7,
-                { Verdict::Pending(Pending::Old(1)) },
+                { ProcessVerdict::Pending(Pending::Old(1)) },
             ),
             (
                 "all crashed and came back, nothing was read",
                 "at 510; master 10 100; worker 14 505; worker 15 505",
                 7,
-                { Verdict::Pending(Pending::Serves(Some(7))) },
+                { ProcessVerdict::Pending(Pending::Serves(Some(7))) },
             ),
             (
                 "one crashed, came back with the old files, then HUP was obeyed",
@@ -223,13 +223,13 @@ mod tests {
                 "and is told to finish",
                 "at 522; master 10 100; draining 12 101; draining 14 505; worker 15 510; worker 16 510",
                 8,
-                Verdict::Confirmed,
+                ProcessVerdict::Confirmed,
             ),
             (
                 "a number used again is another process",
                 "at 521; master 10 100; worker 11 509; worker 12 509",
                 8,
-                Verdict::Confirmed,
+                ProcessVerdict::Confirmed,
             ),
             (
                 "the first of two",
@@ -241,21 +241,26 @@ mod tests {
                 "more workers by the administrator's wish",
                 "at 700; master 10 100; worker 14 509; worker 15 509; worker 16 509",
                 8,
-                Verdict::Confirmed,
+                ProcessVerdict::Confirmed,
             ),
             (
                 "fewer workers by the administrator's wish",
                 "at 700; master 10 100; worker 14 509",
                 8,
-                Verdict::Confirmed,
+                ProcessVerdict::Confirmed,
             ),
             ("another master", "at 510; master 20 505; worker 21 506; worker 22 506", 8, {
-                Verdict::Impossible(Impossible::OtherMaster)
+                ProcessVerdict::Impossible(Impossible::OtherMaster)
             }),
             ("another master under the same number", "at 510; master 10 505; worker 11 506; worker 12 506", 8, {
-                Verdict::Impossible(Impossible::OtherMaster)
+                ProcessVerdict::Impossible(Impossible::OtherMaster)
             }),
-            ("no worker left", "at 510; master 10 100; draining 11 101", 8, Verdict::Pending(Pending::NoNewWorker)),
+            (
+                "no worker left",
+                "at 510; master 10 100; draining 11 101",
+                8,
+                ProcessVerdict::Pending(Pending::NoNewWorker),
+            ),
         ] {
             assert_eq!(after_hang_up(&table(before), &table(now), 8, Some(served)), expected, "{what}");
         }
@@ -288,19 +293,19 @@ mod tests {
     fn the_number_must_be_served() {
         let (before, now) = ("at 500; master 10 100; worker 11 101", "at 520; master 10 100; worker 14 509");
         let verdict = after_hang_up(&table(before), &table(now), 8, None);
-        assert_eq!(verdict, Verdict::Pending(Pending::Serves(None)));
+        assert_eq!(verdict, ProcessVerdict::Pending(Pending::Serves(None)));
     }
 
     #[test]
     fn a_master_at_rest_counts_once_its_workers_stand() {
         for (now, served, expected) in [
-            ("at 500; master 10 100", Some(8), Verdict::Pending(Pending::NoNewWorker)),
+            ("at 500; master 10 100", Some(8), ProcessVerdict::Pending(Pending::NoNewWorker)),
             ("at 110; master 10 100; worker 11 101", Some(8), {
-                Verdict::Pending(Pending::Count { workers: 1, expected: 0 })
+                ProcessVerdict::Pending(Pending::Count { workers: 1, expected: 0 })
             }),
-            ("at 500; master 10 100; worker 11 101", Some(8), Verdict::Confirmed),
-            ("at 500; master 10 100; worker 11 101", Some(7), Verdict::Pending(Pending::Serves(Some(7)))),
-            ("at 500; master 10 100; worker 11 101", None, Verdict::Pending(Pending::Serves(None))),
+            ("at 500; master 10 100; worker 11 101", Some(8), ProcessVerdict::Confirmed),
+            ("at 500; master 10 100; worker 11 101", Some(7), ProcessVerdict::Pending(Pending::Serves(Some(7)))),
+            ("at 500; master 10 100; worker 11 101", None, ProcessVerdict::Pending(Pending::Serves(None))),
         ] {
             assert_eq!(at_rest(&table(now), 8, served), expected, "{now}");
         }

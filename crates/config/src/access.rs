@@ -4,13 +4,13 @@
 use config::Value;
 
 use super::settings::Settings;
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::{Form, Setting, on_off_or_dialect, text};
 use ingressd_model::HostName;
 use ingressd_translate::Scope;
 
 /// Their keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("access.allowlist", Scope::Route, "[]", translate.allowlist)
         .doc("Networks of clients that are admitted, except where an annotation says otherwise. Empty admits all clients."),
     row!("access.denylist", Scope::Route, "[]", translate.denylist)
@@ -19,7 +19,7 @@ pub const ROWS: &[Row] = &[
         .doc("How far the authors of Ingresses are trusted: `low`, `medium`, `high` or `critical`, as ingress-nginx ranks annotations (`annotations-risk-level`). An annotation of a higher rank is refused like a bad value, with a finding; docs/annotations.md has the rank of each."),
     row!("access.no-authentication", Scope::Route, r#"["/.well-known/acme-challenge"]"#, translate.no_authentication)
         .doc("Paths that need no password and no consent of an authentication service, together with those below them, whatever annotations say: certificate authorities have to reach them. Lists of addresses and client certificates still apply."),
-    Row::new("access.strict-paths", Scope::Route, Form::Text, r#""dialect""#, |settings, value| {
+    SettingRow::new("access.strict-paths", Scope::Route, Form::Text, r#""dialect""#, |settings, value| {
         on_off_or_dialect(&mut settings.translate.strict_paths, value)
     })
         .doc("Whether nginx refuses with 400 requests whose path it and a backend may understand differently: with encoded slashes (`%2F`), backslashes, empty and dot segments (`//`, `/../`, `/%2e%2e/`), and `#`. It does so on all routes of a namespace on a host where one of them is protected (by addresses, a password or another service) and another one is not, or in another way; routes of other namespaces on the host are not affected. `on`, `off`, or `dialect` for what the dialect of the protected route's class does (the specification refuses them, ingress-nginx does not). docs/security-review.md lists them."),

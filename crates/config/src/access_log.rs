@@ -1,6 +1,6 @@
 //! The keys of the section `access-log`. They must not know files or layers.
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::{Setting, above_zero, one_of, text};
 use config::Value;
 use ingressd_model::{ByteSize, LogLine, Unlogged};
@@ -9,7 +9,7 @@ use ingressd_translate::Scope;
 use ingressd_translate::value::{byte_size, integer};
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("access-log.enabled", Scope::Server, "true", gate.access_log.enabled)
         .doc("Whether requests for hosts of the cluster, and connections to TCP and UDP services, are logged. Where nginx.conf has `access_log off` for all sites, and no file or syslog server is set here, requests are not logged."),
     row!("access-log.requests", Scope::Server, "true", gate.access_log.requests)

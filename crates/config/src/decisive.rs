@@ -7,7 +7,7 @@ use config::{Config, Value, ValueKind};
 use toml_edit::{Array, InlineTable};
 
 use super::layers::{Sources, merged_value};
-use super::table::{Row, rows};
+use super::table::{SettingRow, rows};
 
 /// The sections of which every key decides.
 const SECTIONS: [&str; 4] = ["hosts", "ingress-nginx", "limits", "snippets"];
@@ -45,7 +45,7 @@ const KEYS: [&str; 25] = [
 /// seconds.
 const LONGEST: usize = 8 << 10;
 
-fn is_decisive(row: &Row) -> bool {
+fn is_decisive(row: &SettingRow) -> bool {
     SECTIONS.contains(&row.section()) || KEYS.contains(&row.key)
 }
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_lease_should_hold_is_not_told() {
+    fn more_than_a_lease_should_hold_is_not_reported() {
         let names = (0..1000).map(|number| format!("'namespace-{number}'")).collect::<Vec<_>>().join(",");
         assert_eq!(of(&format!("namespaces = [{names}]")).decisive, None);
     }

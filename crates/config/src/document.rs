@@ -2,13 +2,13 @@
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
-use super::table::{Row, SECTIONS, rows};
+use super::table::{SECTIONS, SettingRow, rows};
 use super::value::{Column, Form};
 
 /// The longest line of the sample.
 const WIDTH: usize = 100;
 
-fn sections() -> impl Iterator<Item = (&'static str, &'static str, impl Iterator<Item = &'static Row>)> {
+fn sections() -> impl Iterator<Item = (&'static str, &'static str, impl Iterator<Item = &'static SettingRow>)> {
     let of = |section: &'static str| rows().filter(move |row| row.section() == section);
     let filled = SECTIONS.iter().filter(move |(section, _)| of(section).next().is_some());
     filled.map(move |(section, about)| (*section, *about, of(section)))

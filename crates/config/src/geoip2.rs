@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use config::Value;
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::{Setting, put};
 use ingressd_nginx::GeoFile;
 use ingressd_translate::Scope;
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("geoip2.enabled", Scope::Server, "false", gate.geo.enabled)
         .doc("Whether the access log (`access-log.line`), headers of all hosts and snippets may use the variables of ingress-nginx about country, city and network of a client, such as `$geoip2_city_country_code`, `$geoip2_country_code` and `$geoip2_asn`. nginx needs the module geoip2 (libnginx-mod-http-geoip2 on Debian and Ubuntu). Without the module or a database the variables are empty, and routes whose snippets decide by them answer 503. nginx loads only databases that are used."),
     row!("geoip2.databases", Scope::Server, r#"["/var/lib/GeoIP/GeoLite2-City.mmdb", "/var/lib/GeoIP/GeoLite2-ASN.mmdb"]"#, gate.geo.files)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config::Value;
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::{Form, Setting, above_zero, on_off_or_dialect, put, text};
 use ingressd_model::{ByteSize, HeaderName, LogLine, LogPart, Refused, VariableClass};
 use ingressd_nginx::render::headers::{HEADERS, Value as Reported};
@@ -14,7 +14,7 @@ use ingressd_translate::Scope;
 use ingressd_translate::value::byte_size;
 
 /// Their keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("headers.answers", Scope::Server, "[]", gate.global.answer_headers, |headers, value| {
         put(headers, value)?;
         answer_headers(headers)
@@ -68,7 +68,7 @@ pub const ROWS: &[Row] = &[
         .doc("Whether nginx serves certificates with an answer about their revocation (OCSP stapling), where `tls.ocsp-responders` lists the responder that a certificate names. Other certificates are served without, with a finding. The first connections to each worker are without: nginx asks when the first client wants the answer."),
     row!("tls.ocsp-responders", Scope::Server, "[]", gate.global.ocsp_responders)
         .doc("Responders that nginx may ask for `tls.ocsp`, each as `name=address`: the host in the certificates, and the IP address where nginx asks it, each with a port where that is not 80, such as `ocsp.example.com=192.0.2.7`. The author of a certificate chooses the rest of the URL, of http only. nginx would look up a name whenever it starts, and wait for DNS. It sends the address as `Host`: where a responder needs its name there, list the address of a proxy that sends it (docs/security-review.md)."),
-    Row::new("upstreams.app-protocol", Scope::Upstream, Form::Text, r#""dialect""#, |settings, value| {
+    SettingRow::new("upstreams.app-protocol", Scope::Upstream, Form::Text, r#""dialect""#, |settings, value| {
         on_off_or_dialect(&mut settings.translate.app_protocol, value)
     })
         .doc("Whether `appProtocol` of a Service's port says how nginx speaks to the backend where no annotation does: `grpc` and `kubernetes.io/h2c` by HTTP/2, with which no WebSockets pass, `https` and `kubernetes.io/wss` by TLS. `on`, `off`, or `dialect` for what the dialect of the object's class does (ingress-nginx ignores it, the specification does not)."),
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn only_texts_that_are_kept_in_their_lines_take_what_nginx_has_decoded() {
         let texts = ["$uri", "/$uri", "https://a.test$uri", "X-A: $uri", "a=$uri"];
-        let takes = |row: &&Row| {
+        let takes = |row: &&SettingRow| {
             let proven = |text: &str| row.form.read_text(text).and_then(|value| row.prove(&Value::new(None, value)));
             // What takes any name behind a dollar sign knows no variables.
             texts.iter().any(|text| proven(text).is_ok() && proven(&text.replace("uri", "nonsense")).is_err())

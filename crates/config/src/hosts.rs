@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use config::Value;
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::{Column, Form, Setting, list, put, read_table, text};
 use ingressd_model::is_label;
 use ingressd_objects::Selector;
 use ingressd_translate::{Allowed, HostPattern, Scope};
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("hosts.ownership", Scope::Server, r#""dialect""#, translate.ownership)
         .doc("Who owns a host when several namespaces ask for it. `namespace`: the namespace that asked first owns the host, and others are refused; so is a host within an older wildcard host of another namespace. `shared`: several namespaces may have paths on one host, each path belongs to the namespace that asked for it first, and a younger path below a protected path is refused, except to the namespace that has the host. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it, and so does a wildcard host while others ask for hosts within it."),
-    Row::new("hosts.grace", Scope::Server, Form::Duration, r#""5m""#, |settings, value| {
+    SettingRow::new("hosts.grace", Scope::Server, Form::Duration, r#""5m""#, |settings, value| {
         settings.translate.host_grace = i64::try_from(Duration::read(value)?.as_secs()).unwrap_or(i64::MAX);
         Ok(())
     })
@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = &[
         .doc("Namespaces that may serve paths below `/.well-known/acme-challenge` on hosts of other namespaces, for solvers of certificate authorities that are not in the namespace of the host. Whoever answers there gets certificates for the host, so these requests are otherwise served only by the namespace that asked for the host first, whatever `hosts.ownership` is; see [cert-manager.md](cert-manager.md#when-another-namespace-has-the-host)."),
     row!("hosts.disable-catch-all", Scope::Server, "false", translate.no_catch_all)
         .doc("Whether objects with `spec.defaultBackend` are ignored, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; use `hosts.allowed` to prevent that."),
-    Row::new("hosts.allowed", Scope::Server, Form::Tables(ALLOWED), "[]", |settings, value| {
+    SettingRow::new("hosts.allowed", Scope::Server, Form::Tables(ALLOWED), "[]", |settings, value| {
         put_allowed(&mut settings.translate.allowed_hosts, value, ALLOWED, "it lists no hosts")
     })
         .doc("Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim only the hosts in the tables that select it. A table selects the namespaces in `namespaces`, or those with the labels in `selector`, or with both keys those that meet both. Everybody who may change Namespaces can set labels; as a rule only administrators may. A namespace whose labels are not known yet is selected by no `selector`, not even by one such as `!restricted`; in a folder of manifests the labels are known when the Namespace is among the manifests."),

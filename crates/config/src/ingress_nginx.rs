@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use config::Value;
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::above_zero;
 use ingressd_translate::Scope;
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("ingress-nginx.configmap", Scope::Node, r#""""#, ingress_nginx.config_map)
         .doc("ConfigMap of ingress-nginx, as namespace/name, as in its flag `--configmap`. It overrides these settings, and annotations override it. docs/configmap.md says what each of its keys does here. The account needs the right to read ConfigMaps in that namespace: `ingressd kubeconfig` grants it when this is set."),
     row!("ingress-nginx.tcp-services-configmap", Scope::Listener, r#""""#, ingress_nginx.tcp_services)

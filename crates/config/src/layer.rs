@@ -8,7 +8,7 @@ use toml_edit::{Document, TableLike};
 
 use super::layers::Mistake;
 use super::settings::defaults_of;
-use super::table::{Row, rows};
+use super::table::{SettingRow, rows};
 use super::value::untyped;
 use ingressd_model::Instance;
 use ingressd_model::finding::{hint, nearest};
@@ -78,7 +78,7 @@ impl Layer {
                 Some(row) => layer.text(&origin, row.key, text),
                 None if OTHER_VARIABLES.contains(&name.as_str()) => {}
                 None => {
-                    let variables: Vec<_> = rows().map(Row::variable).collect();
+                    let variables: Vec<_> = rows().map(SettingRow::variable).collect();
                     let hint = hint("", name, variables.iter().map(String::as_str));
                     layer.mistake(&origin, "", format!("it names no setting{hint}"));
                 }
@@ -122,7 +122,7 @@ impl Layer {
         }
     }
 
-    fn set(&mut self, origin: &str, row: &Row, value: Option<ValueKind>) {
+    fn set(&mut self, origin: &str, row: &SettingRow, value: Option<ValueKind>) {
         let value = value.map(|kind| Value::new(Some(&origin.to_owned()), kind));
         let value = value.ok_or_else(|| format!("it takes a value of the form: {}", row.form.name()));
         match value.and_then(|value| row.prove(&value).map(|()| value)) {
@@ -132,7 +132,7 @@ impl Layer {
     }
 
     /// The value of a key.
-    pub(super) fn value(&self, row: &Row) -> Option<&Value> {
+    pub(super) fn value(&self, row: &SettingRow) -> Option<&Value> {
         self.values.get(row.key)
     }
 

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_although_a_later_layer_sets_the_same() {
+    fn a_mistake_is_reported_although_a_later_layer_sets_the_same() {
         let file = ("ingressd.toml", "[listen]\nhttp-port = 'eighty'\n");
         let later = ("conf.d/1.toml", "listen.http-port = 82");
         let message = load(&[file, later], &[], &[("listen.http-port", "83")]).map(drop).unwrap_err();

@@ -34,6 +34,6 @@ pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
 pub use settings::{
     Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, PageFiles, Resolver, Settings, Traffic,
 };
-pub use table::{Row, rows};
+pub use table::{SettingRow, rows};
 pub use usual::Usual;
 pub use value::{Column, Form, duration};

@@ -2,7 +2,7 @@
 
 use config::Value;
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::{count, put};
 use ingressd_translate::Scope;
 
@@ -10,7 +10,7 @@ use ingressd_translate::Scope;
 const MIB: u64 = 1 << 20;
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("limits.paths-of-host", Scope::Node, "10000", translate.limits.paths_of_host, count)
         .doc("How many paths a namespace may have on one host; those of its oldest objects take precedence. Further paths are not served, or answer 503 where they would be protected."),
     row!("limits.findings-of-object", Scope::Node, "20", translate.limits.findings_of_object)
@@ -143,7 +143,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_limit_that_leaves_something_out_is_told_of_before() {
+    fn every_limit_that_leaves_something_out_is_reported_before() {
         let mut reported: Vec<_> = budget_keys().chain(bounds::ALL.iter().map(|bound| bound.key)).collect();
         reported.extend(CEILINGS);
         reported.sort_unstable();

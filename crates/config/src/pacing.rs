@@ -1,11 +1,11 @@
 //! The keys of the section `pacing`.
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::put;
 use ingressd_translate::Scope;
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("pacing.gather", Scope::Node, r#""20ms""#, pacing.gather)
         .doc("How long a change waits for further changes when there was no reload recently."),
     row!("pacing.spacing", Scope::Node, r#""150ms""#, pacing.spacing)

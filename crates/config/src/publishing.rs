@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config::Value;
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::{Setting as _, count, put};
 use ingressd_model::{is_label, is_subdomain};
 use ingressd_translate::Scope;
@@ -14,7 +14,7 @@ use ingressd_translate::Scope;
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("publish.mode", Scope::Node, r#""nodes""#, publish.mode)
         .doc("Which addresses are written into the status of Ingresses. `nodes`: the addresses of all nodes that serve the object, as `publish.addresses` of each node has them. `fixed`: the same addresses whichever node serves the object, as for an address that moves between the nodes (keepalived) or that all nodes announce (BGP); `publish.addresses` has to be equal on all nodes. `service`: the addresses of the Service in `publish.service`. In each mode an object has an address only while a node serves it."),
     row!("publish.addresses", Scope::Node, r#"["auto"]"#, publish.addresses)

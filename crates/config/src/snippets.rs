@@ -5,13 +5,13 @@ use std::ops::RangeInclusive;
 use config::Value;
 
 use super::hosts::put_allowed;
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::{Column, Form, Setting, one_of, text};
 use ingressd_translate::{Scope, SnippetKind};
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
-    Row::new("snippets.allowed", Scope::Route, Form::Tables(ALLOWED), "[]", |settings, value| {
+pub const ROWS: &[SettingRow] = &[
+    SettingRow::new("snippets.allowed", Scope::Route, Form::Tables(ALLOWED), "[]", |settings, value| {
         put_allowed(&mut settings.translate.snippets, value, ALLOWED, "it lists no kinds of snippets")
     })
         .doc("Which namespaces may use which snippets of nginx's configuration. Without a table none may, and an object with a snippet is refused. The namespaces may then use the directives in docs/snippets.md for their own routes; their snippets also make nginx do more work for each request. Tables select namespaces as in `hosts.allowed`. `access.max-trust` has no effect on snippets."),

@@ -15,7 +15,7 @@ use ingressd_translate::Scope;
 
 /// A key of the settings.
 #[derive(Debug)]
-pub struct Row {
+pub struct SettingRow {
     /// Its path: `section.key`, or a key of the top level.
     pub key: &'static str,
     /// What it is about. `ingressd explain` shows those that are not about the whole node.
@@ -37,7 +37,7 @@ macro_rules! row {
         row!($key, $scope, $default, $($place).+, $crate::value::put)
     };
     ($key:literal, $scope:expr, $default:literal, $($place:ident).+, $store:expr) => {
-        $crate::table::Row::new(
+        $crate::table::SettingRow::new(
             $key,
             $scope,
             $crate::value::form(|settings| &settings.$($place).+),
@@ -48,7 +48,7 @@ macro_rules! row {
 }
 pub(super) use row;
 
-impl Row {
+impl SettingRow {
     /// A row without documentation.
     pub(super) const fn new(
         key: &'static str,
@@ -56,12 +56,12 @@ impl Row {
         form: Form,
         default: &'static str,
         set: fn(&mut Settings, &Value) -> Result<(), String>,
-    ) -> Row {
-        Row { key, scope, form, default, doc: "", set }
+    ) -> SettingRow {
+        SettingRow { key, scope, form, default, doc: "", set }
     }
 
-    pub(super) const fn doc(self, doc: &'static str) -> Row {
-        Row { doc, ..self }
+    pub(super) const fn doc(self, doc: &'static str) -> SettingRow {
+        SettingRow { doc, ..self }
     }
 
     /// Its section; empty for keys of the top level.
@@ -115,9 +115,9 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
 ];
 
 /// Every key, by section.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
+pub fn rows() -> impl Iterator<Item = &'static SettingRow> {
     // Each key of a file and each variable is looked up here.
-    static BY_SECTION: LazyLock<Vec<&Row>> = LazyLock::new(|| {
+    static BY_SECTION: LazyLock<Vec<&SettingRow>> = LazyLock::new(|| {
         let mut rows: Vec<_> = TABLES.iter().copied().flatten().collect();
         rows.sort_by_key(|row| SECTIONS.iter().position(|(section, _)| *section == row.section()));
         rows
@@ -126,7 +126,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 }
 
 /// The rows of each section.
-const TABLES: &[&[Row]] = &[
+const TABLES: &[&[SettingRow]] = &[
     ROWS,
     access::ROWS,
     access_log::ROWS,
@@ -143,7 +143,7 @@ const TABLES: &[&[Row]] = &[
 ];
 
 /// The rows of most sections.
-const ROWS: &[Row] = &[
+const ROWS: &[SettingRow] = &[
     row!("manifests", Scope::Node, r#""""#, manifests)
         .doc("Folder of manifests (YAML or JSON) that is served and watched instead of a cluster. `ingressd run --manifests` sets the same."),
     row!("kubeconfig", Scope::Node, r#""""#, cluster.kubeconfig)
@@ -222,7 +222,7 @@ const ROWS: &[Row] = &[
         }
     })
         .doc("Status of these redirects: 301, 302, 307 or 308."),
-    Row::new("tls.hsts", Scope::Server, Form::Text, r#""dialect""#, |settings, value| {
+    SettingRow::new("tls.hsts", Scope::Server, Form::Text, r#""dialect""#, |settings, value| {
         on_off_or_dialect(&mut settings.translate.hsts.enabled, value)
     })
         .doc("Whether Strict-Transport-Security is sent over TLS: `on`, `off`, or `dialect` for what the dialect of the class does (ingress-nginx sends it, the specification does not)."),
@@ -268,12 +268,12 @@ mod tests {
     #[test]
     fn keys_and_variables_are_unique_and_in_known_sections() {
         let mut keys: Vec<_> = rows().map(|row| row.key).collect();
-        let mut variables: Vec<_> = rows().map(Row::variable).collect();
+        let mut variables: Vec<_> = rows().map(SettingRow::variable).collect();
         keys.sort_unstable();
         variables.sort_unstable();
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
         assert!(variables.windows(2).all(|pair| pair[0] != pair[1]), "{variables:?}");
-        let known = |row: &Row| SECTIONS.iter().any(|(section, _)| *section == row.section());
+        let known = |row: &SettingRow| SECTIONS.iter().any(|(section, _)| *section == row.section());
         assert_eq!(rows().find(|row| !known(row)).map(|row| row.key), None, "a section that is not known");
     }
 }

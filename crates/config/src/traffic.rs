@@ -1,11 +1,11 @@
 //! The keys of the section `traffic`.
 
-use super::table::{Row, row};
+use super::table::{SettingRow, row};
 use super::value::put;
 use ingressd_translate::Scope;
 
 /// Its keys.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[SettingRow] = &[
     row!("traffic.enabled", Scope::Node, "false", traffic.enabled)
         .doc("Whether requests are counted by Ingress and Service for `/metrics` (`ingressd_traffic_*`). nginx writes a line for each request into a file that the daemon reads and empties each second, which takes some 3 % of nginx's processor time for a small request."),
     row!("traffic.ingress-nginx-names", Scope::Node, "false", traffic.ingress_nginx_names)

@@ -6,7 +6,7 @@ use config::{Value, ValueKind};
 
 use super::layer::Layer;
 use super::settings::{Settings, defaults_of};
-use super::table::{Row, rows};
+use super::table::{SettingRow, rows};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Effective, Written, WrittenAt};
 
@@ -29,7 +29,7 @@ impl Layers {
     }
 
     /// Adds a value over those before it.
-    pub(super) fn add(&mut self, row: &Row, value: &Value, at: WrittenAt) {
+    pub(super) fn add(&mut self, row: &SettingRow, value: &Value, at: WrittenAt) {
         self.0.entry(row.key).or_default().push(Written { value: text(&value.kind).into(), at });
     }
 

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_both_have_a_certificate_for_are_told() {
+    fn names_that_both_have_a_certificate_for_are_reported() {
         let of = |host: &str| TlsHost { host: host.into(), ingress: "shop/web".into(), secret: "shop/tls".into() };
         // A host, names of the site, names in its certificate, and whether the site keeps it.
         for (host, names, within, expected) in [

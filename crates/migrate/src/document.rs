@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::flags::FLAGS;
-use super::item::Verdict;
+use super::item::Equivalence;
 use ingressd_translate::ANNOTATIONS;
 use ingressd_translate::annotation::{Compared, mistakes};
 
@@ -116,7 +116,7 @@ pub fn document() -> String {
         line(&mut text, &format!("[`{0}`](annotations.md#{0}){others}", row.key), row.compared);
     }
     text += MISTAKES;
-    text += &mistakes::document(&ANNOTATIONS, |compared| Verdict::from(compared).name());
+    text += &mistakes::document(&ANNOTATIONS, |compared| Equivalence::from(compared).name());
     let _ = write!(text, "\n## Keys of the ConfigMap\n\n{KEYS}{HEAD}");
     for facts in ingressd_config::config_map_keys() {
         line(&mut text, &format!("`{}`", facts.name), facts.compared);
@@ -157,7 +157,7 @@ const HEAD: &str = "| key | effect | why | what to do |\n| --- | --- | --- | ---
 
 fn line(text: &mut String, name: &str, compared: Compared) {
     let (why, remedy) = compared.words();
-    let _ = writeln!(text, "| {name} | {} | {} | {} |", Verdict::from(compared).name(), cell(why), cell(remedy));
+    let _ = writeln!(text, "| {name} | {} | {} | {} |", Equivalence::from(compared).name(), cell(why), cell(remedy));
 }
 
 fn cell(text: &str) -> String {

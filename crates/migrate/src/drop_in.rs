@@ -6,7 +6,7 @@ use toml_edit::Value;
 
 use super::controller::{Argument, Controller};
 use super::flags::{Counterpart, Entries, FLAGS, Flag};
-use super::item::{Item, Verdict};
+use super::item::{Equivalence, Item};
 use ingressd_config::{Error, Sources};
 use ingressd_model::finding::on_one_line;
 use ingressd_translate::annotation::Compared;
@@ -113,7 +113,7 @@ impl DropIn {
                         self.note(argument, &format!("it has no setting: {why}"));
                         Item {
                             name,
-                            verdict: Verdict::Refused,
+                            verdict: Equivalence::Refused,
                             why: "It has no setting.".to_owned(),
                             remedy: why,
                             ..Item::default()
@@ -204,7 +204,7 @@ impl DropIn {
                 None => Item { name, becomes: format!("classes: {column}"), ..Item::default() },
                 Some(remedy) => Item {
                     name,
-                    verdict: Verdict::Refused,
+                    verdict: Equivalence::Refused,
                     why: "It has no setting.".to_owned(),
                     remedy,
                     ..Item::default()

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::item::{Item, Verdict};
+use super::item::{Equivalence, Item};
 use super::report::{Ingress, Report};
 use ingressd_model::finding::printable;
 
@@ -88,7 +88,7 @@ fn summary(report: &Report) -> Markup {
             p.refused { (report.unread) " of the parts that were read could not be understood: this is not about all." }
         }
         ul.counts {
-            @for verdict in Verdict::ALL {
+            @for verdict in Equivalence::ALL {
                 li class=(verdict.name()) { b { (report.count(verdict)) } (verdict.name()) }
             }
         }

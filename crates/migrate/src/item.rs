@@ -5,7 +5,7 @@ use ingressd_translate::annotation::Compared;
 
 /// The effect compared with ingress-nginx.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum Equivalence {
     /// It is the same.
     #[default]
     Equal,
@@ -16,17 +16,18 @@ pub enum Verdict {
     Refused,
 }
 
-impl Verdict {
+impl Equivalence {
     /// All verdicts, the best first.
-    pub const ALL: [Verdict; 4] = [Verdict::Equal, Verdict::Stricter, Verdict::Different, Verdict::Refused];
+    pub const ALL: [Equivalence; 4] =
+        [Equivalence::Equal, Equivalence::Stricter, Equivalence::Different, Equivalence::Refused];
 
     /// The word for people and machines.
     pub const fn name(self) -> &'static str {
         match self {
-            Verdict::Equal => "equal",
-            Verdict::Stricter => "stricter",
-            Verdict::Different => "different",
-            Verdict::Refused => "refused",
+            Equivalence::Equal => "equal",
+            Equivalence::Stricter => "stricter",
+            Equivalence::Different => "different",
+            Equivalence::Refused => "refused",
         }
     }
 
@@ -34,18 +35,18 @@ impl Verdict {
     /// ingress-nginx does the same, or because it is about this host.
     ///
     /// Reasons whose verdict depends on the key are handled by [`Item::of_finding`].
-    fn of(reason: Reason) -> Option<Verdict> {
+    fn of(reason: Reason) -> Option<Equivalence> {
         match reason {
             Reason::DuplicateObject
             | Reason::LiteralPath
             | Reason::UnknownAnnotation
             | Reason::UnknownField
-            | Reason::UnknownKey => Some(Verdict::Equal),
+            | Reason::UnknownKey => Some(Equivalence::Equal),
             Reason::AboveCeiling
             | Reason::AddressesLeftOut
             | Reason::CanaryWithoutMain
             | Reason::PathConflict
-            | Reason::TooManyEndpoints => Some(Verdict::Stricter),
+            | Reason::TooManyEndpoints => Some(Equivalence::Stricter),
             Reason::ClosedRoute
             | Reason::CrossNamespace
             | Reason::ForbiddenTarget
@@ -63,7 +64,7 @@ impl Verdict {
             | Reason::Undecodable
             | Reason::UnreachableMode
             | Reason::Unreadable
-            | Reason::UnresolvedName => Some(Verdict::Refused),
+            | Reason::UnresolvedName => Some(Equivalence::Refused),
             // A missing part of an object is missing with ingress-nginx too.
             Reason::CertificateEnding
             | Reason::CertificateExpired
@@ -81,18 +82,18 @@ impl Verdict {
             // These are reported elsewhere.
             Reason::DefaultServerTaken | Reason::ForeignClass | Reason::HostConflict | Reason::PortConflict => None,
             Reason::MoreFindings | Reason::NearBudget => None,
-            _ => Some(Verdict::Different),
+            _ => Some(Equivalence::Different),
         }
     }
 }
 
-impl From<Compared> for Verdict {
+impl From<Compared> for Equivalence {
     fn from(compared: Compared) -> Self {
         match compared {
-            Compared::Equal => Verdict::Equal,
-            Compared::Stricter(..) | Compared::StricterValues(..) => Verdict::Stricter,
-            Compared::Different(..) | Compared::DifferentUnset(..) => Verdict::Different,
-            Compared::Refused(..) => Verdict::Refused,
+            Compared::Equal => Equivalence::Equal,
+            Compared::Stricter(..) | Compared::StricterValues(..) => Equivalence::Stricter,
+            Compared::Different(..) | Compared::DifferentUnset(..) => Equivalence::Different,
+            Compared::Refused(..) => Equivalence::Refused,
         }
     }
 }
@@ -134,7 +135,7 @@ pub struct Item {
     pub name: String,
     /// Its value as written.
     pub value: String,
-    pub verdict: Verdict,
+    pub verdict: Equivalence,
     /// Its replacement, if it has another name.
     pub becomes: String,
     /// Why it is not equal.
@@ -162,22 +163,22 @@ impl Item {
     pub fn of_finding(name: &str, value: &str, finding: &Finding, known: KnownKey) -> Option<Self> {
         let verdict = match finding.reason {
             // A value without effect changes nothing.
-            Reason::InvalidValue if finding.severity == Severity::Info => Verdict::Equal,
-            Reason::InvalidValue if known.is_key && value.trim().is_empty() => Verdict::Equal,
+            Reason::InvalidValue if finding.severity == Severity::Info => Equivalence::Equal,
+            Reason::InvalidValue if known.is_key && value.trim().is_empty() => Equivalence::Equal,
             // ingress-nginx does the same.
-            Reason::NoEffectAlone => Verdict::Equal,
+            Reason::NoEffectAlone => Equivalence::Equal,
             // The object is served without the key, as it may be there.
-            Reason::InvalidValue => known.mistake.map_or(Verdict::Refused, Verdict::from),
+            Reason::InvalidValue => known.mistake.map_or(Equivalence::Refused, Equivalence::from),
             // The service is asked, and a part of its answer is lost.
-            Reason::MissingCapability if name.ends_with("auth-url") => Verdict::Different,
+            Reason::MissingCapability if name.ends_with("auth-url") => Equivalence::Different,
             Reason::UnsupportedAnnotation | Reason::UnsupportedKey => match known.is_served {
-                true => Verdict::from(known.compared).max(Verdict::Different),
+                true => Equivalence::from(known.compared).max(Equivalence::Different),
                 false => known.compared.into(),
             },
-            reason => Verdict::of(reason)?,
+            reason => Equivalence::of(reason)?,
         };
         let (why, remedy) = match verdict {
-            Verdict::Equal => (finding.printable_note(), String::new()),
+            Equivalence::Equal => (finding.printable_note(), String::new()),
             _ => (finding.effect().to_owned(), finding.printable_note()),
         };
         Some(Item { name: name.to_owned(), value: value.to_owned(), verdict, why, remedy, ..Item::default() })
@@ -185,6 +186,6 @@ impl Item {
 
     /// Whether the item needs attention.
     pub fn needs_something(&self) -> bool {
-        self.verdict == Verdict::Refused || !self.remedy.is_empty()
+        self.verdict == Equivalence::Refused || !self.remedy.is_empty()
     }
 }

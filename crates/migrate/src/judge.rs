@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::certificates::{SiteCertificate, TlsHost, certificate_clashes};
 use super::controller::Controller;
 use super::drop_in::DropIn;
-use super::item::{Item, KnownKey, Verdict};
+use super::item::{Equivalence, Item, KnownKey};
 use super::report::{Ingress, Report};
 use super::served::Served;
 use ingressd_config::OfNode;
@@ -146,7 +146,7 @@ fn of_mistake(row: &Row, is_checked: bool) -> Compared {
         _ => false,
     };
     let compared = mistakes::compared(row);
-    if is_refused_there || Verdict::from(compared) >= Verdict::from(TAKEN) { compared } else { TAKEN }
+    if is_refused_there || Equivalence::from(compared) >= Equivalence::from(TAKEN) { compared } else { TAKEN }
 }
 
 fn place(finding: &Finding) -> String {
@@ -158,7 +158,7 @@ fn place(finding: &Finding) -> String {
 
 /// The item of a snippet that is not allowed, with the alternative to each directive.
 fn without_snippet(item: Item) -> Item {
-    if item.verdict != Verdict::Refused || !item.remedy.starts_with("raw configuration") {
+    if item.verdict != Equivalence::Refused || !item.remedy.starts_with("raw configuration") {
         return item;
     }
     Item { remedy: snippet_alternatives(&item.name, &item.value).join("; "), ..item }
@@ -226,7 +226,7 @@ fn missing(judged: &ReportInput<'_>, name: &str, flag: &str, id: &ObjectId) -> O
     Some(Item {
         name: name.to_owned(),
         value: format!("{namespace}/{map}"),
-        verdict: Verdict::Refused,
+        verdict: Equivalence::Refused,
         why: "It is not in what was read, and nobody knows what it says.".to_owned(),
         remedy: format!(
             "read it too (kubectl get configmap {map} --namespace {namespace} -o yaml); where the cluster has none, take --{flag} out of \
@@ -239,8 +239,8 @@ fn missing(judged: &ReportInput<'_>, name: &str, flag: &str, id: &ObjectId) -> O
 /// A key that belongs to nginx.conf, where this host's is known.
 fn of_node(item: Item, said: &OfNode) -> Item {
     match said.is_met {
-        true => Item { verdict: Verdict::Equal, why: said.says.clone(), remedy: String::new(), ..item },
-        false => Item { verdict: Verdict::Different, remedy: format!("{}: {}", said.says, said.remedy), ..item },
+        true => Item { verdict: Equivalence::Equal, why: said.says.clone(), remedy: String::new(), ..item },
+        false => Item { verdict: Equivalence::Different, remedy: format!("{}: {}", said.says, said.remedy), ..item },
     }
 }
 
@@ -285,7 +285,7 @@ fn objects<'a>(findings: &[Finding], flag: impl Fn(&str) -> Option<&'a str>) -> 
     };
     let item = |finding: &Finding| {
         let name = finding.origin.to_string();
-        Item::of_finding(&name, "", finding, KnownKey::NOTHING).filter(|item| item.verdict != Verdict::Equal)
+        Item::of_finding(&name, "", finding, KnownKey::NOTHING).filter(|item| item.verdict != Equivalence::Equal)
     };
     findings.iter().filter(is_other).filter_map(item).collect()
 }
@@ -353,6 +353,6 @@ fn clashes(findings: &[Finding]) -> Vec<String> {
 }
 
 /// The worst verdict.
-pub(super) fn worst_of<'a>(items: impl Iterator<Item = &'a Item>) -> Verdict {
+pub(super) fn worst_of<'a>(items: impl Iterator<Item = &'a Item>) -> Equivalence {
     items.map(|item| item.verdict).max().unwrap_or_default()
 }

@@ -23,7 +23,7 @@ pub use document::document;
 pub use drop_in::{Class, DropIn, drop_in};
 pub use flags::{Counterpart, FLAGS, Flag, Takes};
 pub use html::page;
-pub use item::{Item, KnownKey, Verdict};
+pub use item::{Equivalence, Item, KnownKey};
 pub use judge::{ReportInput, judge};
 pub use report::{Ingress, Report};
 pub use secrets::stand_in_for_secrets;

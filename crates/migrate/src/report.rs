@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::certificates::CertificateClash;
-use super::item::{Item, Verdict};
+use super::item::{Equivalence, Item};
 use super::judge::worst_of;
 
 /// The report about an ingress-nginx and its objects.
@@ -48,7 +48,7 @@ pub struct Ingress {
 
 impl Ingress {
     /// The worst verdict of its items.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Equivalence {
         worst_of(self.items.iter())
     }
 
@@ -66,9 +66,9 @@ impl Report {
     }
 
     /// The worst verdict. Objects that could not be read count as refused.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Equivalence {
         if self.unread > 0 {
-            return Verdict::Refused;
+            return Equivalence::Refused;
         }
         worst_of(self.of_controller().chain(self.ingresses.iter().flat_map(|ingress| &ingress.items)))
     }
@@ -79,12 +79,12 @@ impl Report {
     }
 
     /// How many Ingresses have this worst verdict.
-    pub fn count(&self, verdict: Verdict) -> usize {
+    pub fn count(&self, verdict: Equivalence) -> usize {
         self.ingresses.iter().filter(|ingress| ingress.verdict() == verdict).count()
     }
 
     /// How many items that are not about an Ingress have this verdict.
-    pub fn count_of_controller(&self, verdict: Verdict) -> usize {
+    pub fn count_of_controller(&self, verdict: Equivalence) -> usize {
         self.of_controller().filter(|item| item.verdict == verdict).count()
     }
 
@@ -102,8 +102,8 @@ impl Report {
             })
         });
         let counts: serde_json::Map<_, _> =
-            Verdict::ALL.iter().map(|verdict| (verdict.name().to_owned(), json!(self.count(*verdict)))).collect();
-        let of_controller: serde_json::Map<_, _> = Verdict::ALL
+            Equivalence::ALL.iter().map(|verdict| (verdict.name().to_owned(), json!(self.count(*verdict)))).collect();
+        let of_controller: serde_json::Map<_, _> = Equivalence::ALL
             .iter()
             .map(|verdict| (verdict.name().to_owned(), json!(self.count_of_controller(*verdict))))
             .collect();

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::item::{Item, Verdict};
+use super::item::{Equivalence, Item};
 use ingressd_model::{Field, Kind, ObjectId, PathMatch, Protocol, Route, Server, StrictPaths};
 use ingressd_objects::{Snapshot, StringMap};
 use ingressd_translate::annotation::Table;
@@ -100,8 +100,8 @@ impl<'a> Served<'a> {
         let mut is_reported = false;
         for item in items.iter_mut().filter(is_about_route) {
             is_reported = true;
-            if item.verdict == Verdict::Equal {
-                (item.verdict, item.why) = (Verdict::Stricter, LINES.to_owned());
+            if item.verdict == Equivalence::Equal {
+                (item.verdict, item.why) = (Equivalence::Stricter, LINES.to_owned());
             }
         }
         if !is_reported {
@@ -112,12 +112,12 @@ impl<'a> Served<'a> {
 
 /// What is refused of the paths of requests.
 fn stricter(why: &str, remedy: &str) -> Item {
-    Item { verdict: Verdict::Stricter, ..differs("paths", "", why, remedy) }
+    Item { verdict: Equivalence::Stricter, ..differs("paths", "", why, remedy) }
 }
 
 fn differs(name: &str, value: &str, why: &str, remedy: &str) -> Item {
     let (name, value, why, remedy) = (name.to_owned(), value.to_owned(), why.to_owned(), remedy.to_owned());
-    Item { name, value, verdict: Verdict::Different, why, remedy, ..Item::default() }
+    Item { name, value, verdict: Equivalence::Different, why, remedy, ..Item::default() }
 }
 
 /// The path of a route as its object has it.
@@ -136,12 +136,12 @@ fn beside_expressions(route: &Route, path: &str) -> Option<Item> {
     let verdict = match &route.path {
         PathMatch::Regex(pattern) if pattern.as_str() == path => return None,
         // A dot is any character in an expression: only more requests could match.
-        PathMatch::Regex(pattern) if pattern.as_str().replace("\\.", ".") == path => Verdict::Stricter,
+        PathMatch::Regex(pattern) if pattern.as_str().replace("\\.", ".") == path => Equivalence::Stricter,
         PathMatch::Exact { .. } | PathMatch::Prefix { .. } if path == "/" || path.starts_with(CHALLENGES) => {
             return None;
         }
-        PathMatch::Regex(_) | PathMatch::Exact { .. } | PathMatch::Prefix { .. } => Verdict::Different,
+        PathMatch::Regex(_) | PathMatch::Exact { .. } | PathMatch::Prefix { .. } => Equivalence::Different,
     };
-    let remedy = if verdict == Verdict::Different { REMEDY } else { "" };
+    let remedy = if verdict == Equivalence::Different { REMEDY } else { "" };
     Some(Item { verdict, ..differs(&route.origin.field.to_string(), path, TEXT, remedy) })
 }

@@ -205,13 +205,13 @@ fn values_stay_where_they_are() {
 }
 
 #[test]
-fn what_has_no_setting_is_told() {
+fn what_has_no_setting_is_reported() {
     let verdict = |words: &[&str]| {
         let flags = drop_in(&controller(words)).flags;
         let [item] = &flags[..] else { panic!("{flags:?}") };
         (item.verdict, item.becomes.clone())
     };
-    let (equal, refused) = (Verdict::Equal, Verdict::Refused);
+    let (equal, refused) = (Equivalence::Equal, Equivalence::Refused);
     for (flag, expected, becomes) in [
         ("--http-port=81", equal, "listen.http-port = 81"),
         ("--http-port=x", refused, ""),
@@ -226,7 +226,7 @@ fn what_has_no_setting_is_told() {
         ("--annotations-prefix=a.example", equal, "classes: annotations-prefix"),
         ("--watch-namespace=Shop", refused, ""),
         ("--no-such-flag", refused, ""),
-        ("--publish-service=a/b", Verdict::Different, "publish.mode = \"service\", publish.service = \"a/b\""),
+        ("--publish-service=a/b", Equivalence::Different, "publish.mode = \"service\", publish.service = \"a/b\""),
     ] {
         assert_eq!(verdict(&[flag]), (expected, becomes.to_owned()), "{flag}");
     }
@@ -238,7 +238,7 @@ fn what_has_no_setting_is_told() {
     assert_eq!(refused, ["--default-ssl-certificate=edge/pair"]);
     let flags = drop_in(&controller(&["--publish-status-address=192.0.2.1", "--publish-service=a/b"])).flags;
     let reported: Vec<_> = flags.iter().map(|item| (item.verdict, &*item.remedy)).collect();
-    assert_eq!(reported[1], (Verdict::Refused, "a flag before it sets publish.mode already; remove one of them"));
+    assert_eq!(reported[1], (Equivalence::Refused, "a flag before it sets publish.mode already; remove one of them"));
     assert!(FLAGS.iter().any(|flag| flag.takes == Takes::Switch));
 }
 
@@ -249,14 +249,14 @@ fn findings_decide_what_a_key_is() {
     let different = Compared::Different("It is.", "");
     let refused = Compared::Refused("It is.", "do this");
     for (reason, compared, expected) in [
-        (Reason::InvalidValue, Compared::Equal, Some(Verdict::Refused)),
-        (Reason::UnsupportedAnnotation, Compared::Equal, Some(Verdict::Different)),
-        (Reason::UnsupportedAnnotation, different, Some(Verdict::Different)),
-        (Reason::UnsupportedAnnotation, refused, Some(Verdict::Refused)),
-        (Reason::UnsupportedKey, different, Some(Verdict::Different)),
-        (Reason::AboveCeiling, Compared::Equal, Some(Verdict::Stricter)),
-        (Reason::UnknownAnnotation, Compared::Equal, Some(Verdict::Equal)),
-        (Reason::InvalidSecurityValue, different, Some(Verdict::Refused)),
+        (Reason::InvalidValue, Compared::Equal, Some(Equivalence::Refused)),
+        (Reason::UnsupportedAnnotation, Compared::Equal, Some(Equivalence::Different)),
+        (Reason::UnsupportedAnnotation, different, Some(Equivalence::Different)),
+        (Reason::UnsupportedAnnotation, refused, Some(Equivalence::Refused)),
+        (Reason::UnsupportedKey, different, Some(Equivalence::Different)),
+        (Reason::AboveCeiling, Compared::Equal, Some(Equivalence::Stricter)),
+        (Reason::UnknownAnnotation, Compared::Equal, Some(Equivalence::Equal)),
+        (Reason::InvalidSecurityValue, different, Some(Equivalence::Refused)),
         (Reason::MissingService, Compared::Equal, None),
         (Reason::HostConflict, Compared::Equal, None),
     ] {
@@ -265,11 +265,11 @@ fn findings_decide_what_a_key_is() {
     }
     // Values that are none: what ingress-nginx makes of them counts.
     for (reason, mistake, expected) in [
-        (Reason::InvalidValue, Compared::Equal, Verdict::Equal),
-        (Reason::InvalidValue, different, Verdict::Different),
+        (Reason::InvalidValue, Compared::Equal, Equivalence::Equal),
+        (Reason::InvalidValue, different, Equivalence::Different),
         // Nothing of the object is served: whoever reads the report sees why.
-        (Reason::InvalidSecurityValue, Compared::Equal, Verdict::Refused),
-        (Reason::RefusedValue, Compared::Equal, Verdict::Refused),
+        (Reason::InvalidSecurityValue, Compared::Equal, Equivalence::Refused),
+        (Reason::RefusedValue, Compared::Equal, Equivalence::Refused),
     ] {
         let known = KnownKey { mistake: Some(mistake), ..of(Compared::Equal, true) };
         let item = Item::of_finding("key", "value", &Finding::new(reason, origin(), "words"), known);
@@ -277,7 +277,7 @@ fn findings_decide_what_a_key_is() {
     }
     // Keys without effect; some have none with ingress-nginx either.
     for (compared, expected) in
-        [(Compared::Equal, Verdict::Equal), (refused, Verdict::Refused), (different, Verdict::Different)]
+        [(Compared::Equal, Equivalence::Equal), (refused, Equivalence::Refused), (different, Equivalence::Different)]
     {
         let finding = Finding::new(Reason::UnsupportedAnnotation, origin(), "words");
         let item = Item::of_finding("key", "value", &finding, of(compared, false));
@@ -285,15 +285,17 @@ fn findings_decide_what_a_key_is() {
         assert_eq!(of(compared, false).silent(), Compared::Equal);
     }
     let foreign = Finding::new(Reason::CrossNamespace, origin(), "words");
-    for (key, expected) in
-        [("auth-secret", Verdict::Refused), ("auth-url", Verdict::Refused), ("mirror-target", Verdict::Refused)]
-    {
+    for (key, expected) in [
+        ("auth-secret", Equivalence::Refused),
+        ("auth-url", Equivalence::Refused),
+        ("mirror-target", Equivalence::Refused),
+    ] {
         let item = Item::of_finding(key, "value", &foreign, of(Compared::Equal, true));
         assert_eq!(item.map(|item| item.verdict), Some(expected), "{key}");
     }
     let empty = Finding { severity: Severity::Info, ..Finding::new(Reason::InvalidValue, origin(), "empty") };
     let item = Item::of_finding("key", "", &empty, of(Compared::Equal, true)).unwrap();
-    assert_eq!((item.verdict, item.needs_something()), (Verdict::Equal, false));
+    assert_eq!((item.verdict, item.needs_something()), (Equivalence::Equal, false));
 }
 
 /// No text of an object leaves its place on the page.
@@ -305,7 +307,7 @@ fn the_page_escapes_everything_and_loads_nothing() {
     let item = Item {
         name: hostile.clone(),
         value: hostile.clone(),
-        verdict: Verdict::Refused,
+        verdict: Equivalence::Refused,
         becomes: hostile.clone(),
         why: hostile.clone(),
         remedy: hostile.clone(),

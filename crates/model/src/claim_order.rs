@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_as_old_as_they_are_told() {
+    fn claims_are_as_old_as_they_are_said_to_be() {
         let (shop, other) = (host("shop.example"), host("other.example"));
         let order = ClaimOrder::of(vec![
             claim(9, &shop, "late", Extent::Place("/new")),
@@ -192,10 +192,10 @@ mod tests {
     fn only_the_namespace_that_fills_the_list_comes_last() {
         let hosts: Vec<_> = (0..=MOST / 2).map(|number| host(&format!("h{number}.example"))).collect();
         let shop = host("shop.example");
-        let of_crowd = |(host, number)| {
+        let of_many = |(host, number)| {
             [claim(number, host, "victim", Extent::Whole), claim(90_000 + number, host, "crowd", Extent::Whole)]
         };
-        let claims: Vec<_> = hosts.iter().zip(100..).flat_map(of_crowd).collect();
+        let claims: Vec<_> = hosts.iter().zip(100..).flat_map(of_many).collect();
         let few = [claim(1, &shop, "victim", Extent::Whole), claim(2, &shop, "few", Extent::Whole)];
         let order = ClaimOrder::of(claims.into_iter().chain(few).collect());
         assert_eq!(order.seniority(&hosts[7], "crowd", None), Seniority::Last(Reverse(0)));

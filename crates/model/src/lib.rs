@@ -1,5 +1,4 @@
-//! The model: what traffic should do, in the terms of HTTP. It must not know Kubernetes, nginx
-//! versions, files or processes.
+//! The model: what traffic should do, in the terms of HTTP.
 
 mod access;
 mod access_log;
@@ -81,7 +80,7 @@ pub use lookup::{LookupKey, LookupRows, LookupTable};
 pub use mirror::{Mirror, MirrorPolicy};
 pub use name::{is_label, is_subdomain};
 
-pub use origin::{Field, ObjectId, Origin, shared_text};
+pub use origin::{Field, ObjectId, Origin, position, shared_text};
 pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, Handler, PathMatch, Protocol, Route};
 pub use server::{HeaderSet, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};

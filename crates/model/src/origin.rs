@@ -25,6 +25,11 @@ impl ObjectId {
     }
 }
 
+/// The index in a list as a field stores it; longer lists do not occur in clusters.
+pub fn position(index: usize) -> u16 {
+    u16::try_from(index).unwrap_or(u16::MAX)
+}
+
 /// Texts that objects have in common, and some of objects that are gone.
 static SHARED: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);
 

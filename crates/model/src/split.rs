@@ -1,9 +1,6 @@
 //! Traffic splits: requests of a route that go to other upstreams than the rest, or are answered.
 
-use std::fmt;
-use std::sync::Arc;
-
-use super::{Handler, HeaderName, HeaderValue, Origin, Pattern, RedirectUrl, UpstreamId};
+use super::{HeaderName, HeaderValue, Origin, Pattern, RedirectUrl, UpstreamId};
 
 /// A condition on a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -54,33 +51,10 @@ pub enum Choice {
 }
 
 /// Tests, and what is for requests that pass all of them.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Branch<T> {
     pub all: Vec<Test>,
     pub then: T,
-}
-
-impl fmt::Debug for Branch<Arc<Handler>> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Branch").field("all", &self.all).field("then", &self.then).finish()
-    }
-}
-
-/// Names of files are digests of this text. A branch to an upstream keeps the text that it always
-/// had, so that an upgrade renames nothing.
-impl fmt::Debug for Branch<Choice> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Branch");
-        match &self.all[..] {
-            [test] => shown.field("test", test),
-            all => shown.field("all", &all),
-        };
-        match &self.then {
-            Choice::Forward(upstream) => shown.field("upstream", upstream),
-            answer => shown.field("choice", answer),
-        };
-        shown.finish()
-    }
 }
 
 /// A share of the requests, in ten-thousandths.
@@ -109,7 +83,7 @@ impl Share {
 }
 
 /// How a handler divides its requests among upstreams with the protocol of the main one.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Split {
     /// The object that defines it.
     pub origin: Origin,
@@ -121,31 +95,6 @@ pub struct Split {
     /// Shares of the requests that pass no test, none of them 0; the rest goes to the main
     /// upstream.
     pub shares: Vec<(Choice, Share)>,
-}
-
-/// A choice as the text of a split has it.
-struct Shown(Choice);
-
-impl fmt::Debug for Shown {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Choice::Forward(upstream) => upstream.fmt(formatter),
-            answer => answer.fmt(formatter),
-        }
-    }
-}
-
-/// Names of files are digests of this text, as with a [`Branch`].
-impl fmt::Debug for Split {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |(choice, share): &(Choice, Share)| (Shown(choice.clone()), *share);
-        let shares: Vec<_> = self.shares.iter().map(shown).collect();
-        let Split { origin, branches, session, .. } = self;
-        let (branches, session) = (branches as &dyn fmt::Debug, session as &dyn fmt::Debug);
-        let mut shown = formatter.debug_struct("Split");
-        shown.field("origin", origin).field("branches", branches).field("session", session);
-        shown.field("shares", &shares).finish()
-    }
 }
 
 impl Split {

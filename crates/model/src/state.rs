@@ -222,7 +222,7 @@ mod tests {
     use crate::Kind;
 
     #[test]
-    fn what_is_served_and_what_was_judged_tell_how_an_object_stands() {
+    fn what_is_served_and_what_was_judged_say_how_an_object_stands() {
         let version = |version: &str| WorkingVersion {
             version: Version(version.into()),
             routes: 2,

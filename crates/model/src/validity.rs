@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_changes_when_it_is_told_to() {
+    fn what_is_said_changes_on_command() {
         // Each row: the validity, and what is reported from when on.
         let year = 365 * DAY;
         let rows: &[(i64, &[(i64, ValidityPhase)])] = &[
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_in_words() {
+    fn times_are_said_in_words() {
         let reported = [HOUR - 1, HOUR, 5 * HOUR, DAY, 30 * DAY].map(in_words);
         assert_eq!(reported, ["an hour", "1 hour", "5 hours", "1 day", "30 days"]);
     }

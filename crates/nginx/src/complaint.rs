@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_the_host_is_short_of_from_what_users_wrote() {
+    fn distinguishes_what_the_host_is_short_of_from_what_users_wrote() {
         for (text, expected) in [
             ("nginx: [alert] mmap(MAP_ANON|MAP_SHARED, 314572800) failed (12: Cannot allocate memory)", true),
             (

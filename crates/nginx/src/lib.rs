@@ -1,5 +1,4 @@
-//! What this host's nginx is and can do, and the gate that fits a model to it. It must not know
-//! Kubernetes types, templates or files.
+//! What this host's nginx is and can do, and the gate that fits a model to it.
 
 pub mod access_log;
 pub mod answer_memory;

@@ -263,7 +263,7 @@ mod tests {
     use ingressd_model::HostName;
 
     #[test]
-    fn what_only_nginx_can_tell_is_told_as_unclear_with_what_takes_the_rest() {
+    fn what_only_nginx_knows_is_reported_as_unclear_with_what_takes_the_rest() {
         let address: SocketAddr = ([0, 0, 0, 0], 80).into();
         let site = |name: &str| SiteName {
             place: "site:7".to_owned(),

@@ -64,7 +64,7 @@ pub struct NeverRead {
 
 /// Which files to read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changes {
+pub enum ChangedFiles {
     /// These files only; none of them is a folder or a symbolic link.
     Files(BTreeSet<PathBuf>),
     /// All files whose metadata has changed.
@@ -105,7 +105,7 @@ impl How<'_> {
     }
 }
 
-/// Changes when a file is written or replaced.
+/// ChangedFiles when a file is written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([i64; 5], [u64; 2]);
 
@@ -178,22 +178,22 @@ impl Directory {
     /// the same as empty.
     pub fn refresh(
         &mut self,
-        changes: &Changes,
+        changes: &ChangedFiles,
         unfinished: &BTreeSet<PathBuf>,
         entering: &mut dyn FnMut(Way<'_>),
     ) -> Result<Arc<Snapshot>, NeverRead> {
         let before = (self.files.len(), self.missing().count(), self.unlisted.clone());
         let (namespace, kinds) = (self.namespace.clone(), self.kinds.clone());
         let how = How {
-            reread: !matches!(changes, Changes::All),
+            reread: !matches!(changes, ChangedFiles::All),
             is_dated: self.is_live,
             patience: if self.is_live { REPLACEMENT } else { Duration::ZERO },
             now: Instant::now(),
             terms: Terms { purpose: self.purpose, namespace: namespace.as_deref().unwrap_or(NAMESPACE), kinds: &kinds },
         };
         let mut candidates = match changes {
-            Changes::Files(files) => files.clone(),
-            Changes::All | Changes::Content => self.list(how.now, entering),
+            ChangedFiles::Files(files) => files.clone(),
+            ChangedFiles::All | ChangedFiles::Content => self.list(how.now, entering),
         };
         candidates.retain(|path| !unfinished.contains(path));
         self.files.retain(|_, known| known.missing.is_none_or(|since| how.is_patient(since)));
@@ -413,7 +413,7 @@ mod tests {
             ("empty", String::new(), vec![], vec![]),
         ] {
             std::fs::write(&file, text).unwrap();
-            let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).unwrap();
+            let snapshot = directory.refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| {}).unwrap();
             let (found, findings) = summary(&snapshot);
             assert_eq!((found, findings), (objects.into_iter().map(str::to_owned).collect(), reasons), "{what}");
         }
@@ -431,32 +431,32 @@ mod tests {
             summary(&directory.refresh(&changes, &BTreeSet::new(), &mut |_| {}).unwrap())
         };
         let both = (vec!["a=x".to_owned(), "b=x".to_owned()], vec![]);
-        assert_eq!(read(&mut directory, Changes::All), both);
+        assert_eq!(read(&mut directory, ChangedFiles::All), both);
         let long_ago = |directory: &mut Directory| {
             let missing = directory.files.values_mut().filter_map(|known| known.missing.as_mut());
             missing.for_each(|since| *since -= REPLACEMENT);
         };
-        for changes in [Changes::All, Changes::Files([path("a.yaml")].into())] {
+        for changes in [ChangedFiles::All, ChangedFiles::Files([path("a.yaml")].into())] {
             std::fs::remove_file(path("a.yaml")).unwrap();
             assert_eq!(read(&mut directory, changes.clone()), both, "{changes:?}");
             assert!(directory.due().is_some());
             // Another file has it now, which is no duplicate of what is not there.
             std::fs::write(path("c.yaml"), map("a", "y")).unwrap();
-            assert_eq!(read(&mut directory, Changes::All), (vec!["a=y".to_owned(), "b=x".to_owned()], vec![]));
+            assert_eq!(read(&mut directory, ChangedFiles::All), (vec!["a=y".to_owned(), "b=x".to_owned()], vec![]));
             std::fs::remove_file(path("c.yaml")).unwrap();
             // It is there again.
             std::fs::write(path("a.yaml"), map("a", "x")).unwrap();
-            assert_eq!(read(&mut directory, Changes::All), both);
+            assert_eq!(read(&mut directory, ChangedFiles::All), both);
             long_ago(&mut directory);
-            assert_eq!((read(&mut directory, Changes::All), directory.due()), (both.clone(), None));
+            assert_eq!((read(&mut directory, ChangedFiles::All), directory.due()), (both.clone(), None));
             // It stays away.
             std::fs::remove_file(path("a.yaml")).unwrap();
             read(&mut directory, changes.clone());
             long_ago(&mut directory);
             let gone = (vec!["b=x".to_owned()], vec![]);
-            assert_eq!((read(&mut directory, Changes::Files(BTreeSet::new())), directory.due()), (gone, None));
+            assert_eq!((read(&mut directory, ChangedFiles::Files(BTreeSet::new())), directory.due()), (gone, None));
             std::fs::write(path("a.yaml"), map("a", "x")).unwrap();
-            assert_eq!(read(&mut directory, Changes::All), both);
+            assert_eq!(read(&mut directory, ChangedFiles::All), both);
         }
     }
 
@@ -466,7 +466,7 @@ mod tests {
         std::fs::write(home.path().join("a.yaml"), map("a", "x") + &map("b", "x")).unwrap();
         std::fs::write(home.path().join("b.yaml"), map("c", "x")).unwrap();
         let mut directory = Directory::new(vec![home.path().to_owned()]);
-        let mut read = || directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).unwrap();
+        let mut read = || directory.refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| {}).unwrap();
         let before = read();
         std::fs::write(home.path().join("a.yaml"), format!("\n{}{}", map("a", "y"), map("b", "x"))).unwrap();
         let after = read();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::collection::collect;
-use super::directory::{Changes, Directory, NeverRead};
+use super::directory::{ChangedFiles, Directory, NeverRead};
 use super::file::{self, ReadFile};
 use super::identity::NAMESPACE;
 use super::manifest::{Purpose, Terms};
@@ -60,7 +60,7 @@ impl Inventory {
     /// When one cannot be read.
     pub fn of_files(roots: Vec<PathBuf>) -> Result<Self, NeverRead> {
         let mut directory = Directory::to_judge(roots);
-        let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {})?;
+        let snapshot = directory.refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| {})?;
         let texts = directory.texts();
         let values = texts.iter().flat_map(|text| document::split(text)).filter_map(|part| yaml::read(part.text).ok());
         let values = values.flat_map(|content| match content {

@@ -1,5 +1,5 @@
-//! The table of kinds: one row for each kind of Kubernetes that is read. Rights, decoding, lists
-//! of snapshots and statuses follow from it. It must not know how objects are watched.
+//! The table of kinds: one row for each kind of Kubernetes that is read. Rights, decoding, lists of
+//! snapshots and statuses follow from it.
 
 use std::any::Any;
 use std::collections::BTreeSet;

@@ -1,6 +1,5 @@
 //! What objects of Kubernetes are to us: the kinds, the parts of objects that are kept, snapshots,
-//! and the manifests that objects are decoded from. It must not know what the objects mean, nor
-//! how a cluster is watched.
+//! and the manifests that objects are decoded from.
 
 mod any_list;
 mod collection;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::reader::Readers;
+use crate::read::reader::Readers;
 use crate::{Claims, Options, World};
 use ingressd_objects::Snapshot;
 

@@ -1,6 +1,5 @@
-//! The last translation, for changes of addresses behind Services and of certificates alone:
-//! these need no host to be built again and no claim to be decided. It must not know how anything
-//! is translated.
+//! The last translation, for changes of addresses behind Services and of certificates alone: these
+//! need no host to be built again and no claim to be decided.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use ingressd_objects::{List, Snapshot};
 
 /// The last translation and what it was made of.
 #[derive(Debug)]
-pub struct Kept {
+pub struct LastTranslation {
     /// Without endpoints.
     pub snapshot: Snapshot,
     world: World,
@@ -24,7 +23,7 @@ pub struct Kept {
     pub translation: Translation,
 }
 
-impl Kept {
+impl LastTranslation {
     /// Keeps a translation of these, if it can be used again: not while claims are new.
     pub fn of(
         (snapshot, world, claims): (&Snapshot, &World, &Arc<Claims>),
@@ -32,7 +31,7 @@ impl Kept {
         outside: Outside,
         translation: &Translation,
     ) -> Option<Self> {
-        Arc::ptr_eq(claims, &translation.claims).then(|| Kept {
+        Arc::ptr_eq(claims, &translation.claims).then(|| LastTranslation {
             snapshot: Snapshot { endpoint_slices: List::default(), ..snapshot.clone() },
             world: world.clone(),
             claims: Arc::clone(claims),

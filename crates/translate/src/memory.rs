@@ -10,18 +10,19 @@ use rayon::prelude::{
 
 use crate::admit::longest_chain;
 use crate::attach::Attached;
+use crate::attach::policies::Policies;
 use crate::build::built::BuiltHosts;
 use crate::claim::challenges;
-use crate::kept::Kept;
-use crate::policies::Policies;
+use crate::claim::claimed::SMALLEST_PART;
+use crate::dialects::Table;
+use crate::kept::LastTranslation;
 use crate::read::intent::Intent;
+use crate::read::reader::{Declared, Readers};
 use crate::read::rule::Rule;
-use crate::reader::{Declared, Readers};
-use crate::rows::{Made, Rows};
 use crate::secret::certificate::Certificates;
 use crate::select::{self, Selected};
-use crate::tables::Table;
-use crate::{Dialect, OptionEntry, Options, SMALLEST_PART, Translation, World};
+use crate::tables::rows::{Made, Rows};
+use crate::{Dialect, OptionEntry, Options, Translation, World};
 use ingressd_model::{Certificate, CertificateId, Kind, Model, ObjectId, ObjectState, Tables};
 use ingressd_objects::references::may_refer;
 use ingressd_objects::{Snapshot, Version};
@@ -47,7 +48,7 @@ pub struct Memory {
     pub rows: Rows,
     states: Vec<Arc<ObjectState>>,
     /// The last translation.
-    pub kept: Option<Kept>,
+    pub kept: Option<LastTranslation>,
     /// How many objects were read since this was last asked.
     read: usize,
     /// The rules of objects with aliases.
@@ -64,14 +65,14 @@ struct Remembered {
 }
 
 impl Remembered {
-    fn read(selected: &Selected<'_>, snapshot: &Snapshot, options: &Options) -> Option<Self> {
-        let Selected { entry, class, reader } = *selected;
-        let Declared { intent, needs } = reader.read(entry, class, snapshot, options)?;
+    fn read(selected: &Selected<'_>, readers: Readers, snapshot: &Snapshot, options: &Options) -> Option<Self> {
+        let Selected { entry, class } = *selected;
+        let Declared { intent, needs } = readers.of(entry.id.kind)?.read(entry, class, snapshot, options)?;
         let noted = needs.into_iter().map(|id| (snapshot.version(&id).cloned(), id)).collect();
         Some(Remembered { dialect: class.dialect, table: class.annotations, intent: Arc::new(intent), noted })
     }
 
-    fn is_of(&self, Selected { entry, class, .. }: &Selected<'_>, snapshot: &Snapshot) -> bool {
+    fn is_of(&self, Selected { entry, class }: &Selected<'_>, snapshot: &Snapshot) -> bool {
         self.intent.of.is_of(*entry)
             && self.dialect == class.dialect
             && self.table == class.annotations
@@ -98,7 +99,7 @@ impl Memory {
             self.unseen.clone_from(&snapshot.unseen);
             self.referable = referable().map(|(id, version)| (Arc::clone(id), version.clone())).collect();
         }
-        let objects = select::count(snapshot, readers);
+        let objects = select::count(snapshot, |kind| readers.of(kind).is_some());
         if self.readings.len() > 2 * objects {
             self.readings.clear();
         }
@@ -119,12 +120,18 @@ impl Memory {
 
     /// What these objects ask for, in their order. Objects that are not cached yet are read on all
     /// processors.
-    pub fn read_all(&mut self, selected: &[Selected<'_>], snapshot: &Snapshot, options: &Options) -> Vec<Arc<Intent>> {
+    pub fn read_all(
+        &mut self,
+        selected: &[Selected<'_>],
+        readers: Readers,
+        snapshot: &Snapshot,
+        options: &Options,
+    ) -> Vec<Arc<Intent>> {
         let readings = &self.readings;
         let known = |object: &Selected<'_>| readings.get(object.entry.id).filter(|known| known.is_of(object, snapshot));
         let read = selected.par_iter().map(|object| match known(object) {
             Some(known) => Some(Ok(Arc::clone(&known.intent))),
-            None => Remembered::read(object, snapshot, options).map(Err),
+            None => Remembered::read(object, readers, snapshot, options).map(Err),
         });
         let read: Vec<_> = read.collect();
         let anew = read.iter().flatten().filter(|read| read.is_err()).count();
@@ -156,7 +163,7 @@ impl Memory {
     /// Takes over endpoints and certificates of this snapshot, where nothing else has changed
     /// since the last translation. Returns whether that was enough; otherwise hosts have to be
     /// built.
-    pub fn follow_tables(&mut self, kept: &mut Kept, snapshot: &Snapshot, world: &World) -> bool {
+    pub fn follow_tables(&mut self, kept: &mut LastTranslation, snapshot: &Snapshot, world: &World) -> bool {
         let renewed = self.renew(snapshot);
         self.built.follow(snapshot, &kept.options);
         self.rows.learn(self.built.refresh(snapshot, world, &kept.options, &kept.outside));
@@ -166,7 +173,7 @@ impl Memory {
     }
 
     /// Whether a certificate that was renewed concerns no annotation, no budget and no challenge.
-    fn is_row_alone(&self, id: &CertificateId, kept: &Kept, snapshot: &Snapshot) -> bool {
+    fn is_row_alone(&self, id: &CertificateId, kept: &LastTranslation, snapshot: &Snapshot) -> bool {
         let CertificateId::Secret(id) = id else { return false };
         let is_named = |option: &OptionEntry| option.value.contains(&*id.name) && may_refer(option.row.key);
         let chain = |intent: &Intent, snapshot: &Snapshot| {

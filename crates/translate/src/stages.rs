@@ -1,5 +1,4 @@
-//! The stages of a translation, in their order, each a function from values to values. They must
-//! not know the tables of annotations.
+//! The stages of a translation, in their order, each a function from values to values.
 
 use std::sync::Arc;
 
@@ -16,16 +15,15 @@ use crate::build::client_certificates::{self, Unserved};
 use crate::build::materials::Materials;
 use crate::build::server::Servers;
 use crate::build::streams;
-use crate::certified::Use;
 use crate::claim::arbiter::{Arbiter, Settled};
-use crate::claim::site;
+use crate::claim::claimed;
 use crate::claim::tls_entries::Entries;
 use crate::claim::{challenges, ports, tls_idle};
 use crate::given::Given;
 use crate::memory::Memory;
 use crate::read::stream::StreamClaim;
-use crate::secret::certificate::Certificates;
-use crate::{Allowances, CommonPolicy, Options, SMALLEST_PART, Translation, admit, select};
+use crate::secret::certificate::{Certificates, Use};
+use crate::{Allowances, CommonPolicy, Options, Translation, admit, select};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Forwarded, Model, ObjectState, Passthroughs, ServerName, Tables, Upstream};
 
@@ -46,13 +44,14 @@ pub fn attach<'a>(
 ) -> (Objects<'a>, Vec<ObjectState>) {
     let Given { snapshot, options, readers, .. } = given;
     let common = memory.policies.common(snapshot, options);
-    let (selected, others) = select::select(snapshot, readers, options, findings);
-    let intents = memory.read_all(&selected, snapshot, options);
+    let by_kind = |kind| readers.of(kind).map(|reader| reader.select);
+    let (selected, others) = select::select(snapshot, by_kind, options, findings);
+    let intents = memory.read_all(&selected, readers, snapshot, options);
     let mut attached = memory.policies.attach(intents, &selected, snapshot, options);
     aliases::expand(&mut attached, &options.limits, findings);
     memory.keep_rules(&mut attached);
-    let unserved = select::withheld(snapshot, readers, options);
-    let intents = memory.read_all(&unserved, snapshot, options);
+    let unserved = select::withheld(snapshot, by_kind, options);
+    let intents = memory.read_all(&unserved, readers, snapshot, options);
     let unserved = memory.policies.attach(intents, &unserved, snapshot, options);
     (Objects { attached, unserved, common }, others)
 }
@@ -74,8 +73,10 @@ pub struct AdmittedObjects<'a> {
 
 /// Leaves out what cannot be served, or is beyond a limit.
 pub fn admit<'a>(asking: &'a Objects<'a>, given: Given<'_>, translation: &mut Translation) -> AdmittedObjects<'a> {
-    let Servable { objects, withheld: refused, left_out } =
-        servable::judge(&asking.attached, &asking.common.policy.behaviour, translation);
+    let Servable { objects, withheld: refused, left_out, refused: versions, findings } =
+        servable::judge(&asking.attached, &asking.common.policy.behaviour);
+    translation.findings.extend(findings);
+    translation.refused.extend(versions);
     // A canary has no claim that could be reserved for it.
     let withheld = asking.unserved.iter().filter(|object| object.policy.reading.canary.is_none());
     let mut withheld: Vec<_> = withheld.chain(refused).collect();
@@ -110,10 +111,10 @@ pub fn claim<'s, 'a: 's>(
         || arbiter.settle(ports, objects, &admitted.withheld),
         || certificates.prepare(named.chain(default)),
     );
-    let Settled { sites, claims, outsiders, findings, .. } = &mut settled;
+    let Settled { claimed_hosts, claims, outsiders, findings, .. } = &mut settled;
     let mut entries = Entries::new(snapshot, certificates);
-    tls_idle::report(objects, sites, outsiders, (snapshot, &mut entries), findings);
-    challenges::report(objects, sites, (snapshot, claims, options), findings);
+    tls_idle::report(objects, claimed_hosts, outsiders, (snapshot, &mut entries), findings);
+    challenges::report(objects, claimed_hosts, (snapshot, claims, options), findings);
     settled
 }
 
@@ -131,7 +132,7 @@ pub struct Hosts<'a> {
 /// Follows references and builds the servers of hosts, of which it keeps those that stay.
 pub fn build<'a>(
     admitted: &AdmittedObjects<'a>,
-    sites: &[(ServerName, site::Site<'_, 'a>)],
+    claimed_hosts: &[(ServerName, claimed::ClaimedHost<'_, 'a>)],
     materials: Materials<'a>,
     kept: &mut BuiltHosts,
     findings: &mut Vec<Finding>,
@@ -143,19 +144,20 @@ pub fn build<'a>(
         outside = of_left_out;
     }
     let mut servers = Servers::new(materials);
-    let mut hosts = Vec::with_capacity(sites.len() + 1);
-    if site::find(sites, &ServerName::CatchAll).is_none() {
+    let mut hosts = Vec::with_capacity(claimed_hosts.len() + 1);
+    if claimed::find(claimed_hosts, &ServerName::CatchAll).is_none() {
         let built = servers.build_catch_all();
         outside.dependencies.extend_from_slice(&built.dependencies);
         outside.resolutions.extend_from_slice(&built.resolutions);
         hosts.push(Arc::new(built));
     }
-    hosts.extend(kept.build(sites, materials, |sites| {
+    hosts.extend(kept.build(claimed_hosts, materials, |claimed_hosts| {
         // References that several parts resolve have the same result in each.
-        let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
+        let parts = claimed_hosts
+            .par_chunks(claimed_hosts.len().div_ceil(rayon::current_num_threads()).max(claimed::SMALLEST_PART));
         let parts = parts.map(|part| {
             let mut servers = Servers::new(materials);
-            let built: Vec<_> = part.iter().map(|(name, site)| servers.build(name, site)).collect();
+            let built: Vec<_> = part.iter().map(|(name, claimed)| servers.build(name, claimed)).collect();
             (built, Tables { endpoints: servers.backends.found, certificates: servers.tls.found })
         });
         let (built, of_parts): (Vec<_>, Vec<_>) = parts.unzip();
@@ -196,7 +198,7 @@ pub fn assemble<'a>(
     let Gathered { built: mut servers, mut upstreams, mut certificates, mut uses, passed, taken, idle } =
         Gathered::of(&of_hosts, translation, &mut findings);
     findings.extend(admission.close(&mut servers));
-    site::reserve(&mut servers, &translation.claims);
+    claimed::reserve(&mut servers, &translation.claims);
     offers.report(&taken, &mut findings);
     let streams = streams::build(ports, &mut backends, options, &mut findings);
     translation.note_names(&backends.names);

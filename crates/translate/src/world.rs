@@ -1,10 +1,10 @@
 //! What the world says beside the objects: an input of the translation, like the snapshot.
 
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use crate::Names;
-use ingressd_model::{Certificate, ClaimOrder};
+use ingressd_model::{Certificate, ClaimOrder, HostName};
 
 /// What the world says at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,3 +32,31 @@ impl World {
                 == (names, own_addresses, claim_orders, self_signed)
     }
 }
+
+/// What is known about one name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NameAnswer {
+    /// The addresses of the last answer, sorted; they stay when DNS fails.
+    pub addresses: Vec<IpAddr>,
+    /// Whether the answer had more addresses than are used.
+    pub is_cut: bool,
+    /// Why there is no newer answer; one clause.
+    pub failure: Option<Arc<str>>,
+    /// Whether DNS is not asked for it: it counts as a name whose addresses are not known.
+    pub is_unasked: bool,
+}
+
+/// Answers by name. A missing name was not queried yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names(pub BTreeMap<HostName, NameAnswer>);
+
+impl Names {
+    /// Names that DNS is not asked for.
+    pub fn unasked(names: impl IntoIterator<Item = HostName>) -> Self {
+        let unasked = || NameAnswer { is_unasked: true, ..NameAnswer::default() };
+        Names(names.into_iter().map(|name| (name, unasked())).collect())
+    }
+}
+
+/// The namespaces of Services with a name.
+pub type Namespaces = BTreeSet<Arc<str>>;

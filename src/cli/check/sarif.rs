@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_told_from_the_folder_on() {
+    fn paths_are_reported_from_the_folder_on() {
         let folder = Path::new("/srv/a b");
         for (file, expected) in [
             ("x.yaml", "x.yaml"),

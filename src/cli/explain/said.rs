@@ -29,7 +29,7 @@ mod tests {
     use super::sentences;
 
     #[test]
-    fn what_nginx_said_is_told_with_its_endpoint_and_steers_no_terminal() {
+    fn what_nginx_said_is_reported_with_its_endpoint_and_steers_no_terminal() {
         let said = json!({ "nginx_said": [{ "kind": "connection_refused", "about": "an endpoint refused the connection",
             "count": 14, "since": "2026-11-29T05:00:00Z", "last": "2026-11-29T05:01:00Z", "message": "connect() \u{1b}[2J",
             "endpoint": "http://10.0.0.1:80" }] });

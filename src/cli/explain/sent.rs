@@ -87,7 +87,7 @@ pub fn send(settings: &Settings, address: &Address, reported: &Value) -> Result<
         complain!("ingressd: {error}");
         Exit::Unavailable
     };
-    let runtime = crate::cli::runtime()?;
+    let runtime = crate::cli::runtime::start()?;
     let asking = waiting("nginx to answer");
     let answer = runtime.block_on(async {
         let mut client = Client::new(side, bounds).await.map_err(|error| failed(&error))?;

@@ -9,7 +9,7 @@ use ingressd_model::finding::printable;
 
 /// What nginx answered, and how that compares.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct AnswerComparison {
     /// What nginx answered, in words that complete "it".
     pub answered: String,
     /// What differs from what is said.
@@ -19,8 +19,8 @@ pub struct Verdict {
 }
 
 /// Compares the answer with what was `told` of the request.
-pub fn verdict(reported: &Value, sent: &Sent) -> Verdict {
-    let mut verdict = Verdict { answered: answered(sent), ..Verdict::default() };
+pub fn verdict(reported: &Value, sent: &Sent) -> AnswerComparison {
+    let mut verdict = AnswerComparison { answered: answered(sent), ..AnswerComparison::default() };
     let is_there = |part: &&Value| part["on"].as_array().is_some_and(|on| on.iter().any(|on| *on == *sent.socket));
     let sites = reported["other_sites"].as_array().into_iter().flatten();
     if let Some(site) = sites.clone().find(|site| is_there(site) && site["is_unclear"] != true) {
@@ -53,7 +53,7 @@ pub fn verdict(reported: &Value, sent: &Sent) -> Verdict {
     verdict
 }
 
-fn judge(expected: &Value, sent: &Sent, reply: &Answered, verdict: &mut Verdict) {
+fn judge(expected: &Value, sent: &Sent, reply: &Answered, verdict: &mut AnswerComparison) {
     let status = reply.status;
     let instead = expected["instead"].as_array();
     let is_instead = instead.is_none_or(|statuses| statuses.iter().any(|other| *other == status));
@@ -77,7 +77,7 @@ fn judge(expected: &Value, sent: &Sent, reply: &Answered, verdict: &mut Verdict)
 }
 
 /// Whether a Service answered, and which.
-fn passed_on(services: &[&str], is_instead: bool, sent: &Sent, status: u16, verdict: &mut Verdict) {
+fn passed_on(services: &[&str], is_instead: bool, sent: &Sent, status: u16, verdict: &mut AnswerComparison) {
     let Some(took) = sent.took.as_deref() else {
         let words = "which Service answered is not known, because the daemon does not count requests (traffic.enabled)";
         verdict.notes.push(words.to_owned());
@@ -111,7 +111,7 @@ fn refused(status: u16) -> String {
 }
 
 /// Whether the Ingress is that whose requests were counted.
-fn took(expected: Option<&str>, sent: &Sent, verdict: &mut Verdict) {
+fn took(expected: Option<&str>, sent: &Sent, verdict: &mut AnswerComparison) {
     let Some(took) = sent.took.as_deref() else { return };
     let is_it = |took: &&Took| took.ingress.as_deref() == expected;
     let name =
@@ -163,7 +163,7 @@ fn answered(sent: &Sent) -> String {
     }
 }
 
-impl Verdict {
+impl AnswerComparison {
     /// Names of members are a contract.
     pub fn json(&self, sent: &Sent) -> Value {
         let (status, location) = match &sent.answer {

@@ -87,7 +87,7 @@ pub struct Cluster {
 impl Cluster {
     /// Reads everything once; errors are printed.
     pub fn read(reaching: &Reaching) -> Result<Self, Exit> {
-        let runtime = crate::cli::runtime()?;
+        let runtime = crate::cli::runtime::start()?;
         runtime.block_on(reaching.read())
     }
 

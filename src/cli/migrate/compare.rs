@@ -18,8 +18,8 @@ use crate::cli::output::{self, FormatArguments};
 use crate::cli::page;
 use crate::cli::waiting::waiting;
 use ingressd_migrate::compare::{
-    AGENT, Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Lines, Outcome, Ports,
-    Request, Rounds, Scheme, Side, Silence, Sites, explain, reported,
+    AGENT, Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, IngressHosts, Lines,
+    Outcome, Ports, Request, Rounds, Scheme, Side, Silence, explain, reported,
 };
 use ingressd_migrate::{Controller, Report};
 use ingressd_model::USUAL_LINE;
@@ -96,10 +96,10 @@ pub fn run(arguments: &Arguments) -> Ended {
     let prefix = controller.as_ref().and_then(|controller| controller.value("annotations-prefix"));
     let prefix = format!("{}/", prefix.unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/'));
     let names = report.ingresses.iter().map(|ingress| format!("{}/{}", ingress.namespace, ingress.name));
-    let sites = Sites::of(&inventory.snapshot, &names.collect::<BTreeSet<_>>(), &prefix);
+    let known_hosts = IngressHosts::of(&inventory.snapshot, &names.collect::<BTreeSet<_>>(), &prefix);
     let key = |name: &str| key_of_map(&inventory, controller.as_ref(), name);
-    let choice = choice(arguments, &sites, key)?;
-    let runtime = crate::cli::runtime()?;
+    let choice = choice(arguments, &known_hosts, key)?;
+    let runtime = crate::cli::runtime::start()?;
     let bounds = Bounds {
         deadline: Duration::from_secs(arguments.timeout),
         most_body: usize::try_from(arguments.most_body).unwrap_or(usize::MAX),
@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     let _waiting = waiting("both sides to answer all requests");
     let found = runtime.block_on(async {
         let mut asking = BothSides::begin(&sides, &bounds, &choice.requests, arguments.rate).await?;
-        asking.all(&choice.requests, &sites, &report).await
+        asking.all(&choice.requests, &known_hosts, &report).await
     })?;
     let [controller, ingressd] = sides;
     let comparison = Comparison {
@@ -130,8 +130,12 @@ pub fn run(arguments: &Arguments) -> Ended {
 }
 
 /// The requests to send; keys of the ConfigMap say how to parse a log.
-fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<String>) -> Result<Choice, Exit> {
-    let mut chooser = Chooser::new(sites, arguments.all_statuses);
+fn choice(
+    arguments: &Arguments,
+    known_hosts: &IngressHosts,
+    key: impl Fn(&str) -> Option<String>,
+) -> Result<Choice, Exit> {
+    let mut chooser = Chooser::new(known_hosts, arguments.all_statuses);
     let line = key("log-format-upstream").filter(|line| !line.is_empty());
     let line = line.as_deref().unwrap_or(USUAL_LINE);
     match arguments.log.is_empty() {
@@ -269,7 +273,12 @@ impl BothSides {
     }
 
     /// Sends all requests. The caller fills in the rest of the report.
-    async fn all(&mut self, requests: &[Request], sites: &Sites, report: &Report) -> Result<Comparison, Exit> {
+    async fn all(
+        &mut self,
+        requests: &[Request],
+        known_hosts: &IngressHosts,
+        report: &Report,
+    ) -> Result<Comparison, Exit> {
         let [controller, ingressd] = &self.sides;
         let mut comparison = Comparison::new(controller.side.clone(), ingressd.side.clone());
         for request in requests {
@@ -282,9 +291,9 @@ impl BothSides {
             if different.is_empty() {
                 continue;
             }
-            let site = sites.site(&request.host);
-            let ingress = site.and_then(|site| site.route(request.path())).map(|route| route.ingress.clone());
-            let others = site.map_or(&[][..], |site| &site.ingresses);
+            let known = known_hosts.host(&request.host);
+            let ingress = known.and_then(|known| known.route(request.path())).map(|route| route.ingress.clone());
+            let others = known.map_or(&[][..], |known| &known.ingresses);
             let seen: Vec<_> = different.iter().map(|(part, ..)| part.clone()).collect();
             let parts = different.into_iter().map(|(part, controller, ingressd)| {
                 let because = explain(&part, [&controller, &ingressd], &seen, ingress.as_deref(), others, report);

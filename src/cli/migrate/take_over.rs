@@ -92,7 +92,7 @@ impl Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    crate::cli::runtime()?.block_on(async {
+    crate::cli::runtime::start()?.block_on(async {
         let looked = ClusterState::at(arguments).await?;
         match arguments.undo {
             true => undo::run(arguments, &looked).await,

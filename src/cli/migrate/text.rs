@@ -4,7 +4,7 @@
 use anstyle::Style;
 
 use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, styled, wrapped};
-use ingressd_migrate::{CertificateClash, Ingress, Item, Report, Verdict};
+use ingressd_migrate::{CertificateClash, Equivalence, Ingress, Item, Report};
 use ingressd_model::finding::{count, on_one_line};
 
 /// The column of the text, behind the verdict.
@@ -116,8 +116,8 @@ fn certificates(report: &Report, width: Option<usize>) -> String {
 
 fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-    let counts = |of: &dyn Fn(Verdict) -> usize| {
-        Verdict::ALL.map(|verdict| format!("{} {}", of(verdict), verdict.name())).join(", ")
+    let counts = |of: &dyn Fn(Equivalence) -> usize| {
+        Equivalence::ALL.map(|verdict| format!("{} {}", of(verdict), verdict.name())).join(", ")
     };
     let ready = match report.ready() {
         0 => "none needs nothing".to_owned(),
@@ -152,15 +152,15 @@ fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
     lines.join("\n")
 }
 
-pub(super) fn word(verdict: Verdict) -> String {
+pub(super) fn word(verdict: Equivalence) -> String {
     styled(style_of(verdict), &format!("{:9}", verdict.name()))
 }
 
-const fn style_of(verdict: Verdict) -> Style {
+const fn style_of(verdict: Equivalence) -> Style {
     match verdict {
-        Verdict::Refused => BAD,
-        Verdict::Different => DOUBTFUL,
-        Verdict::Stricter => FAINT,
-        Verdict::Equal => GOOD,
+        Equivalence::Refused => BAD,
+        Equivalence::Different => DOUBTFUL,
+        Equivalence::Stricter => FAINT,
+        Equivalence::Equal => GOOD,
     }
 }

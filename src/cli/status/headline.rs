@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_is_told_as_an_administrator_means_it() {
+    fn the_state_is_reported_as_an_administrator_means_it() {
         let pinned = json!({"generation": 7, "since": 0, "waiting_files": 3});
         let folder = json!({"kind": "folder", "path": "/srv/manifests"});
         let rows = [

@@ -194,9 +194,9 @@ warning  Ingress shop/cart  auth-type  the key has no effect (UnknownAnnotation)
 
     #[test]
     fn no_namespace_fills_the_screen() {
-        let crowd = (0..500).map(|_| of("crowd", "warning", "UnknownAnnotation", ""));
+        let bulk = (0..500).map(|_| of("crowd", "warning", "UnknownAnnotation", ""));
         let reasons = (0..100).map(|number| of("crowd", "warning", &format!("Reason{number}"), ""));
-        let findings: Vec<_> = crowd.chain(reasons).chain([of("victim", "warning", "UnknownAnnotation", "")]).collect();
+        let findings: Vec<_> = bulk.chain(reasons).chain([of("victim", "warning", "UnknownAnnotation", "")]).collect();
         let shown = plain(&problems(&findings, 4000, None));
         assert!(shown.contains("victim/cart") && shown.lines().count() < 260, "{shown}");
         assert!(shown.contains("\n         and 496 more with the reason UnknownAnnotation\n"), "{shown}");

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn one_ingress_is_told_with_all_that_is_known_of_it() {
+    fn one_ingress_is_reported_with_all_that_is_known_of_it() {
         let reported = status(json!({
             "kind": "Ingress", "namespace": "shop", "name": "cart", "state": "last good", "class": "ingressd",
             "hosts": ["a.example", "b.example"], "served_seconds": 7200, "routes": 2, "closed": 1, "addresses": ["192.0.2.1"],
@@ -277,7 +277,7 @@ serving generation 7, as the folder /m says
     }
 
     #[test]
-    fn a_host_is_told_with_its_owner_and_everybody_who_has_a_part_of_it() {
+    fn a_host_is_reported_with_its_owner_and_everybody_who_has_a_part_of_it() {
         let route = |path: &str| {
             json!([{"host": "a.example", "path": path, "path_type": "Prefix", "service": "web", "port": "80",
             "endpoints": 1}])

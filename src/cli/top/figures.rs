@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_between_two_looks_is_told_by_what_is_asked_for() {
+    fn what_happened_between_two_looks_is_reported_by_what_is_asked_for() {
         let row = |name: &str, rate, errors| (format!("shop/{name}"), rate, errors);
         assert_eq!(reported(&[]), [row("web", 17.0, 2.0), row("new", 3.0, 2.0)]);
         assert_eq!(reported(&["--by", "service"]), [row("a", 15.0, 4.0), row("b", 5.0, 0.0)]);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use super::Cycle;
-use super::bisection::{ComplaintSearch, Suspect, Verdict};
+use super::bisection::{Candidate, ComplaintSearch, Progress};
 use super::weighing::list;
 use crate::daemon::last_good::LastGood;
 use crate::daemon::objects;
@@ -22,17 +22,17 @@ pub(super) struct Attempt<'a> {
     pub(super) served: &'a Snapshot,
     /// The states of the objects in the files.
     pub(super) states: &'a [Arc<ObjectState>],
-    /// Whether there were too many attempts to search any longer: then the suspects return to the
+    /// Whether there were too many attempts to search any longer: then the candidates return to the
     /// versions that nginx ran before.
     pub(super) in_a_hurry: bool,
 }
 
 impl Attempt<'_> {
-    /// The object as a suspect: the complaint may be about its earlier version, which is in its
+    /// The object as a candidate: the complaint may be about its earlier version, which is in its
     /// place already.
-    fn suspect(&self, id: &Arc<ObjectId>) -> Suspect {
+    fn candidate(&self, id: &Arc<ObjectId>) -> Candidate {
         let left_out = objects::version(self.served, id) != objects::version(self.snapshot, id);
-        Suspect { id: Arc::clone(id), left_out }
+        Candidate { id: Arc::clone(id), left_out }
     }
 
     /// Other objects with a host of this one: even an object without a line in the file may change
@@ -59,13 +59,13 @@ impl Cycle {
         }
         let mut doubtful = Vec::new();
         for complaint in complaints {
-            let (suspects, changed) = self.suspects(complaint, attempt);
+            let (candidates, changed) = self.candidates(complaint, attempt);
             let is_tried = |id: &ObjectId| searches.iter().any(|search| search.concerns(id));
             let is_searched = searches.iter().any(|search| search.is_about_file_of(complaint));
-            if is_searched || suspects.iter().any(|suspect| is_tried(&suspect.id)) {
+            if is_searched || candidates.iter().any(|candidate| is_tried(&candidate.id)) {
                 continue;
             }
-            match &suspects[..] {
+            match &candidates[..] {
                 [] => {}
                 // An object may have several complaints; the version that takes its place was not
                 // tested yet.
@@ -73,23 +73,25 @@ impl Cycle {
                     self.quarantine_one(complaint, only, attempt.snapshot);
                 }
                 [_] => {}
-                _ => doubtful.push(ComplaintSearch::new(complaint, suspects, changed)),
+                _ => doubtful.push(ComplaintSearch::new(complaint, candidates, changed)),
             }
         }
         for search in doubtful {
             // Without the objects that were just blamed the complaint may be gone, and two
             // searches of the same objects would mislead each other.
             let is_tried = |id| searches.iter().any(|other| other.concerns(id));
-            let is_settled =
-                search.bisection.everybody().any(|suspect| quarantined.contains(&suspect.id) || is_tried(&suspect.id));
+            let is_settled = search
+                .bisection
+                .everybody()
+                .any(|candidate| quarantined.contains(&candidate.id) || is_tried(&candidate.id));
             match is_settled {
                 true => {}
                 false if attempt.in_a_hurry => self.give_up(search, attempt, &mut quarantined),
                 false => {
-                    let suspects: Vec<_> = search.bisection.everybody().map(|suspect| &suspect.id).collect();
-                    let (words, suspects) = (&search.complaint.words, list(suspects));
+                    let candidates: Vec<_> = search.bisection.everybody().map(|candidate| &candidate.id).collect();
+                    let (words, candidates) = (&search.complaint.words, list(candidates));
                     tracing::warn!(
-                        "nginx refuses a file of several objects: {words}; ingressd searches among {suspects}"
+                        "nginx refuses a file of several objects: {words}; ingressd searches among {candidates}"
                     );
                     searches.push(search);
                 }
@@ -109,13 +111,13 @@ impl Cycle {
         for mut search in std::mem::take(searches) {
             let stays = complaints.iter().any(|complaint| search.is_about(complaint));
             match search.bisection.go_on(stays) {
-                Verdict::Continue if attempt.in_a_hurry => self.give_up(search, attempt, quarantined),
-                Verdict::Continue => searches.push(search),
-                Verdict::Found => {
+                Progress::Continue if attempt.in_a_hurry => self.give_up(search, attempt, quarantined),
+                Progress::Continue => searches.push(search),
+                Progress::Found => {
                     self.quarantine_all(&search, attempt.snapshot);
-                    quarantined.extend(search.bisection.excluded().map(|suspect| Arc::clone(&suspect.id)));
+                    quarantined.extend(search.bisection.excluded().map(|candidate| Arc::clone(&candidate.id)));
                 }
-                Verdict::Nobody => match search.again_without_substitutes() {
+                Progress::Nobody => match search.again_without_substitutes() {
                     Some(again) => searches.push(again),
                     None => {
                         tracing::warn!("the search ends: nobody is to blame");
@@ -136,12 +138,12 @@ impl Cycle {
     ) {
         search.bisection.give_up();
         self.quarantine_all(&search, attempt.snapshot);
-        quarantined.extend(search.bisection.excluded().map(|suspect| Arc::clone(&suspect.id)));
+        quarantined.extend(search.bisection.excluded().map(|candidate| Arc::clone(&candidate.id)));
     }
 
     /// The objects that may have caused a complaint and can still be taken out. Those whose
     /// version nginx did not run before come first, and are counted.
-    fn suspects(&self, complaint: &Complaint, attempt: &Attempt<'_>) -> (Vec<Suspect>, usize) {
+    fn candidates(&self, complaint: &Complaint, attempt: &Attempt<'_>) -> (Vec<Candidate>, usize) {
         let can_be_taken_out = |id: &Arc<ObjectId>| {
             objects::version(attempt.served, id).is_some()
                 && objects::version(attempt.snapshot, id).is_some()
@@ -154,19 +156,19 @@ impl Cycle {
         // refused for a line of another one. Only where nginx ran this very line before, changes
         // of others made it wrong, if there are any.
         if let Some(culprit) = culprit.filter(|id| is_new(id) || !complaint.ran_before) {
-            return (vec![attempt.suspect(culprit)], 1);
+            return (vec![attempt.candidate(culprit)], 1);
         }
         let on_same_hosts = culprit.into_iter().flat_map(|culprit| attempt.on_same_hosts(culprit));
         let mut seen = BTreeSet::new();
-        let all = complaint.suspects.iter().chain(on_same_hosts);
+        let all = complaint.candidates.iter().chain(on_same_hosts);
         let all = all.filter(|id| can_be_taken_out(id) && seen.insert(Arc::clone(id)));
         let (new, old): (Vec<_>, Vec<_>) = all.partition(|id| is_new(id));
         let old = match culprit {
             Some(culprit) => vec![culprit],
             None => old,
         };
-        let suspects = new.iter().chain(&old).map(|id| attempt.suspect(id)).collect();
-        (suspects, new.len())
+        let candidates = new.iter().chain(&old).map(|id| attempt.candidate(id)).collect();
+        (candidates, new.len())
     }
 
     /// Whether nginx has not run this version of the object before, as far as is known.
@@ -176,14 +178,14 @@ impl Cycle {
     }
 
     pub(super) fn quarantine_all(&mut self, search: &ComplaintSearch, snapshot: &Snapshot) {
-        tracing::warn!("the search ends: {}", list(search.bisection.excluded().map(|suspect| &suspect.id)));
-        for suspect in search.bisection.excluded() {
-            self.quarantine_one(&search.complaint, suspect, snapshot);
+        tracing::warn!("the search ends: {}", list(search.bisection.excluded().map(|candidate| &candidate.id)));
+        for candidate in search.bisection.excluded() {
+            self.quarantine_one(&search.complaint, candidate, snapshot);
         }
     }
 
-    pub(super) fn quarantine_one(&mut self, complaint: &Complaint, suspect: &Suspect, snapshot: &Snapshot) {
-        let Suspect { id, left_out } = suspect;
+    pub(super) fn quarantine_one(&mut self, complaint: &Complaint, candidate: &Candidate, snapshot: &Snapshot) {
+        let Candidate { id, left_out } = candidate;
         let Some(version) = objects::version(snapshot, id).cloned() else { return };
         let origin = complaint.origin.as_ref().filter(|origin| origin.object == *id);
         let field = origin.map_or(Field::Object, |origin| origin.field.clone());

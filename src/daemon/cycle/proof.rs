@@ -1,11 +1,11 @@
-//! Proves that nginx refuses a suspected version before it stays in quarantine. It must not know
+//! Proves that nginx refuses a version in doubt before it stays in quarantine. It must not know
 //! how nginx is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use super::bisection::Suspect;
+use super::bisection::Candidate;
 use super::searches::Searches;
 use super::substitution::Exclusion;
 use super::{Cycle, Stages};
@@ -18,7 +18,7 @@ use ingressd_objects::{Snapshot, Version};
 /// The most objects of which one cycle seeks the proof one by one.
 const MOST: usize = 4;
 
-/// The most tests of all suspects together in one cycle.
+/// The most tests of all candidates together in one cycle.
 const MOST_OF_ALL: usize = 8;
 
 /// How often one version is released, in case nginx takes it in a test and not in earnest.
@@ -30,9 +30,9 @@ pub(super) type Releases = BTreeMap<Arc<ObjectId>, (Version, u32)>;
 /// When nginx was last asked about versions in quarantine.
 pub(super) type Asked = BTreeMap<Arc<ObjectId>, Instant>;
 
-/// What the tests say of a suspected version.
-enum Verdict {
-    Innocent,
+/// What the tests say of a version in doubt.
+enum ProofResult {
+    Cleared,
     Found(Proof),
     /// It clashes with this younger object, which came with the same change.
     Younger(Arc<ObjectId>, Complaint),
@@ -42,7 +42,7 @@ enum Verdict {
 type Excluded = BTreeMap<Arc<ObjectId>, Exclusion>;
 
 impl Cycle {
-    /// Seeks the proof for each suspected version, the oldest object first, and releases those
+    /// Seeks the proof for each version in doubt, the oldest object first, and releases those
     /// that nginx accepts beside what is in force. After a change it also looks again at those
     /// that it refused together with others only, at once or when their namespaces have rested. A
     /// namespace pays for the tests of those of its versions that are to blame. Returns whether
@@ -55,27 +55,27 @@ impl Cycle {
         if !self.prove_together(snapshot, stages) {
             return true;
         }
-        let mut suspects = self.suspected(|proof| matches!(proof, Proof::Missing | Proof::Outdated));
-        suspects.sort_by_cached_key(|id| age(snapshot, id));
-        let mut goes_on = suspects.len() > MOST;
-        for id in suspects.into_iter().take(MOST) {
+        let mut candidates = self.unproven(|proof| matches!(proof, Proof::Missing | Proof::Outdated));
+        candidates.sort_by_cached_key(|id| age(snapshot, id));
+        let mut goes_on = candidates.len() > MOST;
+        for id in candidates.into_iter().take(MOST) {
             let began = stages.now();
             let verdict = self.verdict(&id, snapshot, stages);
             self.now = stages.now();
             self.asked.insert(Arc::clone(&id), self.now);
             match verdict {
                 None => return false,
-                Some(Verdict::Found(proof)) => {
+                Some(ProofResult::Found(proof)) => {
                     self.stragglers.asked(&id.namespace, self.now - began, self.now);
                     self.quarantine.prove(&[id], proof);
                 }
-                Some(Verdict::Innocent) => {
+                Some(ProofResult::Cleared) => {
                     self.release(&id);
                     goes_on = true;
                 }
-                Some(Verdict::Younger(other, complaint)) => {
+                Some(ProofResult::Younger(other, complaint)) => {
                     self.release(&id);
-                    self.quarantine_one(&complaint, &Suspect { id: Arc::clone(&other), left_out: false }, snapshot);
+                    self.quarantine_one(&complaint, &Candidate { id: Arc::clone(&other), left_out: false }, snapshot);
                     self.quarantine.prove(&[other], Proof::Together);
                     goes_on = true;
                 }
@@ -106,18 +106,18 @@ impl Cycle {
         self.stragglers.rests(&id.namespace, self.now).is_zero()
     }
 
-    /// Tests the suspected objects that ask for routes without all others: nginx names many of
+    /// Tests the objects in doubt that ask for routes without all others: nginx names many of
     /// them at once. That is free for their namespaces: to find each mistake once causes no
-    /// waiting, and who is not named may be innocent. Returns false when more such tests may name
+    /// waiting, and who is not named may be cleared later. Returns false when more such tests may name
     /// more.
     fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> bool {
         for _ in 0..MOST_OF_ALL {
-            let mut suspects = self.suspected(|proof| proof == Proof::Missing);
-            suspects.retain(|id| id.kind.asks_for_routes());
-            let named = self.refused_without_others(&suspects, snapshot, stages).unwrap_or_default();
+            let mut candidates = self.unproven(|proof| proof == Proof::Missing);
+            candidates.retain(|id| id.kind.asks_for_routes());
+            let named = self.refused_without_others(&candidates, snapshot, stages).unwrap_or_default();
             self.now = stages.now();
             let named = named.into_iter().filter_map(|complaint| Some(complaint.origin?.object));
-            let named: Vec<_> = named.filter(|id| suspects.contains(id)).collect();
+            let named: Vec<_> = named.filter(|id| candidates.contains(id)).collect();
             if named.is_empty() {
                 return true;
             }
@@ -127,7 +127,7 @@ impl Cycle {
         false
     }
 
-    fn suspected(&self, is_open: impl Fn(Proof) -> bool) -> Vec<Arc<ObjectId>> {
+    fn unproven(&self, is_open: impl Fn(Proof) -> bool) -> Vec<Arc<ObjectId>> {
         let open = self.quarantine.entries().filter(|(id, entry)| is_open(entry.proof) && self.has_rested(id));
         open.map(|(id, _)| Arc::clone(id)).collect()
     }
@@ -148,31 +148,35 @@ impl Cycle {
         self.exclude(&id, false, snapshot, &mut excluded);
         let is_accepted = self.try_without(&excluded, snapshot, stages).is_some_and(|found| found.is_empty());
         if let (true, Some(complaint)) = (is_accepted, complaints.first()) {
-            self.quarantine_one(complaint, &Suspect { id: Arc::clone(&id), left_out: false }, snapshot);
+            self.quarantine_one(complaint, &Candidate { id: Arc::clone(&id), left_out: false }, snapshot);
             self.quarantine.prove(&[id], Proof::Alone);
         }
         is_accepted
     }
 
     /// `None` where nginx cannot be asked now.
-    fn verdict(&self, id: &Arc<ObjectId>, snapshot: &Snapshot, stages: &mut impl Stages) -> Option<Verdict> {
+    fn verdict(&self, id: &Arc<ObjectId>, snapshot: &Snapshot, stages: &mut impl Stages) -> Option<ProofResult> {
         let entry = self.quarantine.get(id)?;
         let is_missing = entry.proof == Proof::Missing;
         let asks = id.kind.asks_for_routes();
         if asks && is_missing && !self.refused_without_others(std::slice::from_ref(id), snapshot, stages)?.is_empty() {
-            return Some(Verdict::Found(Proof::Alone));
+            return Some(ProofResult::Found(Proof::Alone));
         }
         let mut excluded = self.excluded(snapshot, &Searches::default());
         excluded.remove(id);
         if self.try_without(&excluded, snapshot, stages)?.is_empty() {
-            return Some(Verdict::Innocent);
+            return Some(ProofResult::Cleared);
         }
         // What asks for no routes has no effect without what does.
         if !asks {
-            return Some(Verdict::Found(Proof::Alone));
+            return Some(ProofResult::Found(Proof::Alone));
         }
         let younger = if is_missing { self.younger(id, &excluded, snapshot, stages)? } else { None };
-        Some(younger.map_or(Verdict::Found(Proof::Together), |(other, complaint)| Verdict::Younger(other, complaint)))
+        Some(
+            younger.map_or(ProofResult::Found(Proof::Together), |(other, complaint)| {
+                ProofResult::Younger(other, complaint)
+            }),
+        )
     }
 
     /// What nginx says of these objects without all others that ask for routes.

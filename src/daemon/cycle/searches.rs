@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::bisection::{ComplaintSearch, Suspect};
+use super::bisection::{Candidate, ComplaintSearch};
 
 /// The searches that run while a snapshot is applied.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub(super) struct Searches {
     /// What the next attempt tells about, when it is a weighing, and when that began.
     pub(super) weighing: Option<(Weighing, Instant)>,
     /// Changes that come after those of all others, or are left out of a weighing.
-    pub(super) waiting: Vec<Suspect>,
+    pub(super) waiting: Vec<Candidate>,
 }
 
 /// Which search goes on with a weighing.
@@ -27,14 +27,14 @@ pub(super) enum Weighing {
 
 impl Searches {
     /// The objects that the next attempt leaves out.
-    pub(super) fn excluded(&self) -> impl Iterator<Item = &Suspect> {
+    pub(super) fn excluded(&self) -> impl Iterator<Item = &Candidate> {
         self.running.iter().flat_map(|search| search.bisection.excluded()).chain(&self.waiting)
     }
 
     /// Sets the objects that wait. They are left out anyway, so a search among them would learn
     /// nothing.
-    pub(super) fn wait_for(&mut self, waiting: Vec<Suspect>) {
-        let waits = |search: &ComplaintSearch| waiting.iter().any(|suspect| search.concerns(&suspect.id));
+    pub(super) fn wait_for(&mut self, waiting: Vec<Candidate>) {
+        let waits = |search: &ComplaintSearch| waiting.iter().any(|candidate| search.concerns(&candidate.id));
         self.running.retain(|search| !waits(search));
         (self.waiting, self.weighing) = (waiting, None);
     }

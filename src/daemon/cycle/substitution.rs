@@ -97,10 +97,10 @@ impl Cycle {
             (Arc::clone(id), Exclusion { version: entry.version.clone(), left_out: entry.left_out })
         });
         let mut excluded: BTreeMap<_, _> = entries.collect();
-        for suspect in searches.excluded() {
-            if let Some(version) = objects::version(snapshot, &suspect.id) {
-                let exclusion = Exclusion { version: version.clone(), left_out: suspect.left_out };
-                excluded.insert(Arc::clone(&suspect.id), exclusion);
+        for candidate in searches.excluded() {
+            if let Some(version) = objects::version(snapshot, &candidate.id) {
+                let exclusion = Exclusion { version: version.clone(), left_out: candidate.left_out };
+                excluded.insert(Arc::clone(&candidate.id), exclusion);
             }
         }
         excluded

@@ -60,7 +60,7 @@ fn names(snapshot: &Snapshot) -> Vec<String> {
     ingresses.chain(secrets).collect()
 }
 
-/// An nginx that refuses these object versions. `shared` names the suspects of every complaint;
+/// An nginx that refuses these object versions. `shared` names the candidates of every complaint;
 /// without it the culprit is known.
 #[derive(Default)]
 struct Rules {
@@ -144,8 +144,8 @@ impl Stages for Rules {
         if let (Some(is_refused), false) = (self.shares, self.sharing_refused)
             && (is_refused || self.made.iter().any(is_bad))
         {
-            let suspects = self.made.iter().map(|name| id(name.split_once('@').unwrap().0)).collect();
-            let complaint = Complaint { place: None, words: "no room".into(), suspects, ..Complaint::default() };
+            let candidates = self.made.iter().map(|name| id(name.split_once('@').unwrap().0)).collect();
+            let complaint = Complaint { place: None, words: "no room".into(), candidates, ..Complaint::default() };
             return Outcome::Refused { complaints: vec![complaint], test: TEST };
         }
         let by_templates = |name: &str| self.bad_by_templates.as_ref().is_some_and(|bad| bad.contains(name));
@@ -180,7 +180,7 @@ impl Rules {
                 words: "unknown variable".into(),
                 origin: (!shared).then(|| Origin::field(&object, Field::Rule(2))),
                 ran_before: false,
-                suspects: if shared { self.shared.iter().map(|name| id(name)).collect() } else { vec![object] },
+                candidates: if shared { self.shared.iter().map(|name| id(name)).collect() } else { vec![object] },
             }
         };
         // Like a real nginx, it stops at the first error in a shared file.
@@ -292,7 +292,7 @@ fn a_last_good_version_that_is_refused_too_is_left_out() {
 }
 
 #[test]
-fn of_several_suspects_only_the_culprit_stays_in_quarantine() {
+fn of_several_candidates_only_the_culprit_stays_in_quarantine() {
     let rows: &[(&[&str], &[&str], &[&str])] = &[
         // Each row: what is bad, what is served then, what is in quarantine.
         (&["c@2"], &["a@1", "b@2", "c@1", "secret@1"], &["Ingress shop/c"]),
@@ -458,7 +458,7 @@ fn new_templates_are_to_blame_for_what_is_accepted_without_them() {
 }
 
 #[test]
-fn new_templates_are_to_blame_after_a_search_among_suspects() {
+fn new_templates_are_to_blame_after_a_search_among_candidates() {
     let state = tempfile::tempdir().unwrap();
     let (shared, bad_by_templates) = (vec!["a", "b", "c"], Some(["c@1"].into()));
     let mut rules = Rules { bad: ["b@1"].into(), shared, bad_by_templates, ..Rules::default() };

@@ -1,15 +1,15 @@
 //! The search for what is too much for nginx as a whole, first by namespaces and then by objects
 //! of one, and the queue of namespaces that come last.
 //!
-//! It goes on from cycle to cycle. Each cycle first serves the changes of everybody who is not
-//! suspected, and then weighs at most once, so that nobody waits for a whole search.
+//! It goes on from cycle to cycle. Each cycle first serves the changes of everybody who is no
+//! candidate, and then weighs at most once, so that nobody waits for a whole search.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::bisection::{Bisection, Suspect, Verdict};
+use super::bisection::{Bisection, Candidate, Progress};
 use super::searches::{Searches, Weighing};
 use super::stragglers::REST;
 use super::{Cycle, Stages};
@@ -21,7 +21,7 @@ use ingressd_nginx::render::FileSet;
 use ingressd_objects::{Snapshot, Version};
 
 /// The most weighings of one search, and the time that they may take together. Then it blames all
-/// whom it still suspects.
+/// that are still candidates.
 const MOST_WEIGHINGS: usize = 24;
 const LONGEST_SEARCH: Duration = Duration::from_secs(120);
 
@@ -37,7 +37,7 @@ const MOST_KILLS: u32 = 16;
 pub(super) struct Weighings {
     of_all: Option<Search<Arc<str>>>,
     of_namespace: BTreeMap<Arc<str>, Search<Changed>>,
-    /// The changes that were suspected last, those with most bytes first.
+    /// The candidates of the last search, those with most bytes first.
     heaviest: Vec<Changed>,
 }
 
@@ -55,9 +55,9 @@ struct Search<T> {
 }
 
 impl<T: Clone> Search<T> {
-    fn new(words: &str, suspects: Vec<T>) -> Self {
-        let changed = suspects.len();
-        let bisection = Bisection::new(suspects, changed);
+    fn new(words: &str, candidates: Vec<T>) -> Self {
+        let changed = candidates.len();
+        let bisection = Bisection::new(candidates, changed);
         Search { words: words.to_owned(), bisection, spent: Duration::ZERO, weighings: 0 }
     }
 
@@ -67,10 +67,10 @@ impl<T: Clone> Search<T> {
         self.spent += cost;
         self.weighings += 1;
         match self.bisection.go_on(is_too_much) {
-            Verdict::Nobody => return Some(Vec::new()),
-            Verdict::Continue if self.weighings < MOST_WEIGHINGS && self.spent < LONGEST_SEARCH => return None,
-            Verdict::Continue => self.bisection.give_up(),
-            Verdict::Found => {}
+            Progress::Nobody => return Some(Vec::new()),
+            Progress::Continue if self.weighings < MOST_WEIGHINGS && self.spent < LONGEST_SEARCH => return None,
+            Progress::Continue => self.bisection.give_up(),
+            Progress::Found => {}
         }
         Some(self.bisection.excluded().cloned().collect())
     }
@@ -80,7 +80,7 @@ impl Cycle {
     /// Begins a search after an attempt that was too much for nginx, with this message. Returns
     /// false when no object can be blamed, because nothing changed, or nginx does not take what it
     /// ran before either.
-    pub(super) fn suspect(
+    pub(super) fn search_the_heaviest(
         &mut self,
         words: &str,
         snapshot: &Snapshot,
@@ -176,18 +176,18 @@ impl Cycle {
         let waits = |id: &ObjectId| id.namespace == *namespace && self.quarantine.get(id).is_none();
         let now: BTreeSet<_> = self.changes(snapshot, waits).into_iter().collect();
         let heaviest = self.weighings.heaviest.iter();
-        let suspects: Vec<_> = heaviest.filter(|changed| now.contains(*changed)).cloned().collect();
-        if suspects.len() < now.len() {
+        let candidates: Vec<_> = heaviest.filter(|changed| now.contains(*changed)).cloned().collect();
+        if candidates.len() < now.len() {
             return;
         }
-        match &suspects[..] {
+        match &candidates[..] {
             [] => {}
             [(only, _)] => self.quarantine_heavy(words, &[Arc::clone(only)], snapshot),
             _ => {
-                tracing::warn!("ingressd searches among {} changed objects of {namespace}", suspects.len());
+                tracing::warn!("ingressd searches among {} changed objects of {namespace}", candidates.len());
                 // Between two weighings others have as much time.
                 self.stragglers.too_much(namespace, cost, self.now);
-                let search = Search { spent: cost, ..Search::new(words, suspects) };
+                let search = Search { spent: cost, ..Search::new(words, candidates) };
                 self.weighings.of_namespace.insert(Arc::clone(namespace), search);
             }
         }
@@ -213,7 +213,7 @@ impl Cycle {
         tracing::warn!("too much for nginx are {}: {words}", list(culprits));
         let complaint = Complaint { words: words.to_owned(), ..Complaint::default() };
         for id in culprits {
-            self.quarantine_one(&complaint, &Suspect { id: Arc::clone(id), left_out: false }, snapshot);
+            self.quarantine_one(&complaint, &Candidate { id: Arc::clone(id), left_out: false }, snapshot);
         }
         self.quarantine.prove(culprits, Proof::Alone);
     }
@@ -228,8 +228,8 @@ impl Cycle {
         (served, files): (&Snapshot, &FileSet),
     ) {
         let words = format!("{words}; other changes in its namespace wait for an hour");
-        let suspects = self.heaviest_first(served, files);
-        let namespaces = suspects.chunk_by(|(one, _), (other, _)| one.namespace == other.namespace);
+        let candidates = self.heaviest_first(served, files);
+        let namespaces = candidates.chunk_by(|(one, _), (other, _)| one.namespace == other.namespace);
         let culprits = namespaces.take(1 << self.kills.min(MOST_KILLS)).flatten();
         let culprits: Vec<_> = culprits.map(|(id, _)| Arc::clone(id)).collect();
         self.quarantine_heavy(&words, &culprits, snapshot);
@@ -265,17 +265,17 @@ impl Cycle {
 
     /// The changes that come after those of all others, because something is too much, or of many
     /// versions of a namespace.
-    pub(super) fn waiting(&self, snapshot: &Snapshot) -> Vec<Suspect> {
-        let suspected =
+    pub(super) fn waiting(&self, snapshot: &Snapshot) -> Vec<Candidate> {
+        let searched =
             self.weighings.of_all.as_ref().map(|search| search.bisection.everybody().collect::<BTreeSet<_>>());
-        if self.stragglers.is_empty() && suspected.is_none() {
+        if self.stragglers.is_empty() && searched.is_none() {
             return Vec::new();
         }
-        let is_suspected = |id: &ObjectId| suspected.as_ref().is_some_and(|all| all.contains(&id.namespace));
+        let is_searched = |id: &ObjectId| searched.as_ref().is_some_and(|all| all.contains(&id.namespace));
         let waits = |id: &ObjectId| {
-            (self.stragglers.has(&id.namespace) || is_suspected(id)) && self.quarantine.get(id).is_none()
+            (self.stragglers.has(&id.namespace) || is_searched(id)) && self.quarantine.get(id).is_none()
         };
-        self.changes(snapshot, waits).into_iter().map(|(id, _)| Suspect { id, left_out: false }).collect()
+        self.changes(snapshot, waits).into_iter().map(|(id, _)| Candidate { id, left_out: false }).collect()
     }
 
     /// Begins to count attempts and refusals.
@@ -309,7 +309,7 @@ impl Cycle {
         let Weighings { of_all, of_namespace, .. } = &self.weighings;
         let has_rested = |id: &ObjectId| self.stragglers.rests(&id.namespace, self.now).is_zero();
         let is_heavy = |id: &ObjectId| self.stragglers.is_heavy(&id.namespace);
-        let ready = || searches.waiting.iter().map(|suspect| &suspect.id).filter(|id| has_rested(id));
+        let ready = || searches.waiting.iter().map(|candidate| &candidate.id).filter(|id| has_rested(id));
         let weighing = match of_all {
             Some(_) => Some(Weighing::OfAll),
             None if ready().any(|id| !is_heavy(id)) => None,
@@ -331,7 +331,7 @@ impl Cycle {
             }
             None => !has_rested(id) || is_heavy(id),
         };
-        let waiting: Vec<_> = searches.waiting.iter().filter(|suspect| stays_out(&suspect.id)).cloned().collect();
+        let waiting: Vec<_> = searches.waiting.iter().filter(|candidate| stays_out(&candidate.id)).cloned().collect();
         if weighing.is_some() && !stages.begin_weighing() {
             return false;
         }
@@ -341,14 +341,14 @@ impl Cycle {
 
     /// Whether there is something to weigh at once: for the search by namespaces, or because a
     /// namespace has waited long enough.
-    pub(super) fn goes_on(&self, waiting: &[Suspect]) -> bool {
-        let has_rested = |suspect: &Suspect| self.stragglers.rests(&suspect.id.namespace, self.now).is_zero();
+    pub(super) fn goes_on(&self, waiting: &[Candidate]) -> bool {
+        let has_rested = |candidate: &Candidate| self.stragglers.rests(&candidate.id.namespace, self.now).is_zero();
         self.weighings.of_all.is_some() || waiting.iter().any(has_rested)
     }
 
     /// The time until a waiting namespace has to be let in, or a version of it is tested.
-    pub(super) fn rests(&self, waiting: &[Suspect]) -> Option<Duration> {
-        let namespaces: BTreeSet<_> = waiting.iter().map(|suspect| &suspect.id.namespace).collect();
+    pub(super) fn rests(&self, waiting: &[Candidate]) -> Option<Duration> {
+        let namespaces: BTreeSet<_> = waiting.iter().map(|candidate| &candidate.id.namespace).collect();
         let rests = namespaces.into_iter().map(|namespace| self.stragglers.rests(namespace, self.now));
         let is_open = |proof| matches!(proof, Proof::Missing | Proof::Outdated);
         let unproven = self.quarantine.entries().filter(|(_, entry)| is_open(entry.proof));

@@ -41,7 +41,7 @@ struct User {
 
 /// What is thought of a name and a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PasswordCheck {
     Right,
     Wrong,
     /// It was not looked at, because of what else is being or was just found wrong.
@@ -67,18 +67,18 @@ impl Passwords {
 
     /// Whether this is a user with that password; the answer for a name that is not known takes as
     /// long as for a wrong password.
-    pub async fn judge(&self, name: &str, password: &[u8], from: IpAddr) -> Verdict {
+    pub async fn judge(&self, name: &str, password: &[u8], from: IpAddr) -> PasswordCheck {
         let user = self.users.iter().find(|user| user.name == name);
         let digest = user.map(|user| Digest::of_all([user.hash.as_bytes(), password]));
         if user.is_some_and(|user| user.known.get() == digest.as_ref()) {
-            return Verdict::Right;
+            return PasswordCheck::Right;
         }
-        let Some(hash) = user.or(self.users.first()).map(|user| user.hash.clone()) else { return Verdict::Wrong };
+        let Some(hash) = user.or(self.users.first()).map(|user| user.hash.clone()) else { return PasswordCheck::Wrong };
         let from = network(from);
         if self.guesses(Instant::now()).iter().any(|(guesser, _)| *guesser == from) {
-            return Verdict::Early;
+            return PasswordCheck::Early;
         }
-        let Ok(turn) = Arc::clone(&self.turn).try_acquire_owned() else { return Verdict::Early };
+        let Ok(turn) = Arc::clone(&self.turn).try_acquire_owned() else { return PasswordCheck::Early };
         // It counts as a guess until it is found right: the client may not wait for that.
         self.guesses(Instant::now()).push((from, Instant::now()));
         let (password, is_known) = (password.to_owned(), user.is_some());
@@ -94,9 +94,9 @@ impl Passwords {
             (Ok(true), Some(user)) => {
                 let _ = user.known.set(digest.unwrap_or_default());
                 self.guesses(Instant::now()).retain(|(guesser, _)| *guesser != from);
-                Verdict::Right
+                PasswordCheck::Right
             }
-            _ => Verdict::Wrong,
+            _ => PasswordCheck::Wrong,
         }
     }
 
@@ -178,18 +178,18 @@ mod tests {
         let from = |address: &str| address.parse::<IpAddr>().unwrap();
         let (here, there) = (from("2001:db8::1"), from("192.0.2.9"));
         let judge = async |name: &str, password: &str, from| passwords.judge(name, password.as_bytes(), from).await;
-        assert_eq!(judge("ann", "wrong", here).await, Verdict::Wrong);
-        assert_eq!(judge("ann", "geheim", from("2001:db8::2")).await, Verdict::Early, "it is the same network");
-        assert_eq!(judge("eve", "geheim", there).await, Verdict::Wrong, "nobody has this name");
-        assert_eq!(judge("ann", "geheim", from("192.0.2.8")).await, Verdict::Right);
+        assert_eq!(judge("ann", "wrong", here).await, PasswordCheck::Wrong);
+        assert_eq!(judge("ann", "geheim", from("2001:db8::2")).await, PasswordCheck::Early, "it is the same network");
+        assert_eq!(judge("eve", "geheim", there).await, PasswordCheck::Wrong, "nobody has this name");
+        assert_eq!(judge("ann", "geheim", from("192.0.2.8")).await, PasswordCheck::Right);
         // What is known costs nothing, so it needs neither a pause nor a turn.
         let turn = passwords.turn.try_acquire().unwrap();
-        assert_eq!(judge("ann", "geheim", here).await, Verdict::Right);
-        assert_eq!(judge("ann", "geheim2", from("192.0.2.7")).await, Verdict::Early, "another hash is computed");
+        assert_eq!(judge("ann", "geheim", here).await, PasswordCheck::Right);
+        assert_eq!(judge("ann", "geheim2", from("192.0.2.7")).await, PasswordCheck::Early, "another hash is computed");
         drop(turn);
         tokio::time::advance(PAUSE).await;
-        assert_eq!(judge("ann", "wrong", here).await, Verdict::Wrong, "the pause has ended");
-        assert_eq!(Passwords::none().judge("", b"", there).await, Verdict::Wrong);
+        assert_eq!(judge("ann", "wrong", here).await, PasswordCheck::Wrong, "the pause has ended");
+        assert_eq!(Passwords::none().judge("", b"", there).await, PasswordCheck::Wrong);
     }
 
     #[tokio::test]
@@ -201,7 +201,7 @@ mod tests {
             let _ = futures_util::poll!(given_up.as_mut());
         }
         let _ = passwords.turn.acquire().await.unwrap();
-        assert_eq!(passwords.judge("ann", b"geheim", from).await, Verdict::Early);
+        assert_eq!(passwords.judge("ann", b"geheim", from).await, PasswordCheck::Early);
     }
 
     /// The example of Apache's page "Password Formats".
@@ -209,8 +209,8 @@ mod tests {
     async fn a_line_of_htpasswd_is_understood() {
         let line = "myName:$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC";
         let (passwords, from) = (Passwords::read(line).unwrap(), IpAddr::from([192, 0, 2, 1]));
-        let wrong = (u128::MAX.to_string(), Verdict::Wrong);
-        for (password, expected) in [("myPassword".to_owned(), Verdict::Right), wrong] {
+        let wrong = (u128::MAX.to_string(), PasswordCheck::Wrong);
+        for (password, expected) in [("myPassword".to_owned(), PasswordCheck::Right), wrong] {
             assert_eq!(passwords.judge("myName", password.as_bytes(), from).await, expected);
         }
     }

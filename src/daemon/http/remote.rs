@@ -17,7 +17,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::files::{Contents, Found};
-use super::passwords::{Passwords, Verdict, basic};
+use super::passwords::{PasswordCheck, Passwords, basic};
 use ingressd_config::PageFiles;
 use ingressd_model::Digest;
 
@@ -153,12 +153,12 @@ impl Proof {
         let reported = headers.get(AUTHORIZATION).and_then(|value| basic(value.as_bytes()));
         let verdict = match reported {
             Some((name, password)) => passwords.judge(&name, &password, from).await,
-            None => Verdict::Wrong,
+            None => PasswordCheck::Wrong,
         };
         match verdict {
-            Verdict::Right => Ok(()),
-            Verdict::Wrong => Err(Refusal(StatusCode::UNAUTHORIZED, "a name and a password are needed\n")),
-            Verdict::Early => Err(Refusal(StatusCode::TOO_MANY_REQUESTS, "ask again in two seconds\n")),
+            PasswordCheck::Right => Ok(()),
+            PasswordCheck::Wrong => Err(Refusal(StatusCode::UNAUTHORIZED, "a name and a password are needed\n")),
+            PasswordCheck::Early => Err(Refusal(StatusCode::TOO_MANY_REQUESTS, "ask again in two seconds\n")),
         }
     }
 }

@@ -123,7 +123,7 @@ async fn endpoints_report_the_truth() {
 }
 
 #[tokio::test]
-async fn a_change_is_told_to_those_who_follow() {
+async fn a_change_is_reported_to_those_who_follow() {
     let world = World::new();
     let (address, sender) = (world.serve().await, &world.status);
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -196,7 +196,7 @@ async fn slow_clients_keep_nobody_waiting() {
 }
 
 #[test]
-fn whoever_is_refused_is_told_what_to_do() {
+fn whoever_is_refused_learns_what_to_do() {
     for (status, header) in [
         (StatusCode::UNAUTHORIZED, Some((WWW_AUTHENTICATE, r#"Basic realm="ingressd", charset="UTF-8""#))),
         (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, "2"))),

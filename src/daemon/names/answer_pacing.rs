@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_change_all_the_time_are_told_ever_more_seldom() {
+    fn names_that_change_all_the_time_are_reported_ever_more_seldom() {
         let began = Instant::now();
         let mut pacing = AnswerPacing::new(LEAST);
         let mut reported = Vec::new();

@@ -141,11 +141,11 @@ mod tests {
     #[test]
     fn names_that_never_answer_hold_no_place_that_others_need() {
         let now = Instant::now();
-        let crowds: Vec<_> = (0..30).map(|number| format!("crowd{number:02}")).collect();
+        let bulks: Vec<_> = (0..30).map(|number| format!("crowd{number:02}")).collect();
         let mut namespaces = vec![("one", 300)];
         let mut schedule = schedule(&namespaces, now);
         assert_eq!(take_all(&mut schedule, now).len(), OF_NAMESPACE, "one namespace alone");
-        namespaces.extend(crowds.iter().map(|crowd| (crowd.as_str(), 300)));
+        namespaces.extend(bulks.iter().map(|bulk| (bulk.as_str(), 300)));
         schedule = self::schedule(&namespaces, now);
         let first = take_all(&mut schedule, now);
         assert_eq!(first.len(), MOST_QUESTIONS, "many together");

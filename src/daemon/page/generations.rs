@@ -9,14 +9,14 @@ use maud::{Markup, html};
 use super::{chart, moment, table, text};
 use crate::daemon::outcomes::Step;
 use crate::daemon::status::Status;
-use ingressd_apply::{History, Kept};
+use ingressd_apply::{History, KeptGeneration};
 use ingressd_model::finding::count;
 
 /// What is shown of a generation or of a change that made none.
 struct Row<'a> {
     at: SystemTime,
     number: Option<u64>,
-    kept: Option<&'a Kept>,
+    kept: Option<&'a KeptGeneration>,
     step: Option<&'a Step>,
 }
 

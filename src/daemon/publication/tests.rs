@@ -54,7 +54,7 @@ async fn what_has_no_route_is_not_served() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_run_served_is_told_from_what_changed_meanwhile() {
+async fn what_an_earlier_run_served_is_distinguished_from_what_changed_meanwhile() {
     let mut publication =
         Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     let objects = vec![accepted("a", "1", 1), accepted("b", "1", 1), accepted("gone", "1", 1)];
@@ -175,7 +175,7 @@ async fn an_nginx_that_runs_and_says_nothing_for_a_moment_may_well_serve() {
 }
 
 #[tokio::test]
-async fn what_was_read_of_one_server_is_not_told_to_another() {
+async fn what_was_read_of_one_server_is_not_sent_to_another() {
     let mut publication =
         Publication::start((&Settings::default(), Statuses::default()), None, &Counts::default(), None).await;
     let mut watch = WatchHealth::new(ingressd_model::Kind::INGRESS, None, Need::Required);

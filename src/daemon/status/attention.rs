@@ -92,7 +92,7 @@ mod tests {
     use crate::daemon::status::Phase;
 
     #[test]
-    fn whoever_looks_is_told_what_to_do_the_most_urgent_first() {
+    fn whoever_looks_learns_what_to_do_the_most_urgent_first() {
         let now = Instant::now();
         let well = Status {
             phase: Phase::Serving,

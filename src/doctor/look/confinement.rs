@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(look(&nowhere, NOW), Confinement::default());
     }
     #[test]
-    fn a_denial_of_long_ago_tells_nothing_of_today() {
+    fn a_denial_of_long_ago_says_nothing_of_today() {
         const DAY: i64 = 86_400;
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("audit.log");

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_answers_is_told_from_who_refuses() {
+    async fn who_answers_is_distinguished_from_who_refuses() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let open = listener.local_addr().unwrap();
         let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

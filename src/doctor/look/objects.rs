@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    use ingressd_objects::directory::{Changes, Directory};
+    use ingressd_objects::directory::{ChangedFiles, Directory};
     use ingressd_translate::{Allowed, INGRESS_NGINX};
 
     /// A class, and a Service with an endpoint.
@@ -215,7 +215,7 @@ endpoints: [{addresses: [10.244.0.1], conditions: {ready: true}}]
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("all.yaml"), documents.join("---\n")).unwrap();
         let mut directory = Directory::new(vec![folder.path().to_owned()]);
-        let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).unwrap();
+        let snapshot = directory.refresh(&ChangedFiles::All, &BTreeSet::new(), &mut |_| {}).unwrap();
         let found = |settings: &Settings| {
             let translation = translate(settings, &snapshot).translation;
             let free = free_wildcards(settings, &snapshot, &translation.model);

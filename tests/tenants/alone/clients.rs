@@ -173,7 +173,7 @@ const CHAINS: &[(&[(&str, &str)], &str)] = &[
 ];
 
 #[test]
-fn trusted_proxies_tell_who_the_last_client_is_and_strangers_nothing() {
+fn trusted_proxies_say_who_the_last_client_is_and_strangers_nothing() {
     rig::run(async |rig| {
         rig.daemon.set("access.trusted-proxies", "[\"10.244.9.0/24\"]");
         rig.daemon.set("access.append-forwarded-for", "true");

@@ -116,7 +116,7 @@ async fn seen_by(port: u16, from: &str, bytes: &str) -> String {
 }
 
 #[test]
-fn who_a_connection_comes_from_is_told_by_trusted_load_balancers_alone() {
+fn who_a_connection_comes_from_is_said_by_trusted_load_balancers_alone() {
     rig::run(async |rig| {
         rig.nginx.serve_streams(&rig.daemon.root());
         rig.daemon.set("access.trusted-proxies", "[\"10.244.9.0/24\"]");

@@ -8,7 +8,7 @@ use super::super::host::{Host, NoMaster};
 use super::super::old_workers::OldWorkers;
 use super::super::outcome::Outcome;
 use super::super::process::{Process, Role};
-use super::super::verdict::{Pending, Verdict, at_rest};
+use super::super::verdict::{Pending, ProcessVerdict, at_rest};
 use super::{Applier, Attempt};
 
 /// A running master that reports no generation in so many requests in a row gets a SIGHUP.
@@ -65,9 +65,9 @@ impl<H: Host> Applier<H> {
             self.silent = None;
         }
         match at_rest(&table, generation, served) {
-            Verdict::Confirmed => self.record(Attempt::none(generation), master, Duration::ZERO).map(Some),
-            Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Attempt::none(generation)).map(Some),
-            Verdict::Pending(Pending::Serves(None)) => {
+            ProcessVerdict::Confirmed => self.record(Attempt::none(generation), master, Duration::ZERO).map(Some),
+            ProcessVerdict::Pending(Pending::Serves(Some(_))) => self.activate(Attempt::none(generation)).map(Some),
+            ProcessVerdict::Pending(Pending::Serves(None)) => {
                 if self.has_been_silent(master) {
                     // The next look sees the effect. When the signal cannot be sent, there is
                     // nothing else to try.

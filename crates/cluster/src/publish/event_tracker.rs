@@ -54,7 +54,7 @@ pub struct EventTracker {
     findings: Option<Arc<[Finding]>>,
     others: Vec<Finding>,
     /// Namespaces with a warning that did not fit into the queue.
-    crowded_out_warnings: HashSet<Arc<str>>,
+    without_room_for_warnings: HashSet<Arc<str>>,
     /// What was last reported as served of each object (`None` where the first report did not fit
     /// into the queue), and what was served then.
     synced: HashMap<Arc<ObjectId>, Option<Synced>>,
@@ -65,7 +65,7 @@ pub struct EventTracker {
     /// could not be told yet.
     unsettled: BTreeSet<Arc<ObjectId>>,
     /// Namespaces with a report of a served version that did not fit into the queue.
-    crowded_out_synced: HashSet<Arc<str>>,
+    without_room_for_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
     queue: Queue,
 }
@@ -103,8 +103,8 @@ impl EventTracker {
             return true;
         }
         let namespaces = match sort {
-            Priority::Warning => &self.crowded_out_warnings,
-            Priority::Good => &self.crowded_out_synced,
+            Priority::Warning => &self.without_room_for_warnings,
+            Priority::Good => &self.without_room_for_synced,
         };
         namespaces.iter().any(|namespace| self.queue.has_enough_room(sort, namespace))
     }
@@ -117,7 +117,7 @@ impl EventTracker {
         }
         self.findings = Some(Arc::clone(&served.findings));
         self.others = others.to_vec();
-        self.crowded_out_warnings.clear();
+        self.without_room_for_warnings.clear();
         let findings = served.findings.iter().chain(others).filter(|finding| finding.severity > Severity::Info);
         let mut findings: Vec<_> = findings.cloned().collect();
         findings.sort();
@@ -145,7 +145,7 @@ impl EventTracker {
                 continue;
             }
             if !self.queue.has_room(Priority::Warning, namespace) {
-                self.crowded_out_warnings.insert(Arc::clone(namespace));
+                self.without_room_for_warnings.insert(Arc::clone(namespace));
                 continue;
             }
             // Findings that exist at first may have been reported by the previous leader, or by
@@ -174,7 +174,7 @@ impl EventTracker {
             return 0;
         }
         let before = self.states.replace(Arc::clone(&served.states)).unwrap_or_default();
-        self.crowded_out_synced.clear();
+        self.without_room_for_synced.clear();
         let mut causes = None;
         let differing = ObjectState::differences(&before, &served.states);
         let differing = differing.map(|either| Arc::clone(&either.reduce(|_, state| state).id));
@@ -213,7 +213,7 @@ impl EventTracker {
                 _ => Some(now_served),
             };
             if is_news && !self.queue.has_room(Priority::Good, &id.namespace) {
-                self.crowded_out_synced.insert(Arc::clone(&id.namespace));
+                self.without_room_for_synced.insert(Arc::clone(&id.namespace));
                 self.unsettled.insert(Arc::clone(id));
                 reported = before.flatten();
             } else if is_news {

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_addresses_that_do_not_last_are_told_by_their_marks() {
+    fn ipv6_addresses_that_do_not_last_are_recognized_by_their_marks() {
         let [six, four, peer] = ["2001:db8::1", "192.0.2.1", "192.0.2.2"].map(|text| text.parse::<IpAddr>().unwrap());
         for (flags, lasts) in [
             (AddressFlags::Permanent, true),

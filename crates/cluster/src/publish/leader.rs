@@ -20,7 +20,7 @@ use super::trouble::Trouble;
 
 /// A candidate for the leader's Lease.
 #[derive(Debug)]
-pub struct Candidate {
+pub struct Elector {
     leases: Api<Lease>,
     name: Arc<str>,
     us: Arc<str>,
@@ -31,10 +31,10 @@ pub struct Candidate {
     trouble: Trouble,
 }
 
-impl Candidate {
+impl Elector {
     /// A candidate `us` for the Lease of this name.
     pub fn new(leases: Api<Lease>, name: Arc<str>, us: Arc<str>, timing: Timing, trouble: Trouble) -> Self {
-        Candidate { leases, name, us, timing, state: State::default(), lease: None, trouble }
+        Elector { leases, name, us, timing, state: State::default(), lease: None, trouble }
     }
 
     /// Competes until `stop` says so, then releases the Lease. It never ends by itself: while the

@@ -1,5 +1,5 @@
 //! Publishing into the cluster: statuses, Events, and the Leases by which several nodes share that
-//! work. It must not know how files are made.
+//! work.
 
 mod address;
 mod announcer;

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn field_and_remedy_are_told_and_what_stands_beside_them_is_not_repeated() {
+    fn field_and_remedy_are_reported_and_what_stands_beside_them_is_not_repeated() {
         let reported = finding(Kind::INGRESS, "cart", "there is no Service \"cart\"; create it");
         let event = event(&reported, "https://docs.example/ingressd");
         assert_eq!(event.reason.as_deref(), Some("MissingService"));

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_yet_be_told_is_waited_for() {
+    fn what_may_yet_be_reported_is_waited_for() {
         assert_eq!(found(&["node:InternalIP", "192.0.2.9"], &Followed::Unknown), None);
         assert!(found(&["192.0.2.9"], &Followed::Unknown).is_some());
         for (object, words) in [

@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use super::announcer::Announcer;
 use super::counts::Counts;
 use super::election::{Leadership, holder_of};
-use super::leader::Candidate;
+use super::leader::Elector;
 use super::locator::Locator;
 use super::members::Members;
 use super::membership::{Identity, Membership, asked};
@@ -87,7 +87,7 @@ impl Publisher {
         let membership = Membership::new(leases.clone(), node, Arc::clone(&options), (trouble, duplicate), writes);
         let (lease, timing) = (Arc::clone(&options.lease), options.timing());
         let trouble = board.trouble("the Lease of the leader cannot be read or written");
-        let candidate = Candidate::new(leases, lease, holder_of(&identity, run), timing, trouble);
+        let candidate = Elector::new(leases, lease, holder_of(&identity, run), timing, trouble);
         let leading = lead(candidate, served.clone(), place.clone(), report_leadership, stopped.clone());
         let leaving = vec![tokio::spawn(membership.run(served, place, stopped)), tokio::spawn(leading)];
 
@@ -161,7 +161,7 @@ impl Drop for Publisher {
 /// Competes for the Lease once this node knows what it serves and under which addresses: before
 /// that, it could write nothing as the leader.
 async fn lead(
-    candidate: Candidate,
+    candidate: Elector,
     mut served: watch::Receiver<Option<Served>>,
     mut place: watch::Receiver<Option<Arc<OwnAddresses>>>,
     reported: watch::Sender<Leadership>,

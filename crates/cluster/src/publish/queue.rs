@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_with_much_to_tell_waits_for_it_alone() {
+    fn a_namespace_with_much_to_report_waits_for_it_alone() {
         let now = Instant::now();
         let mut queue = Queue::default();
         for sort in [Priority::Good, Priority::Warning] {

@@ -114,13 +114,13 @@ mod tests {
         Unserved::of(&objects.iter().collect::<Vec<_>>(), is_pinned)
     }
 
-    fn crowd(namespace: &str, count: usize) -> impl Iterator<Item = ObjectId> {
+    fn bulk(namespace: &str, count: usize) -> impl Iterator<Item = ObjectId> {
         (0..count).map(move |number| id(namespace, &number.to_string()))
     }
 
     #[test]
     fn what_is_written_is_read_and_nonsense_means_the_most() {
-        let many: Vec<_> = crowd("shop", MOST + 1).collect();
+        let many: Vec<_> = bulk("shop", MOST + 1).collect();
         for (count, is_pinned) in [0, 1, MOST, MOST + 1].into_iter().flat_map(|count| [(count, false), (count, true)]) {
             let unserved = self::unserved(&many[..count], is_pinned);
             assert_eq!(Unserved::read(unserved.text().as_deref()), unserved, "{count}");
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_namespace_with_too_many_is_named_as_a_whole() {
-        let objects: Vec<_> = crowd("crowd", MOST).chain(crowd("few", 3)).collect();
+        let objects: Vec<_> = bulk("crowd", MOST).chain(bulk("few", 3)).collect();
         let unserved = self::unserved(&objects, false);
         let has = |namespace, name| unserved.has(&id(namespace, name), Some(Revision(1)), Some(Revision(2)));
         assert!(objects.iter().all(|id| unserved.has(id, Some(Revision(1)), Some(Revision(2)))));
@@ -150,16 +150,16 @@ mod tests {
         let namespaces: Vec<_> = (0..=MOST).map(|number| id(&number.to_string(), "cart")).collect();
         // With too many namespaces none is named, and the content that the generation was made
         // from counts as served.
-        let crowds = self::unserved(&namespaces, false);
-        assert_eq!(crowds, Unserved::Newer);
+        let bulks = self::unserved(&namespaces, false);
+        assert_eq!(bulks, Unserved::Newer);
         let victim = id("victim", "cart");
-        assert!(!crowds.has(&victim, Some(Revision(2)), Some(Revision(2))));
-        assert!(crowds.has(&victim, Some(Revision(3)), Some(Revision(2))));
+        assert!(!bulks.has(&victim, Some(Revision(2)), Some(Revision(2))));
+        assert!(bulks.has(&victim, Some(Revision(3)), Some(Revision(2))));
     }
 
     #[test]
     fn what_is_not_newer_than_the_generation_is_not_lacking() {
-        let pinned = self::unserved(&crowd("shop", MOST + 1).collect::<Vec<_>>(), true);
+        let pinned = self::unserved(&bulk("shop", MOST + 1).collect::<Vec<_>>(), true);
         assert_eq!(pinned, Unserved::Newer);
         for (needs, observed, unserved) in [(2, Some(1), true), (1, Some(1), false), (1, None, true)] {
             assert_eq!(pinned.has(&id("shop", "a"), Some(Revision(needs)), observed.map(Revision)), unserved);

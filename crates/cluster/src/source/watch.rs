@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Origin};
-use ingressd_objects::directory::{Changes, Directory, NeverRead, Way, is_manifest};
+use ingressd_objects::directory::{ChangedFiles, Directory, NeverRead, Way, is_manifest};
 use ingressd_objects::{Kinds, Snapshot};
 
 /// How often all files are compared with what was read. inotify reports nothing of what other
@@ -101,7 +101,7 @@ impl DirectorySource {
     pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, NeverRead> {
         let (changes, unfinished) = self.take();
         self.watches.failed = None;
-        let is_whole = !matches!(changes, Changes::Files(_));
+        let is_whole = !matches!(changes, ChangedFiles::Files(_));
         if is_whole {
             self.watches.ancestors(&self.folder);
         }
@@ -150,7 +150,7 @@ impl DirectorySource {
     }
 
     /// What to read again, and the files that are being written.
-    fn take(&mut self) -> (Changes, BTreeSet<PathBuf>) {
+    fn take(&mut self) -> (ChangedFiles, BTreeSet<PathBuf>) {
         // The lock is not held while watches change: the thread of inotify may be waiting for it.
         let (files, mut structure, lost, moved, unfinished) = {
             let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,7 +175,7 @@ impl DirectorySource {
         };
         if lost {
             self.watches.forget(Path::new("/"));
-            return (Changes::Content, unfinished);
+            return (ChangedFiles::Content, unfinished);
         }
         for path in moved {
             // The path is a watched folder: whether it is gone or replaced, everything below it
@@ -188,7 +188,8 @@ impl DirectorySource {
             Ok(metadata) => metadata.is_file(),
             Err(_) => true,
         };
-        let changes = if structure || !files.iter().all(simple) { Changes::All } else { Changes::Files(files) };
+        let changes =
+            if structure || !files.iter().all(simple) { ChangedFiles::All } else { ChangedFiles::Files(files) };
         (changes, unfinished)
     }
 }

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn two_keys_of_one_line_are_told_together_and_what_counts_for_http_is_compared() {
+    fn two_keys_of_one_line_are_reported_together_and_what_counts_for_http_is_compared() {
         let asked = asked(&[("error-log-level", "warn"), ("error-log-path", "/a.log")]);
         let [log, epoll] = &asked[..] else { panic!("{asked:?}") };
         assert_eq!(log.to_string(), "keys error-log-level and error-log-path of the ConfigMap");
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_snippet_are_told_and_compared_one_by_one() {
+    fn lines_of_a_snippet_are_reported_and_compared_one_by_one() {
         let text = "# cores\nworker_rlimit_core 500M;\nenv A;\nenv B=1;\nevents { multi_accept on; }";
         assert_eq!(
             note("main-snippet", text).unwrap().unwrap(),

@@ -375,7 +375,7 @@ fn the_proxy_protocol_of_listed_load_balancers_is_trusted() {
 }
 
 #[test]
-fn one_that_is_missing_is_told() {
+fn one_that_is_missing_is_reported() {
     let layered = settings().layered(&Snapshot::default());
     assert_eq!(layered.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), [Reason::MissingConfigMap]);
     assert_eq!(Settings::default().layered(&Snapshot::default()).findings, []);

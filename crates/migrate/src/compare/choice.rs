@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::format::Logged;
+use super::hosts::{IngressHost, IngressHosts, Route};
 use super::request::{AGENT, Method, Request, Scheme};
-use super::sites::{Route, Site, Sites};
 
 /// The most different requests that are counted.
 const MOST_DISTINCT: usize = 100_000;
@@ -63,7 +63,7 @@ pub struct Choice {
 /// Collects requests and selects among them.
 #[derive(Debug)]
 pub struct Chooser<'a> {
-    sites: &'a Sites,
+    known_hosts: &'a IngressHosts,
     /// Whether requests of a log that the controller had refused are sent, too.
     all_statuses: bool,
     /// How often each request was found.
@@ -73,8 +73,8 @@ pub struct Chooser<'a> {
 
 impl<'a> Chooser<'a> {
     /// A chooser for requests to these hosts.
-    pub fn new(sites: &'a Sites, all_statuses: bool) -> Self {
-        Chooser { sites, all_statuses, found: HashMap::new(), left_out: LeftOut::default() }
+    pub fn new(known_hosts: &'a IngressHosts, all_statuses: bool) -> Self {
+        Chooser { known_hosts, all_statuses, found: HashMap::new(), left_out: LeftOut::default() }
     }
 
     /// Adds a line of a log; `None` is a line that could not be parsed.
@@ -98,7 +98,7 @@ impl<'a> Chooser<'a> {
         let path = line.target.split('?').next().unwrap_or_default();
         let hosts = match &line.host {
             Some(host) => vec![host.clone()],
-            None => self.sites.hosts_of(line, path),
+            None => self.known_hosts.hosts_of(line, path),
         };
         if hosts.is_empty() {
             self.left_out.without_host += 1;
@@ -114,7 +114,7 @@ impl<'a> Chooser<'a> {
     /// A host with TLS is requested by https, and also by http when the line may be of a redirect
     /// to https.
     fn of_line(&self, line: &Logged, method: Method, host: &str) -> Vec<Request> {
-        let has_tls = self.sites.site(host).is_some_and(|site| site.has_tls);
+        let has_tls = self.known_hosts.host(host).is_some_and(|known| known.has_tls);
         let is_redirect = line.status.is_some_and(|status| REDIRECTS.contains(&status));
         let schemes: &[Scheme] = match (line.scheme, has_tls, is_redirect) {
             (Some(Scheme::Http), ..) | (None, false, _) => &[Scheme::Http],
@@ -126,11 +126,11 @@ impl<'a> Chooser<'a> {
 
     /// Adds each host and path of the Ingresses.
     pub fn add_ingresses(&mut self) {
-        let sites = self.sites;
-        for (host, site) in sites.hosts() {
-            let schemes = if site.has_tls { &[Scheme::Http, Scheme::Https][..] } else { &[Scheme::Http] };
+        let known_hosts = self.known_hosts;
+        for (host, known) in known_hosts.hosts() {
+            let schemes = if known.has_tls { &[Scheme::Http, Scheme::Https][..] } else { &[Scheme::Http] };
             for scheme in schemes {
-                for request in of_site(&host, *scheme, site) {
+                for request in of_host(&host, *scheme, known) {
                     self.add(request);
                 }
             }
@@ -151,7 +151,7 @@ impl<'a> Chooser<'a> {
         let mut left_out = self.left_out;
         let mut of_routes = BTreeMap::<_, Vec<_>>::new();
         for (request, times) in self.found {
-            let route = self.sites.site(&request.host).and_then(|site| site.route(request.path()));
+            let route = self.known_hosts.host(&request.host).and_then(|known| known.route(request.path()));
             let route = route.map(|route| route.path.clone());
             of_routes.entry((request.host.clone(), request.scheme, route)).or_default().push((Reverse(times), request));
         }
@@ -169,10 +169,10 @@ impl<'a> Chooser<'a> {
 }
 
 /// The requests for a host: each of its paths, a path that none matches, and a CORS preflight.
-fn of_site(host: &str, scheme: Scheme, site: &Site) -> Vec<Request> {
+fn of_host(host: &str, scheme: Scheme, known: &IngressHost) -> Vec<Request> {
     let get = |path: &str| Request::new(Method::Get, scheme, host, path);
     let mut requests: Vec<_> = get("/").into_iter().collect();
-    for route in site.routes() {
+    for route in known.routes() {
         let examples = route.examples();
         requests.extend(examples.iter().filter_map(|path| get(path)));
         let Route { origin: Some(origin), .. } = route else { continue };

@@ -3,7 +3,7 @@
 //! found.
 
 use super::answer::Part;
-use crate::item::{Item, Verdict};
+use crate::item::{Equivalence, Item};
 use crate::report::Report;
 
 /// The most explanations of one difference.
@@ -246,7 +246,7 @@ pub fn explain(
     let foreseen = foreseen.map(Vec::from_iter).find(|found| !found.is_empty());
     let mut found = foreseen.unwrap_or_else(|| {
         let is_about =
-            |because: &&Because| Topic::of(because) != Topic::Anything || because.item.verdict != Verdict::Equal;
+            |because: &&Because| Topic::of(because) != Topic::Anything || because.item.verdict != Equivalence::Equal;
         groups.iter().flatten().filter(is_about).cloned().collect()
     });
     found.sort_by_key(|because| {
@@ -261,7 +261,7 @@ fn because(kind: Kind, ingress: &str, item: &Item) -> Because {
     let because = Because { kind, ingress: ingress.to_owned(), item: item.clone(), is_foreseen: false };
     // A setting for all that can change anything does not explain a particular difference.
     let is_vague = ingress.is_empty() && Topic::of(&because) == Topic::Anything;
-    Because { is_foreseen: item.verdict != Verdict::Equal && !is_vague, ..because }
+    Because { is_foreseen: item.verdict != Equivalence::Equal && !is_vague, ..because }
 }
 
 /// All items of the report about an Ingress.

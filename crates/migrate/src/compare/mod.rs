@@ -7,12 +7,12 @@ mod answer_tests;
 mod choice;
 mod explain;
 mod format;
+mod hosts;
 mod lines;
 mod outcome;
 mod request;
 mod result;
 mod side_by_side;
-mod sites;
 #[cfg(test)]
 mod tests;
 
@@ -20,9 +20,9 @@ pub use answer::{Answer, Answered, Part, Ports, Silence, reported};
 pub use choice::{Choice, Chooser, LeftOut};
 pub use explain::{Because, Kind, explain};
 pub use format::{Fields, Format, Logged};
+pub use hosts::{IngressHost, IngressHosts, Route};
 pub use lines::Lines;
 pub use outcome::{Outcome, Rounds};
 pub use request::{AGENT, Method, Request, Scheme};
 pub use result::{Comparison, Difference, DifferentPart, Side};
 pub use side_by_side::{BESIDE, Taken, side_by_side, taken};
-pub use sites::{Route, Site, Sites};

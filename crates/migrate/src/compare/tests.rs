@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer_tests::{CONTROLLER, answered, request};
 use super::*;
-use crate::{Controller, Ingress, Item, Report, Verdict, drop_in};
+use crate::{Controller, Equivalence, Ingress, Item, Report, drop_in};
 use ingressd_config::Sources;
 use ingressd_model::USUAL_LINE;
 use ingressd_objects::Inventory;
@@ -181,17 +181,17 @@ fn rule(host: &str, paths: &[(&str, &str, &str)]) -> Value {
     json!({"host": host, "http": {"paths": paths.iter().map(path).collect::<Vec<_>>()}})
 }
 
-fn sites(objects: &[Value]) -> Sites {
+fn hosts_of(objects: &[Value]) -> IngressHosts {
     let snapshot = Inventory::of_objects(objects).snapshot;
     let names: BTreeSet<_> =
         snapshot.ingresses.iter().map(|stored| format!("{}/{}", stored.id.namespace, stored.id.name)).collect();
     assert_eq!(names.len(), objects.len(), "objects that can be read");
-    Sites::of(&snapshot, &names, "nginx.ingress.kubernetes.io/")
+    IngressHosts::of(&snapshot, &names, "nginx.ingress.kubernetes.io/")
 }
 
 /// A shop with TLS, an API with expressions, and a catch-all.
-fn usual_sites() -> Sites {
-    sites(&[
+fn usual_hosts() -> IngressHosts {
+    hosts_of(&[
         ingress(
             "api",
             json!({"use-regex": "true"}),
@@ -219,9 +219,9 @@ fn usual_sites() -> Sites {
 
 #[test]
 fn a_request_is_of_the_path_that_takes_it() {
-    let sites = usual_sites();
+    let known_hosts = usual_hosts();
     let whose = |host: &str, path: &str| {
-        let route = sites.site(host).and_then(|site| site.route(path));
+        let route = known_hosts.host(host).and_then(|known| known.route(path));
         route.map_or_else(String::new, |route| format!("{} {}", route.ingress, route.path))
     };
     for (host, path, expected) in [
@@ -244,7 +244,7 @@ fn a_request_is_of_the_path_that_takes_it() {
     ] {
         assert_eq!(whose(host, path), expected, "{host}{path}");
     }
-    assert_eq!(sites.site("shop.test").unwrap().ingresses, ["shop/canary", "shop/shop"]);
+    assert_eq!(known_hosts.host("shop.test").unwrap().ingresses, ["shop/canary", "shop/shop"]);
 }
 
 fn shown(choice: &Choice) -> Vec<String> {
@@ -253,8 +253,8 @@ fn shown(choice: &Choice) -> Vec<String> {
 
 #[test]
 fn ingresses_say_what_is_asked() {
-    let sites = usual_sites();
-    let mut chooser = Chooser::new(&sites, false);
+    let known_hosts = usual_hosts();
+    let mut chooser = Chooser::new(&known_hosts, false);
     chooser.add_ingresses();
     let choice = chooser.choose(1000);
     assert_eq!(choice.left_out, LeftOut::default());
@@ -285,9 +285,9 @@ fn ingresses_say_what_is_asked() {
 
 #[test]
 fn a_log_says_what_is_asked_each_path_in_turn() {
-    let sites = usual_sites();
+    let known_hosts = usual_hosts();
     let format = Format::new(USUAL_LINE, false).unwrap();
-    let mut chooser = Chooser::new(&sites, false);
+    let mut chooser = Chooser::new(&known_hosts, false);
     for (text, times) in [
         (line("GET /hot HTTP/1.1", 200, "shop-web-80"), 9),
         (line("GET /warm HTTP/1.1", 200, "shop-web-80"), 5),
@@ -316,11 +316,11 @@ fn a_log_says_what_is_asked_each_path_in_turn() {
     assert_eq!(shown(&choice), expected, "the redirect over both, and of each path what was asked most");
     let LeftOut { unreadable, unsafe_method, refused, without_host, not_sendable, own, beyond } = choice.left_out;
     assert_eq!((unreadable, unsafe_method, refused, without_host, not_sendable, own, beyond), (3, 2, 8, 2, 1, 1, 1));
-    let mut chooser = Chooser::new(&sites, true);
+    let mut chooser = Chooser::new(&known_hosts, true);
     chooser.add_line(format.read(&line("GET /refused HTTP/1.1", 403, "shop-web-80")).as_ref());
     assert_eq!(shown(&chooser.choose(9)), ["GET https://shop.test/refused"]);
     // The host in the line itself takes precedence.
-    let mut chooser = Chooser::new(&sites, false);
+    let mut chooser = Chooser::new(&known_hosts, false);
     let own = Format::new("$host $scheme $request", false).unwrap();
     for text in ["shop.test http GET /a HTTP/1.1", "unknown.test https GET /b HTTP/1.1", "shop.test - GET /c HTTP/1.1"]
     {
@@ -355,7 +355,7 @@ fn what_a_side_says_once_and_never_again_is_no_difference() {
     assert!(!rounds.is_silent());
 }
 
-fn item(name: &str, verdict: Verdict) -> Item {
+fn item(name: &str, verdict: Equivalence) -> Item {
     Item { name: name.to_owned(), verdict, ..Item::default() }
 }
 
@@ -368,33 +368,33 @@ fn report() -> Report {
     };
     Report {
         flags: vec![
-            item("--default-ssl-certificate=a/b", Verdict::Different),
-            item("--publish-service=a/b", Verdict::Different),
+            item("--default-ssl-certificate=a/b", Equivalence::Different),
+            item("--publish-service=a/b", Equivalence::Different),
         ],
         config_map: Some((
             "a/b".to_owned(),
             vec![
-                item("http-snippet", Verdict::Refused),
-                item("hsts", Verdict::Equal),
-                item("worker-processes", Verdict::Different),
+                item("http-snippet", Equivalence::Refused),
+                item("hsts", Equivalence::Equal),
+                item("worker-processes", Equivalence::Different),
             ],
         )),
         ingresses: vec![
             ingress(
                 "web",
                 vec![
-                    item("affinity", Verdict::Different),
-                    item("auth-secret", Verdict::Stricter),
-                    item("enable-cors", Verdict::Equal),
-                    item("ssl-redirect", Verdict::Equal),
-                    item("mirror-target", Verdict::Refused),
+                    item("affinity", Equivalence::Different),
+                    item("auth-secret", Equivalence::Stricter),
+                    item("enable-cors", Equivalence::Equal),
+                    item("ssl-redirect", Equivalence::Equal),
+                    item("mirror-target", Equivalence::Refused),
                 ],
             ),
             ingress(
                 "other",
-                vec![item("configuration-snippet", Verdict::Refused), item("custom-headers", Verdict::Refused)],
+                vec![item("configuration-snippet", Equivalence::Refused), item("custom-headers", Equivalence::Refused)],
             ),
-            ingress("far", vec![item("server-snippet", Verdict::Refused)]),
+            ingress("far", vec![item("server-snippet", Equivalence::Refused)]),
         ],
         ..Report::default()
     }

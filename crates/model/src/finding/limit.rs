@@ -17,8 +17,8 @@ const MOST_SHOWN: usize = 2000;
 /// Without a limit, an object with thousands of unknown annotations would cause as many lines of
 /// the journal and Events.
 pub fn limit(findings: &mut Vec<Finding>, most: usize) {
-    let is_crowd = |pair: (&Finding, &Finding)| pair.0.origin.object == pair.1.origin.object;
-    if !findings.iter().zip(findings.iter().skip(most)).any(is_crowd) {
+    let are_too_many = |pair: (&Finding, &Finding)| pair.0.origin.object == pair.1.origin.object;
+    if !findings.iter().zip(findings.iter().skip(most)).any(are_too_many) {
         return;
     }
     let mut kept = Vec::with_capacity(findings.len());
@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn the_severest_findings_of_an_object_are_told_and_how_many_more_there_are() {
-        let crowd = [
+    fn the_severest_findings_of_an_object_are_reported_and_how_many_more_there_are() {
+        let bulk = [
             findings("crowd", Reason::UnknownAnnotation, 30_000),
             findings("crowd", Reason::InvalidHost, 7),
             findings("other", Reason::SharedHost, 3),
         ];
-        let reported = limited(&crowd);
+        let reported = limited(&bulk);
         assert!(reported.is_sorted());
         let count = |reason| reported.iter().filter(|finding| finding.reason == reason).count();
         assert_eq!([Reason::InvalidHost, Reason::UnknownAnnotation, Reason::SharedHost].map(count), [7, 43, 3]);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn fifty_are_told_one_by_one() {
+    fn fifty_are_reported_one_by_one() {
         let all = findings("busy", Reason::UnknownAnnotation, 50);
         assert_eq!(limited(std::slice::from_ref(&all)), all);
     }

@@ -46,7 +46,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn typos_are_told_from_other_words() {
+    fn typos_are_distinguished_from_other_words() {
         let known = ["host", "hosts", "ingressClassName", "pathType", "path", "rules", "http.remote"];
         for (word, expected) in [
             ("ingresClassName", Some("ingressClassName")),

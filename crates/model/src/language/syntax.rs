@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_the_line_of_what_nginx_refuses() {
+    fn names_the_line_of_what_nginx_refuses() {
         let table: &[(&str, u32)] = &[
             ("a\nb", 2),
             ("a;\n}", 2),

@@ -1,5 +1,5 @@
 //! Fits a model to one nginx: leaves out what it cannot do, with a finding, and never opens what
-//! was closed. It must not know how nginx is written to.
+//! was closed.
 
 mod apart;
 mod inherited;
@@ -68,20 +68,9 @@ fn decide(model: &Model, node: &Node<'_>) -> (Plan, Vec<Finding>) {
     model.default_certificate.take_if(|id| !model.certificates.iter().any(|certificate| certificate.id == *id));
     let mut sockets = sockets::choose(&model, node, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
-    if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
-        // To trust no proxy can only close routes: address lists then see the proxy's own address.
-        model.forwarded.trusted.clear();
-        let words = "nginx has no ngx_http_realip_module, so it does not use the headers of trusted proxies; install \
-                     an nginx with this module";
-        findings.push(Finding::new(Reason::MissingCapability, host(), words));
-    }
-    if !has_tls && model.asks_for_tls() {
-        let asks = |server: &&Arc<ingressd_model::Server>| server.tls != TlsTermination::Default;
-        for server in model.servers.iter().filter(asks) {
-            let words = "this node serves no TLS, so the host is served only over plain HTTP; see the finding about \
-                         TLS of the node";
-            findings.extend(taken::places(server).map(|place| Finding::new(Reason::MissingCapability, place, words)));
-        }
+    findings.extend(trust_nobody(&mut model, capabilities));
+    if !has_tls {
+        findings.extend(only_plain(&model));
     }
     model.server_directives.retain(|directive| {
         let is_known = capabilities.knows(directive.row);
@@ -102,14 +91,7 @@ fn decide(model: &Model, node: &Node<'_>) -> (Plan, Vec<Finding>) {
         true => std::mem::take(&mut model.forwarded.trusted),
         false => Vec::new(),
     };
-    if let Some(other) = other_sites.listens.iter().find(|listen| listen.address == options.status) {
-        let words = format!(
-            "{} listens on {}, which ingressd needs to ask nginx for its generation; set listen.status to another port",
-            other.place, options.status
-        );
-        let finding = Finding::new(Reason::HostConflict, host(), words);
-        findings.push(Finding { severity: Severity::Error, ..finding });
-    }
+    findings.extend(status_taken(other_sites, options));
     let sites_beside = SitesBeside::of(other_sites, &sockets.listens);
     taken::drop_taken_hosts(&mut model, &sites_beside, &mut findings);
     names::leave_out_colliding(&mut model, &mut findings);
@@ -117,17 +99,8 @@ fn decide(model: &Model, node: &Node<'_>) -> (Plan, Vec<Finding>) {
     streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
-    // A server without a certificate of its own would present the one of the `http` level.
-    let certificate_inherited = other_sites.http_directives.contains("ssl_certificate");
-    if let Some(place) = &other_sites.lenient_headers
-        && sockets.listens.iter().any(|listen| !listen.default_server)
-    {
-        let words = format!(
-            "{place} admits headers with underscores in the default server, whose rules nginx uses until it knows the \
-                host of a request: clients of the cluster's hosts can send headers such as X_Forwarded_For, which \
-                some backends confuse with X-Forwarded-For; move the line into sites that are not a default server"
-        );
-        findings.push(Finding::new(Reason::HostConflict, host(), words));
+    if sockets.listens.iter().any(|listen| !listen.default_server) {
+        findings.extend(lenient_headers(other_sites));
     }
     let resets = inherited::resets(other_sites, capabilities.version, http2, &mut findings);
     let stream_log = (!model.streams.is_empty()).then(|| {
@@ -136,54 +109,106 @@ fn decide(model: &Model, node: &Node<'_>) -> (Plan, Vec<Finding>) {
     });
     let (names_hash, longest_name) = names::table(&model, other_sites);
     let requests_of_namespace = namespace_limits::requests(capabilities, options, &mut findings);
-    let kept_of_namespaces = namespace_limits::kept(&model, requests_of_namespace, options);
     let decisions = Decisions {
+        // A server without a certificate of its own would present the one of the `http` level.
+        explicit_certificates: sockets.default_server_taken || other_sites.http_directives.contains("ssl_certificate"),
         listens: sockets.listens,
         http2,
-        explicit_certificates: sockets.default_server_taken || certificate_inherited,
         resets,
         names_hash,
-        variables_hash_max_size: !other_sites.http_directives.contains("variables_hash_max_size"),
-        variables_hash_bucket_size: !other_sites.http_directives.contains("variables_hash_bucket_size"),
         longest_name,
-        public_https_port: options.public_https_port,
-        status: Some((options.status, capabilities.knows(&catalogue::STUB_STATUS))),
-        current: options.current.clone(),
-        upstream_keepalive: capabilities.knows(&catalogue::KEEPALIVE).then_some(options.upstream_keepalive),
-        keeps_connections: capabilities.version >= KEEPS_CONNECTIONS,
         // A server block has one first name for all of its hosts.
         shared_servers: options.shared_servers
             && !other_sites.names_server
             && !options.global.names_server()
             && !access_log.line.as_deref().is_some_and(LogLine::names_server),
-        tls_protocols: options.tls_protocols,
         staples: staples::decide(&model, capabilities, &options.global, &mut findings),
-        real_ip: capabilities.has(Module::RealIp),
         proxies,
-        stream_real_ip: capabilities.has(Module::StreamRealIp),
         global,
+        access_log,
+        requests_of_namespace,
+        kept_of_namespaces: namespace_limits::kept(&model, requests_of_namespace, options),
+        stream_log: stream_log.flatten(),
+        preread,
+        answer_memory,
+        firewall,
+        geo,
+        ..of_node(node)
+    };
+    findings.sort();
+    findings.dedup();
+    (Plan { model: model.into(), decisions: decisions.into(), sites_beside, ..Plan::default() }, findings)
+}
+
+/// The decisions that no model changes.
+fn of_node(node: &Node<'_>) -> Decisions {
+    let Node { capabilities, other_sites, options } = *node;
+    Decisions {
+        variables_hash_max_size: !other_sites.http_directives.contains("variables_hash_max_size"),
+        variables_hash_bucket_size: !other_sites.http_directives.contains("variables_hash_bucket_size"),
+        public_https_port: options.public_https_port,
+        status: Some((options.status, capabilities.knows(&catalogue::STUB_STATUS))),
+        current: options.current.clone(),
+        upstream_keepalive: capabilities.knows(&catalogue::KEEPALIVE).then_some(options.upstream_keepalive),
+        keeps_connections: capabilities.version >= KEEPS_CONNECTIONS,
+        tls_protocols: options.tls_protocols,
+        real_ip: capabilities.has(Module::RealIp),
+        stream_real_ip: capabilities.has(Module::StreamRealIp),
         clears_server_header: !options.global.server_header && capabilities.knows(&catalogue::MORE_CLEAR_HEADERS),
         keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
-        access_log,
         traffic: options.traffic.clone(),
         traffic_connects: options.traffic_connects,
         stream_connections: streams::share(other_sites, options),
-        requests_of_namespace,
-        kept_of_namespaces,
-        stream_log: stream_log.flatten(),
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),
         upstream_random: capabilities.knows(&catalogue::RANDOM),
         stream_random: capabilities.knows(&catalogue::STREAM_RANDOM),
         split_clients: capabilities.knows(&catalogue::SPLIT_CLIENTS),
-        preread,
-        answer_memory,
-        firewall,
-        geo,
-    };
-    findings.sort();
-    findings.dedup();
-    (Plan { model: model.into(), decisions: decisions.into(), sites_beside, ..Plan::default() }, findings)
+        ..Decisions::default()
+    }
+}
+
+/// Trusts no proxy where nginx cannot use what it says. That can only close routes: address lists
+/// then see the proxy's own address.
+fn trust_nobody(model: &mut Model, capabilities: &Capabilities) -> Option<Finding> {
+    if capabilities.has(Module::RealIp) || model.forwarded.trusted.is_empty() {
+        return None;
+    }
+    model.forwarded.trusted.clear();
+    let words = "nginx has no ngx_http_realip_module, so it does not use the headers of trusted proxies; install \
+                 an nginx with this module";
+    Some(Finding::new(Reason::MissingCapability, host(), words))
+}
+
+/// The findings about hosts with TLS on a node without it.
+fn only_plain(model: &Model) -> impl Iterator<Item = Finding> {
+    let asks_for_tls = model.asks_for_tls();
+    let asks = model.servers.iter().filter(move |server| asks_for_tls && server.tls != TlsTermination::Default);
+    let words = "this node serves no TLS, so the host is served only over plain HTTP; see the finding about \
+                 TLS of the node";
+    let places = asks.flat_map(|server| taken::places(server));
+    places.map(move |place| Finding::new(Reason::MissingCapability, place, words))
+}
+
+/// The finding about a site that has the socket on which nginx says its generation.
+fn status_taken(other_sites: &OtherSites, options: &GateOptions) -> Option<Finding> {
+    let other = other_sites.listens.iter().find(|listen| listen.address == options.status)?;
+    let words = format!(
+        "{} listens on {}, which ingressd needs to ask nginx for its generation; set listen.status to another port",
+        other.place, options.status
+    );
+    Some(Finding { severity: Severity::Error, ..Finding::new(Reason::HostConflict, host(), words) })
+}
+
+/// The finding about headers that the default server admits, which is not ours.
+fn lenient_headers(other_sites: &OtherSites) -> Option<Finding> {
+    let place = other_sites.lenient_headers.as_ref()?;
+    let words = format!(
+        "{place} admits headers with underscores in the default server, whose rules nginx uses until it knows the \
+            host of a request: clients of the cluster's hosts can send headers such as X_Forwarded_For, which \
+            some backends confuse with X-Forwarded-For; move the line into sites that are not a default server"
+    );
+    Some(Finding::new(Reason::HostConflict, host(), words))
 }
 
 /// The rule files that servers load, and why routes cannot have the firewall.

@@ -49,7 +49,7 @@ mod tests {
     use ingressd_model::{Kind, ObjectId, Origin, Upstream, UpstreamIdentity};
 
     #[test]
-    fn without_the_module_the_limit_limits_nothing_and_is_told() {
+    fn without_the_module_the_limit_limits_nothing_and_is_reported() {
         let all = Capabilities::profile(Version(1, 22, 1));
         let mut without = all.clone();
         without.modules.remove(&Module::LimitConn);

@@ -175,7 +175,7 @@ fn rules_are_shared_unless_a_site_has_its_own() {
 }
 
 #[test]
-fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
+fn what_is_lacking_to_choose_backends_is_reported_and_left_out() {
     use ingressd_model::{Balance, Branch, Choice, HeaderValue, RewriteTarget, Share, Split, Test};
     let test = || Test::Cookie(HeaderName::new("c").unwrap(), HeaderValue::new("always").unwrap());
     let split = |branches: usize, shares: usize| {

@@ -236,7 +236,7 @@ mod tests {
     const ALL: &str = "TCP port 53, TCP port 5432, UDP port 53";
 
     #[test]
-    fn what_nginx_lacks_is_told_with_its_remedy() {
+    fn what_nginx_lacks_is_reported_with_its_remedy() {
         let all = Capabilities::profile(Version(1, 22, 1));
         let both = ["0.0.0.0", "::"];
         assert_eq!(fitted(&all, &OtherSites::default(), &both), (ALL.to_owned(), Vec::new()));

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_object_that_loses_a_host_is_told() {
+    fn each_object_that_loses_a_host_is_reported() {
         let mut taken = server(ServerName::Exact(HostName::new("same.example").unwrap()));
         for (name, path) in [("a", 0), ("b", 0), ("b", 1)] {
             let object = Arc::new(ObjectId::new(Kind::INGRESS, "default", name));

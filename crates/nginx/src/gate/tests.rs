@@ -42,7 +42,7 @@ fn sockets(plan: &Plan) -> String {
 }
 
 #[test]
-fn connections_that_cannot_last_are_told() {
+fn connections_that_cannot_last_are_reported() {
     let upstream = |number: u32| {
         let part = number.to_string();
         let id = UpstreamId::usual(&part, &part, &part);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::engine::Engine;
 use super::file_set::{File, FilePath};
 use super::lower::{self, Digests, Facts, Likeness};
-use super::memory::Memory;
+use super::memory::ByAddress;
 use super::names;
 use ingressd_model::{Server, UpstreamId};
 
@@ -24,7 +24,7 @@ const MOST: usize = 120;
 /// Blocks with the hosts that they were rendered from.
 #[derive(Debug, Default)]
 pub struct Blocks {
-    likenesses: Memory<Server, Option<Likeness>>,
+    likenesses: ByAddress<Server, Option<Likeness>>,
     made: HashMap<FilePath, Block>,
 }
 

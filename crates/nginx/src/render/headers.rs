@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_of_them_tells_clients_cannot_forge_with_the_other() {
+    fn what_one_of_them_says_clients_cannot_forge_with_the_other() {
         // A header that passes in both lists is for the backend to judge; a request ID in logs is
         // not security relevant.
         for header in HEADERS.iter().filter(|header| header.name != "X-Request-ID") {

@@ -11,25 +11,25 @@ use super::file_set::{File, FilePath};
 /// sources keep their `Arc`, and because the cache holds it, no other source gets the same
 /// address.
 #[derive(Debug)]
-pub struct Memory<S, V>(HashMap<usize, (Arc<S>, V)>);
+pub struct ByAddress<S, V>(HashMap<usize, (Arc<S>, V)>);
 
 /// A cache of the file of each source.
-pub type Files<S> = Memory<S, (FilePath, Arc<File>)>;
+pub type Files<S> = ByAddress<S, (FilePath, Arc<File>)>;
 
-impl<S, V> Memory<S, V> {
+impl<S, V> ByAddress<S, V> {
     /// Drops the values of such sources.
     pub fn forget(&mut self, of: impl Fn(&S) -> bool) {
         self.0.retain(|_, (source, _)| !of(source));
     }
 }
 
-impl<S, V> Default for Memory<S, V> {
+impl<S, V> Default for ByAddress<S, V> {
     fn default() -> Self {
-        Memory(HashMap::new())
+        ByAddress(HashMap::new())
     }
 }
 
-impl<S: Send + Sync, V: Send> Memory<S, V> {
+impl<S: Send + Sync, V: Send> ByAddress<S, V> {
     /// Returns the value of each source: from the cache for a known source, otherwise made anew.
     /// All other entries are dropped. `anew` counts what was made.
     pub fn recall<'m, 's>(

@@ -1,5 +1,4 @@
-//! Renders a plan to files, byte for byte. It must not know annotations, Kubernetes types, the
-//! file system or what is there already.
+//! Renders a plan to files, byte for byte.
 
 mod blocks;
 mod content;
@@ -26,7 +25,7 @@ pub use engine::TemplateError;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
 pub use lower::{Place, has_own_tls, places, to_https, traffic_log};
 pub use names::{passthrough_file, recounts, stream_port};
-pub use rendered::{Rendered, Work};
+pub use rendered::{RenderWork, Rendered};
 pub use templates::Templates;
 
 use std::collections::HashSet;
@@ -119,7 +118,7 @@ impl Renderer {
         if plan.decisions.listens.is_empty() && plan.decisions.status.is_none() {
             return Rendered::default();
         }
-        let mut work = Work::default();
+        let mut work = RenderWork::default();
         let is_of = |(last, _): &(Plan, Arc<FileSet>)| {
             Arc::ptr_eq(&last.model, &plan.model)
                 && Arc::ptr_eq(&last.decisions, &plan.decisions)

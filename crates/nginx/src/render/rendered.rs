@@ -12,12 +12,12 @@ pub struct Rendered {
     /// Those of the tables beside it.
     pub of_tables: FileSet,
     /// What had to be done.
-    pub work: Work,
+    pub work: RenderWork,
 }
 
 /// How much work rendering was: what was kept from the last plan counts nowhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct RenderWork {
     /// Servers, services, password files and lists of the model whose files were made.
     pub rendered: usize,
     /// Rows of the tables whose files were made.

@@ -413,8 +413,8 @@ fn wildcards_of_a_namespace_with_many_come_last_and_those_that_are_not_served_be
     for (count, expected) in
         [(63, "http/server-wildcard-a0.example.conf"), (64, "http/server-wildcards-1-a0.example.conf")]
     {
-        let crowd = (0..count).map(|number| wildcard("crowd", &format!("a{number}.example")));
-        let servers = [Arc::new(rest.clone())].into_iter().chain(crowd).chain([wildcard("few", "z.example")]).collect();
+        let bulk = (0..count).map(|number| wildcard("crowd", &format!("a{number}.example")));
+        let servers = [Arc::new(rest.clone())].into_iter().chain(bulk).chain([wildcard("few", "z.example")]).collect();
         let files = Renderer::default().render(&plan(servers)).together().files;
         let servers = files.iter().filter(|(path, _)| path.starts_with("http/server-"));
         let files: BTreeMap<_, _> = servers.map(|(path, file)| (&**path, file)).collect();

@@ -9,18 +9,18 @@ use ingressd_objects::{Ingress, Snapshot, Stored};
 
 /// The object to be checked.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
+pub struct Submitted<'a> {
     pub object: &'a Ingress,
     pub namespace: &'a str,
     /// The labels of its namespace, if they are known.
     pub labels: Option<&'a BTreeMap<String, String>>,
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> Submitted<'a> {
     /// The object, with what the snapshot knows about its namespace.
     pub fn new(stored: &'a Stored<Ingress>, snapshot: &'a Snapshot) -> Self {
         let namespace = &*stored.id.namespace;
-        Candidate {
+        Submitted {
             object: &stored.object,
             namespace,
             labels: snapshot.namespace(namespace).map(|stored| &stored.object.labels),
@@ -33,7 +33,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-pub type Wrong<'a> = Box<dyn Fn(&Candidate<'_>) -> Vec<Field> + 'a>;
+pub type Wrong<'a> = Box<dyn Fn(&Submitted<'_>) -> Vec<Field> + 'a>;
 
 /// One condition of a policy.
 pub struct Check<'a> {

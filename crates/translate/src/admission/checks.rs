@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{Candidate, Check};
+use super::check::{Check, Submitted};
 use super::expression::{self, Abilities};
 use crate::annotation::{
     ANYTHING, Companion, Effect, Form, Gives, OnError, Row, SOMETHING, Shape, Table, Trust, asks, asks_for_nothing,
@@ -49,9 +49,9 @@ fn of_value<'a>(
         "{}!({named} in variables.annotations) || [variables.annotations[{named}]].all(v, v.trim() == '' || ({expression}))",
         loses.unwrap_or_default()
     );
-    let wrong = move |candidate: &Candidate<'_>| {
-        let loses = winner.as_deref().is_some_and(|winner| candidate.value(winner).is_some());
-        let value = candidate.value(&key).filter(|value| !loses && is_wrong(value));
+    let wrong = move |submitted: &Submitted<'_>| {
+        let loses = winner.as_deref().is_some_and(|winner| submitted.value(winner).is_some());
+        let value = submitted.value(&key).filter(|value| !loses && is_wrong(value));
         value.map(|_| annotation(&key)).into_iter().collect()
     };
     Check { expression, message, naming: None, wrong: Box::new(wrong) }
@@ -100,8 +100,8 @@ fn lengths(table: &'static Table, limits: &Limits) -> Check<'static> {
         ),
         message: format!("annotations with the prefix {} take at most {most} bytes", table.prefix),
         naming: None,
-        wrong: Box::new(move |candidate| {
-            let ours = candidate.object.annotations.iter().filter(|(key, _)| key.starts_with(table.prefix));
+        wrong: Box::new(move |submitted| {
+            let ours = submitted.object.annotations.iter().filter(|(key, _)| key.starts_with(table.prefix));
             ours.filter(|(_, value)| too_long(value)).map(|(key, _)| annotation(key)).collect()
         }),
     }
@@ -172,15 +172,15 @@ fn without(table: &'static Table, companions: &'static [Companion], rows: Vec<&'
             expression::text(&format!(": {fault}"))
         )),
         message: fault,
-        wrong: Box::new(move |candidate| {
+        wrong: Box::new(move |submitted| {
             let is_there = companions.iter().any(|(key, row, wanted)| {
-                candidate.value(key).is_some_and(|value| match *wanted {
+                submitted.value(key).is_some_and(|value| match *wanted {
                     ANYTHING | SOMETHING => fits(row, value, wanted),
                     wanted => same(wanted).contains(&value.trim().to_ascii_lowercase()),
                 })
             });
             let set = keys.iter().filter(|(key, row)| {
-                !is_there && candidate.value(key).is_some_and(|value| !asks_for_nothing(row, value))
+                !is_there && submitted.value(key).is_some_and(|value| !asks_for_nothing(row, value))
             });
             set.map(|(key, _)| annotation(key)).collect()
         }),
@@ -215,8 +215,8 @@ pub fn trust(table: &'static Table, most: Trust) -> Vec<Check<'static>> {
             expression: format!("!{named}.exists(k, {set})"),
             message: fault.clone(),
             naming: Some(format!("{named}.filter(k, {set}).join(', ') + {}", expression::text(&format!(": {fault}")))),
-            wrong: Box::new(move |candidate| {
-                keys.iter().filter(|key| candidate.value(key).is_some()).map(|key| annotation(key)).collect()
+            wrong: Box::new(move |submitted| {
+                keys.iter().filter(|key| submitted.value(key).is_some()).map(|key| annotation(key)).collect()
             }),
         })
     });
@@ -233,12 +233,12 @@ pub fn unknown(table: &'static Table) -> Vec<Check<'static>> {
         naming: Some(format!(
             "variables.annotations.filter(k, {unknown}).join(', ') + ': there is no such annotation'"
         )),
-        wrong: Box::new(move |candidate| {
+        wrong: Box::new(move |submitted| {
             let is_unknown = |key: &&str| match key.strip_prefix(table.prefix) {
                 Some(name) => table.find(name).is_none(),
                 None => key.starts_with(OWN_PREFIX),
             };
-            candidate.object.annotations.iter().map(|(key, _)| key).filter(is_unknown).map(annotation).collect()
+            submitted.object.annotations.iter().map(|(key, _)| key).filter(is_unknown).map(annotation).collect()
         }),
     }]
 }
@@ -258,8 +258,8 @@ pub fn paths() -> Vec<Check<'static>> {
         expression: format!("!has(object.spec.rules) || object.spec.rules.all(r, {of_rule})"),
         message: format!("a path is text without control characters, of at most {LONGEST} characters"),
         naming: None,
-        wrong: Box::new(|candidate| {
-            let rules = (0..).zip(&candidate.object.rules);
+        wrong: Box::new(|submitted| {
+            let rules = (0..).zip(&submitted.object.rules);
             let paths = rules
                 .flat_map(|(rule, entry)| entry.paths.iter().enumerate().map(move |(path, entry)| (rule, path, entry)));
             let wrong =

@@ -1,8 +1,8 @@
 //! The check which hosts a namespace may claim.
 
-use super::check::{Candidate, Check};
+use super::check::{Check, Submitted};
 use super::expression;
-use crate::allowed::{Allowance, AllowedHosts, HostPattern};
+use crate::options::allowed::{Allowance, AllowedHosts, HostPattern};
 use crate::value::host;
 use ingressd_model::{Field, ServerName};
 
@@ -30,7 +30,7 @@ pub fn checks(entries: &[AllowedHosts]) -> Vec<Check<'_>> {
             "variables.hosts.filter(h, !({allowed})).map(h, h == '' ? '*' : h).join(', ') + {}",
             expression::text(&format!(": {FAULT}"))
         )),
-        wrong: Box::new(|candidate| wrong(entries, candidate)),
+        wrong: Box::new(|submitted| wrong(entries, submitted)),
     }]
 }
 
@@ -71,12 +71,12 @@ fn holds(patterns: &[HostPattern]) -> String {
     format!("({})", exact.into_iter().chain(below).collect::<Vec<_>>().join(" || "))
 }
 
-fn wrong(entries: &[AllowedHosts], candidate: &Candidate<'_>) -> Vec<Field> {
-    let allowance = Allowance::of(entries, candidate.namespace, candidate.labels);
-    let rules = &candidate.object.rules;
+fn wrong(entries: &[AllowedHosts], submitted: &Submitted<'_>) -> Vec<Field> {
+    let allowance = Allowance::of(entries, submitted.namespace, submitted.labels);
+    let rules = &submitted.object.rules;
     let may_have = |host: &str| host::server_name(host).is_ok_and(|name| allowance.permits(&name));
     let of_rules = (0..).zip(rules).filter(|(_, rule)| !may_have(rule.host.as_deref().unwrap_or_default()));
-    let for_all = candidate.object.default_backend.is_some() && rules.is_empty();
+    let for_all = submitted.object.default_backend.is_some() && rules.is_empty();
     let for_all = (for_all && !allowance.permits(&ServerName::CatchAll)).then_some(Field::DefaultBackend);
     of_rules.map(|(number, _)| Field::Rule(number)).chain(for_all).collect()
 }

@@ -9,7 +9,7 @@ mod manifests;
 #[cfg(test)]
 mod tests;
 
-pub use check::{Candidate, Check};
+pub use check::{Check, Submitted};
 pub use document::{not_judged, policies};
 pub use expression::{Abilities, form as form_expression};
 
@@ -190,11 +190,11 @@ impl Admission<'_> {
             Policy::ALL.into_iter().map(|policy| (policy, self.checks(policy))).collect();
         let mut findings = Vec::new();
         for ingress in snapshot.ingresses.iter().filter(|ingress| self.is_ours(ingress, snapshot)) {
-            let candidate = Candidate::new(ingress, snapshot);
+            let submitted = Submitted::new(ingress, snapshot);
             for (policy, check) in
                 all.iter().flat_map(|(policy, checks)| checks.iter().map(move |check| (policy, check)))
             {
-                for field in (check.wrong)(&candidate) {
+                for field in (check.wrong)(&submitted) {
                     findings.push(self.finding(*policy, Origin::field(&ingress.id, field), &check.message));
                 }
             }

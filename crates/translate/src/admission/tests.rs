@@ -112,7 +112,7 @@ fn another_spelling_counts_where_the_key_is_not_set() {
 }
 
 #[test]
-fn every_bad_try_of_every_row_is_told_or_listed_as_not_judged() {
+fn every_bad_try_of_every_row_is_reported_or_listed_as_not_judged() {
     let options = Options::default();
     let admission = admission(&options, &[]);
     let checks: Vec<Check<'_>> =
@@ -125,8 +125,8 @@ fn every_bad_try_of_every_row_is_told_or_listed_as_not_judged() {
                     row.beside.iter().map(|(key, value)| (format!("{}{key}", TABLE.prefix), (*value).to_owned()));
                 let annotations = beside.chain([(key.clone(), value.to_owned())]).collect();
                 let object = &Ingress { annotations, ..Ingress::default() };
-                let candidate = Candidate { object, namespace: "shop", labels: None };
-                let wrong: Vec<_> = checks.iter().flat_map(|check| (check.wrong)(&candidate)).collect();
+                let submitted = Submitted { object, namespace: "shop", labels: None };
+                let wrong: Vec<_> = checks.iter().flat_map(|check| (check.wrong)(&submitted)).collect();
                 // A dependent key of a key without effect is reported too.
                 let is_reported = wrong.contains(&Field::Annotation(key.into()));
                 let is_left_out = row.is_served() && row.form.left_out().is_some();
@@ -172,7 +172,7 @@ fn each_chosen_requirement_has_a_policy_and_a_binding() {
 }
 
 #[test]
-fn what_has_no_effect_alone_is_told_as_the_daemon_tells_it() {
+fn what_has_no_effect_alone_is_reported_as_the_daemon_reports_it() {
     let reported = |annotations: &str, options: &Options| {
         let text = ingress("a", annotations, "ingressClassName: ours");
         let findings = admission(options, &["unserved=audit"]).judge(&manifests::snapshot(&text));

@@ -61,11 +61,11 @@ pub fn admit<'a>(objects: Vec<Admitted<'a>>, limits: &Limits, snapshot: &Snapsho
         *cost += Cost::of_strict_path() * cost.routes;
     }
     let all = sum(most.values()).alone();
-    let is_crowded = BUDGETS
+    let is_nearly_full = BUDGETS
         .iter()
         .any(|budget| budget.total.as_ref().is_some_and(|total| is_near((budget.used)(&all), (total.limit)(limits))));
     let is_over = |budget: &Budget, cost: &Cost| is_near((budget.used)(&cost.alone()), (budget.limit)(limits));
-    most.retain(|_, cost| is_crowded || BUDGETS.iter().any(|budget| is_over(budget, cost)));
+    most.retain(|_, cost| is_nearly_full || BUDGETS.iter().any(|budget| is_over(budget, cost)));
     // Only what comes near to a limit is looked at more closely.
     for (object, demand) in objects.iter().zip(&mut demands) {
         if most.contains_key(namespace(object)) {
@@ -79,7 +79,7 @@ pub fn admit<'a>(objects: Vec<Admitted<'a>>, limits: &Limits, snapshot: &Snapsho
     let mut left_out = Vec::new();
     let asked = objects.into_iter().zip(&demands).collect();
     let mut admitted = take(asked, &mut tallies, (limits, &Shares::none()), &mut left_out);
-    if is_crowded {
+    if is_nearly_full {
         admission.findings.extend(nearly_all(&sum(tallies.values().map(|tally| &tally.cost)).alone(), limits));
         admitted = share(admitted, &mut tallies, limits, &mut left_out);
     }

@@ -1,11 +1,10 @@
 //! What of the attached objects is served: whether they can be, and whether their demands are
-//! within the limits of objects and namespaces. It must not know who gets the hosts.
+//! within the limits of objects and namespaces.
 
 pub mod admission;
 pub mod admitted;
 pub mod canary;
 mod demand;
-mod endpoints;
 pub mod servable;
 mod shares;
 #[cfg(test)]
@@ -14,7 +13,6 @@ mod zones;
 
 pub use admission::{admit, close_refused};
 pub use demand::longest_chain;
-pub use endpoints::bound as bound_endpoints;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,14 +93,17 @@ const BUDGETS: &[Budget] = &[
         .total("limits.node-test-seconds", |limits| limits.node.test),
 ];
 
+/// The key of how many endpoints the upstreams of a namespace may have, which takes out no object.
+pub const ENDPOINTS_OF_NAMESPACE: &str = "limits.namespace-endpoints";
+
 /// The keys of budgets with a finding before they are used up.
 pub fn keys() -> impl Iterator<Item = &'static str> {
     let of = |budget: &Budget| [Some(budget.key), budget.total.as_ref().map(|total| total.key)];
-    BUDGETS.iter().flat_map(of).flatten().chain([endpoints::OF_NAMESPACE])
+    BUDGETS.iter().flat_map(of).flatten().chain([ENDPOINTS_OF_NAMESPACE])
 }
 
 /// The finding for the administrator that a namespace will soon have used up a budget.
-fn near(namespace: &str, key: &'static str, (one, many): Noun, used: u64, limit: u64) -> Finding {
+pub fn near(namespace: &str, key: &'static str, (one, many): Noun, used: u64, limit: u64) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::SETTINGS, "", key)));
     let note = format!("the namespace {namespace:?} has {used} of the {} that it may have", count(limit, one, many));
     Finding::new(Reason::NearBudget, origin, note)

@@ -1,4 +1,4 @@
-//! Which of the attached objects can be served as they are. It must not know who gets the hosts.
+//! Which of the attached objects can be served as they are.
 
 use std::sync::Arc;
 
@@ -6,11 +6,13 @@ use super::admitted::Admitted;
 use super::close_refused;
 use crate::attach::Attached;
 use crate::read::path::PathType;
-use crate::{ExpressionScope, Policy, Translation, position};
+use crate::{ExpressionScope, Policy, position};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{AccessList, Behaviour, Field, Origin};
+use ingressd_model::{AccessList, Behaviour, Field, ObjectId, Origin};
+use ingressd_objects::Version;
 
 /// Objects by whether they can be served as they are.
+#[derive(Default)]
 pub struct Servable<'a> {
     /// The valid ones, the oldest first.
     pub objects: Vec<Admitted<'a>>,
@@ -18,27 +20,29 @@ pub struct Servable<'a> {
     pub withheld: Vec<&'a Attached<'a>>,
     /// The invalid ones, as they would be served, the oldest first.
     pub left_out: Vec<Admitted<'a>>,
+    /// The versions that are invalid.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub findings: Vec<Finding>,
 }
 
-/// Which of the objects can be served, with findings about the others.
-pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: &mut Translation) -> Servable<'a> {
-    let mut servable =
-        Servable { objects: Vec::with_capacity(attached.len()), withheld: Vec::new(), left_out: Vec::new() };
+/// Which of the objects can be served.
+pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour) -> Servable<'a> {
+    let mut servable = Servable { objects: Vec::with_capacity(attached.len()), ..Servable::default() };
     let mut refused = Vec::new();
     for object in attached {
         let (intent, reading) = (&object.intent, &object.policy.reading);
         let of = &intent.of;
-        translation.findings.extend_from_slice(&intent.findings);
-        translation.findings.extend_from_slice(&reading.findings);
+        servable.findings.extend_from_slice(&intent.findings);
+        servable.findings.extend_from_slice(&reading.findings);
         let without_groups = without_groups(object);
         let object = Admitted::of(object, is_protected(&object.policy, common));
         if reading.refused || !intent.faults.is_empty() || !without_groups.is_empty() {
             // The rest can be served while there is no earlier version, unless requests would
             // reach other routes than intended.
             let is_fit = intent.has_valid_path && without_groups.is_empty();
-            translation.findings.extend_from_slice(&intent.faults);
-            translation.findings.extend(without_groups);
-            translation.refused.push((Arc::clone(&of.id), of.version.clone()));
+            servable.findings.extend_from_slice(&intent.faults);
+            servable.findings.extend(without_groups);
+            servable.refused.push((Arc::clone(&of.id), of.version.clone()));
             if reading.refused || !is_fit {
                 servable.left_out.push(object.clone());
                 servable.withheld.extend(reading.canary.is_none().then_some(object.attached));
@@ -49,7 +53,7 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: 
         let reports = |finding: &Finding| finding.reason == Reason::ClosedRoute;
         if reading.closed && reading.canary.is_none() && !reading.findings.iter().any(reports) {
             let note = "all routes of the object answer 503, because their protection cannot be set up; see its other findings";
-            translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
+            servable.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&of.id), note));
         }
         servable.objects.push(object);
     }
@@ -63,17 +67,17 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: 
 /// no effect: the main object protects the path.
 fn is_protected(Policy { reading, behaviour }: &Policy, common: &Behaviour) -> bool {
     let lists = common.access.as_deref();
-    let is_everywhere = |access: &AccessList| {
+    let is_common = |access: &AccessList| {
         lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
     };
-    let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
+    let own_list = behaviour.access.as_deref().is_some_and(|access| !is_common(access));
     let own_firewall = behaviour.firewall.is_some() && behaviour.firewall != common.firewall;
     reading.canary.is_none()
         && (reading.closed
             || own_list
             || own_firewall
             || behaviour.basic_authentication.is_some()
-            || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
+            || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_global)
             || reading.host.client_rule.is_some())
 }
 

@@ -35,7 +35,7 @@ fn accepted(translation: &Translation) -> String {
 }
 
 #[test]
-fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
+fn the_newest_objects_of_a_namespace_are_left_out_and_reported() {
     let three = ["a", "b", "c"].map(|name| simple(name, "")).join("\n---\n");
     let limited = ["a", "b", "c"].map(|name| simple(name, "limit-rps: '10'")).join("\n---\n");
     let one_service = three.clone();
@@ -212,7 +212,7 @@ fn what_the_node_has_is_shared_fairly() {
             names.iter().map(|name| simple(name, "").replace("namespace: default", &format!("namespace: {namespace}")));
         objects.collect::<Vec<_>>().join("\n---\n")
     };
-    let crowd = || in_namespace("crowd", &["a", "b", "c"]);
+    let bulk = || in_namespace("crowd", &["a", "b", "c"]);
     // The cost of this many objects that refer to this many Services.
     let cost = |objects, services| {
         let mut cost = Cost::of_host();
@@ -229,14 +229,14 @@ fn what_the_node_has_is_shared_fairly() {
     ];
     for (key, used, set) in totals {
         for (what, documents, total, expected) in [
-            ("enough", vec![crowd(), in_namespace("other", &["x"])], cost(4, 2), "a b c x"),
+            ("enough", vec![bulk(), in_namespace("other", &["x"])], cost(4, 2), "a b c x"),
             // A namespace below its share keeps everything.
-            ("not enough for one", vec![crowd(), in_namespace("other", &["x"])], cost(3, 2), "a b x"),
-            ("not enough for both", vec![crowd(), in_namespace("other", &["x", "y"])], cost(2, 2), "a x"),
-            ("nobody else there", vec![crowd()], cost(2, 1), "a b"),
+            ("not enough for one", vec![bulk(), in_namespace("other", &["x"])], cost(3, 2), "a b x"),
+            ("not enough for both", vec![bulk(), in_namespace("other", &["x", "y"])], cost(2, 2), "a x"),
+            ("nobody else there", vec![bulk()], cost(2, 1), "a b"),
             (
                 "three",
-                vec![crowd(), in_namespace("other", &["x", "y"]), in_namespace("third", &["z"])],
+                vec![bulk(), in_namespace("other", &["x", "y"]), in_namespace("third", &["z"])],
                 cost(5, 3),
                 "a b x y z",
             ),
@@ -260,7 +260,7 @@ fn what_the_node_has_is_shared_fairly() {
 }
 
 #[test]
-fn what_is_nearly_used_up_is_told_before_it_is() {
+fn what_is_nearly_used_up_is_reported_before_it_is() {
     let of = |names: &[&str]| {
         let documents = names.iter().map(|name| simple(name, "")).collect::<Vec<_>>().join("\n---\n");
         findings(&translate(&documents, with(|limits| limits.namespace.hosts = 5)))
@@ -271,7 +271,7 @@ fn what_is_nearly_used_up_is_told_before_it_is() {
 
 /// Each number is the largest that is allowed, reported and served.
 #[test]
-fn what_one_object_nearly_has_too_much_of_is_told_before_it_has() {
+fn what_one_object_nearly_has_too_much_of_is_reported_before_it_has() {
     type Row = (&'static str, fn(&mut Limits), String);
     let paths = |count: usize| -> Vec<String> {
         (0..count).map(|number| path(&format!("/{number}"), "Prefix", "web")).collect()

@@ -1,5 +1,4 @@
-//! The engine: reads the annotations of one object by a table of typed rows. It must not know
-//! paths, hosts or backends.
+//! The engine: reads the annotations of one object by a table of typed rows.
 
 mod ceiling;
 mod companions;
@@ -10,6 +9,7 @@ mod engine;
 mod layer;
 pub mod mistakes;
 mod outline;
+pub(crate) mod reading;
 mod row;
 mod snippets;
 mod table;

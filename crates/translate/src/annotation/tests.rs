@@ -309,7 +309,7 @@ fn an_object_that_is_trusted_less_than_a_row_needs_is_refused_by_it() {
 }
 
 #[test]
-fn empty_entries_of_lists_are_left_out_and_told() {
+fn empty_entries_of_lists_are_left_out_and_reported() {
     let lists: Vec<_> = ANNOTATIONS.rows().filter(|row| row.is_served() && row.form.is_list()).collect();
     assert!(lists.len() > 8);
     for row in lists {
@@ -437,7 +437,7 @@ fn password_files_of_colliding_names_differ() {
 }
 
 #[test]
-fn an_empty_value_is_no_annotation_but_is_told() {
+fn an_empty_value_is_no_annotation_but_is_reported() {
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let reading = tried(row, row.key, " ");
         assert_eq!(outline(&reading), outline(&given(row.beside)), "{}", row.key);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _, ParallelSliceMut as _};
 
-use crate::FEW_HOSTS;
 use crate::admit::admitted::Admitted;
 use crate::attach::Attached;
 use crate::claim::arbiter::Refusals;
+use crate::claim::tls_idle::FEW_HOSTS;
 use ingressd_model::{ObjectId, ObjectState, RouteCount, Server, ServerName, Verdict, WorkingVersion};
 
 /// The states of all objects, sorted: `others` are not of our classes, and of those that are

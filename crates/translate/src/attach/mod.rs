@@ -1,7 +1,8 @@
 //! Attaches what objects ask for to their class and to what counts for them, and a host's aliases
-//! to its rules. It must not know who gets the hosts.
+//! to its rules.
 
 pub mod aliases;
+pub mod policies;
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use super::branches::Conditional;
 use super::server::Servers;
 use crate::admit::admitted::Admitted;
 use crate::build::service::{self, Target};
-use crate::claim::site::Site;
+use crate::claim::claimed::ClaimedHost;
 use crate::value::ServiceAddress;
 use crate::{EndpointMode, Options, RequestedAuthentication};
 use ingressd_model::finding::{Finding, Reason, Severity};
@@ -24,14 +24,19 @@ type ResolvedBehaviours = HashMap<(usize, Arc<ObjectId>), Option<Arc<Behaviour>>
 
 /// Adds the authentication services that objects or the administrator name to the routes of a
 /// server.
-pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>, conditional: &[Conditional]) {
-    let objects = site.objects.iter().filter(|object| object.policy.reading.authentication.is_some());
+pub fn apply<'a>(
+    servers: &mut Servers<'a>,
+    server: &mut Server,
+    claimed: &ClaimedHost<'_, 'a>,
+    conditional: &[Conditional],
+) {
+    let objects = claimed.objects.iter().filter(|object| object.policy.reading.authentication.is_some());
     let objects: HashMap<&ObjectId, &Admitted<'a>> = objects.map(|object| (&**object.id(), *object)).collect();
     if objects.is_empty() {
         return;
     }
     let mut asked = ResolvedBehaviours::new();
-    let targets = same_host(server, conditional, &objects, site.home());
+    let targets = same_host(server, conditional, &objects, claimed.home());
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
         let Some(object) = objects.get(&*route.origin.object) else { continue };
         let Some(requested) = &object.policy.reading.authentication else { continue };
@@ -157,12 +162,11 @@ fn target(
     };
     let all = server.routes.iter().filter(takes);
     let of = |namespace: &str| all.clone().find(|route| *route.origin.object.namespace == *namespace);
-    let by_owner = || home.filter(|_| requested.service.is_everywhere).and_then(of);
+    let by_owner = || home.filter(|_| requested.service.is_global).and_then(of);
     let found = of(own).filter(|route| !asks_itself(route)).or_else(by_owner).or_else(|| of(own));
     let Some(route) = found else {
         // The same with and without the paths of others.
-        let whose =
-            if requested.service.is_everywhere { "this namespace or the host's owner" } else { "this namespace" };
+        let whose = if requested.service.is_global { "this namespace or the host's owner" } else { "this namespace" };
         let note = format!("no path of {whose} takes {} on the host", path.as_str());
         return Err((Reason::MissingService, note.into()));
     };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::server::Servers;
-use crate::claim::site::{self, Claim};
+use crate::claim::claimed::{self, Claim};
 use crate::read::path::Matching;
 use crate::read::rule::{Backend, RulePath};
 use ingressd_model::finding::{Finding, Reason};
@@ -114,10 +114,10 @@ pub fn complete(server: &mut Server, conditional: &[Conditional], findings: &mut
 /// The next less specific route; `None` where an expression may be it.
 fn next<'r>(path: &PathMatch, later: &'r [Route], rest: &'r Route) -> Option<&'r Route> {
     let (PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. }) = path else { return None };
-    let own = site::beginning(Matching::Prefix, path.as_str());
+    let own = claimed::beginning(Matching::Prefix, path.as_str());
     let may_be = |route: &&Route| match &route.path {
         PathMatch::Regex(pattern) => {
-            let other = site::beginning(Matching::Regex, pattern.as_str());
+            let other = claimed::beginning(Matching::Regex, pattern.as_str());
             own.starts_with(&*other) || other.starts_with(&*own)
         }
         literal => literal.is_above(path.as_str()),

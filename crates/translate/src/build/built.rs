@@ -9,17 +9,16 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, Pa
 use super::materials::Materials;
 use crate::admit::admitted::Admitted;
 use crate::admit::canary::Offer;
-use crate::certified::Use;
-use crate::claim::site::{Claim, Root, Site};
+use crate::claim::claimed::{Claim, ClaimedHost, Root};
 use crate::read::intent::Intent;
 use crate::read::path::{Matching, Text};
 use crate::read::rule::Rule;
 use crate::resolve::backend::Backends;
-use crate::resolve::changes::Changes;
+use crate::resolve::changes::SnapshotChanges;
 use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
-use crate::secret::certificate::Certificates;
+use crate::secret::certificate::{Certificates, Use};
 use crate::{NameAnswer, Names, Options, Reading, Translation, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
@@ -114,7 +113,7 @@ pub struct BuiltHosts {
     /// The hosts, in order.
     hosts: Vec<(ServerName, CachedHost)>,
     /// What has changed since.
-    changes: Changes,
+    changes: SnapshotChanges,
     /// Whether something has to be made again because of endpoints.
     pub is_stale: bool,
     /// How many hosts were built in this translation.
@@ -218,7 +217,7 @@ impl BuiltHosts {
     /// Resolves references to Services whose endpoints have changed again. A host stays as it is
     /// where only the addresses differ, which are returned.
     pub fn refresh(&mut self, snapshot: &Snapshot, world: &World, options: &Options, outside: &Outside) -> Tables {
-        let BuiltHosts { hosts, changes: Changes { moved, .. }, is_stale, .. } = self;
+        let BuiltHosts { hosts, changes: SnapshotChanges { moved, .. }, is_stale, .. } = self;
         if moved.is_empty() {
             return Tables::default();
         }
@@ -256,12 +255,12 @@ impl BuiltHosts {
     /// which gets several at once.
     pub fn build<'s, 'a>(
         &mut self,
-        sites: &[(ServerName, Site<'s, 'a>)],
+        claimed_hosts: &[(ServerName, ClaimedHost<'s, 'a>)],
         materials: Materials<'_>,
-        build: impl FnOnce(&[&(ServerName, Site<'s, 'a>)]) -> Vec<Built>,
+        build: impl FnOnce(&[&(ServerName, ClaimedHost<'s, 'a>)]) -> Vec<Built>,
     ) -> Vec<Arc<Built>> {
         let mut before = std::mem::take(&mut self.hosts).into_iter().peekable();
-        let kept = sites.iter().map(|(name, site)| {
+        let kept = claimed_hosts.iter().map(|(name, claimed)| {
             let kept: CachedHost = loop {
                 match before.peek()?.0.cmp(name) {
                     Ordering::Less => drop(before.next()),
@@ -269,19 +268,19 @@ impl BuiltHosts {
                     Ordering::Greater => return None,
                 }
             };
-            kept.is_current(name, site, materials, &self.changes.changed).then_some(kept)
+            kept.is_current(name, claimed, materials, &self.changes.changed).then_some(kept)
         });
         let kept: Vec<_> = kept.collect();
         drop(before);
         let missing: Vec<_> =
-            sites.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(site, _)| site).collect();
+            claimed_hosts.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(claimed, _)| claimed).collect();
         self.anew = missing.len();
         let anew = build(&missing).into_par_iter().map(Arc::new).zip(missing);
-        let anew = anew.map(|(built, (name, site))| CachedHost::new(name, site, materials, built));
+        let anew = anew.map(|(built, (name, claimed))| CachedHost::new(name, claimed, materials, built));
         let mut anew = anew.collect::<Vec<_>>().into_iter();
-        let mut all = Vec::with_capacity(sites.len());
-        self.hosts.reserve_exact(sites.len());
-        for ((name, _), kept) in sites.iter().zip(kept) {
+        let mut all = Vec::with_capacity(claimed_hosts.len());
+        self.hosts.reserve_exact(claimed_hosts.len());
+        for ((name, _), kept) in claimed_hosts.iter().zip(kept) {
             let Some(kept) = kept.or_else(|| anew.next()) else { continue };
             all.push(Arc::clone(&kept.built));
             self.hosts.push((name.clone(), kept));
@@ -291,16 +290,16 @@ impl BuiltHosts {
 }
 
 impl CachedHost {
-    fn new(name: &ServerName, site: &Site<'_, '_>, materials: Materials<'_>, built: Arc<Built>) -> Self {
+    fn new(name: &ServerName, claimed: &ClaimedHost<'_, '_>, materials: Materials<'_>, built: Arc<Built>) -> Self {
         CachedHost {
             is_stale: false,
             marks: Dependency::marks(&built.dependencies),
-            objects: site.objects.iter().map(|object| KeptObject::of(object)).collect(),
-            claims: site.claims.iter().map(KeptClaim::of).collect(),
-            redirect: site.redirect.clone().map(Box::new),
-            is_without_owner: site.is_without_owner,
-            root: site.root,
-            order: site.order,
+            objects: claimed.objects.iter().map(|object| KeptObject::of(object)).collect(),
+            claims: claimed.claims.iter().map(KeptClaim::of).collect(),
+            redirect: claimed.redirect.clone().map(Box::new),
+            is_without_owner: claimed.is_without_owner,
+            root: claimed.root,
+            order: claimed.order,
             unserved: materials.unserved_rules.get(name).cloned(),
             canaries: materials.canaries.of_host(name).into_iter().map(KeptCanary::of).collect(),
             answers: answers(&built, &materials.given.world.names).map(Option::<&NameAnswer>::cloned).collect(),
@@ -312,19 +311,19 @@ impl CachedHost {
     fn is_current(
         &self,
         name: &ServerName,
-        site: &Site<'_, '_>,
+        claimed: &ClaimedHost<'_, '_>,
         materials: Materials<'_>,
         changed: &HashSet<Dependency>,
     ) -> bool {
         !self.is_stale
             && (changed.is_empty() || !self.built.dependencies.iter().any(|one| changed.contains(one)))
-            && (self.is_without_owner, self.root) == (site.is_without_owner, site.root)
-            && self.order == site.order
-            && self.redirect.as_deref() == site.redirect.as_ref()
-            && self.objects.len() == site.objects.len()
-            && self.objects.iter().zip(&site.objects).all(|(kept, object)| kept.is(object))
-            && self.claims.len() == site.claims.len()
-            && self.claims.iter().zip(&site.claims).all(|(kept, claim)| kept.is(claim))
+            && (self.is_without_owner, self.root) == (claimed.is_without_owner, claimed.root)
+            && self.order == claimed.order
+            && self.redirect.as_deref() == claimed.redirect.as_ref()
+            && self.objects.len() == claimed.objects.len()
+            && self.objects.iter().zip(&claimed.objects).all(|(kept, object)| kept.is(object))
+            && self.claims.len() == claimed.claims.len()
+            && self.claims.iter().zip(&claimed.claims).all(|(kept, claim)| kept.is(claim))
             && self.unserved.as_ref() == materials.unserved_rules.get(name)
             && self.has_canaries(&materials.canaries.of_host(name))
             && self.answers.iter().map(Option::as_ref).eq(answers(&self.built, &materials.given.world.names))

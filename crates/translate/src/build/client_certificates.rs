@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::ClientRule;
 use crate::attach::Attached;
 use crate::attach::younger;
-use crate::claim::site::{self, Decision, HostOption as _, Saying, Site};
+use crate::claim::claimed::{self, ClaimedHost, Decision, HostOption as _, Saying};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, Origin, Route, Server, ServerName};
@@ -31,13 +31,13 @@ pub fn unserved(withheld: &[&Attached<'_>]) -> Unserved {
 }
 
 /// Applies the rule to a server, and closes routes that would be unprotected without it.
-pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, findings: &mut Vec<Finding>) {
+pub fn apply(server: &mut Server, claimed: &ClaimedHost<'_, '_>, unserved: &Unserved, findings: &mut Vec<Finding>) {
     let unserved = unserved.get(&server.name);
-    let Decision { winner, losers } = site::decide(site, |host| host.client_rule.as_ref());
+    let Decision { winner, losers } = claimed::decide(claimed, |host| host.client_rule.as_ref());
     if winner.is_none() && losers.is_empty() && unserved.is_none() {
         return;
     }
-    let (name, home) = (host::written(&server.name), site.home());
+    let (name, home) = (host::written(&server.name), claimed.home());
     // Clients without a server name, or with an unknown one, would show their certificate to the
     // catch-all server, where it would count for all hosts.
     let is_refused = server.name == ServerName::CatchAll;
@@ -63,14 +63,14 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
     let decider = winner.map(|winner| (winner.object, winner.says));
     match (decider, home) {
         (Some((_, ClientRule::Good(rule))), Some(home)) => {
-            for guest in site.objects.iter().filter(|object| *object.id().namespace != *home) {
+            for guest in claimed.objects.iter().filter(|object| *object.id().namespace != *home) {
                 let note = format!("the namespace that asked for {name} first requires client certificates there");
                 findings.push(Finding::new(Reason::HostRuleConflict, Origin::object(guest.id()), note));
             }
             server.client_certificates = Some(Arc::clone(rule));
         }
         (Some((decider, ClientRule::Broken)), Some(home)) => {
-            let of_home = site.objects.iter().filter(|object| *object.id().namespace == *home);
+            let of_home = claimed.objects.iter().filter(|object| *object.id().namespace == *home);
             for other in of_home.filter(|object| !object.policy.reading.closed) {
                 let note = format!(
                     "{} decides about client certificates of {name}, and its rule cannot be applied; the routes \
@@ -86,7 +86,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
                 "another object of the namespace requires client certificates for {name}, and its present version \
                     cannot be served; the routes answer 503 until that object is corrected"
             );
-            let of_home = site.objects.iter().filter(|object| *object.id().namespace == *home);
+            let of_home = claimed.objects.iter().filter(|object| *object.id().namespace == *home);
             for open in of_home.filter(|object| !object.policy.reading.closed) {
                 findings.push(Finding::new(Reason::ClosedRoute, Origin::object(open.id()), note.clone()));
             }

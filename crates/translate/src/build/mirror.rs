@@ -8,13 +8,13 @@ use super::server::Servers;
 use crate::RequestedMirror;
 use crate::admit::admitted::Admitted;
 use crate::build::service;
-use crate::claim::site::Site;
+use crate::claim::claimed::ClaimedHost;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Behaviour, Handler, Mirror, ObjectId, Server};
 
 /// Mirrors the requests of a server's handlers whose objects ask for it.
-pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {
-    let objects = site.objects.iter().filter_map(|object| Some((&**object.id(), (*object, mirror(object)?))));
+pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, claimed: &ClaimedHost<'_, 'a>) {
+    let objects = claimed.objects.iter().filter_map(|object| Some((&**object.id(), (*object, mirror(object)?))));
     let objects: HashMap<&ObjectId, (&Admitted<'a>, &RequestedMirror)> = objects.collect();
     if objects.is_empty() {
         return;

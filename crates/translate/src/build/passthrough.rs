@@ -5,27 +5,27 @@
 
 use super::client_certificates;
 use crate::admit::admitted::Admitted;
-use crate::claim::site::{self, Claim, Site};
+use crate::claim::claimed::{self, Claim, ClaimedHost};
 use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Origin, Server};
 
 /// Adds findings for the other objects of the host, and closes the routes of those that ask in
 /// vain.
-pub fn settle(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Finding>) {
-    let decider = site.passing();
+pub fn settle(server: &mut Server, claimed: &ClaimedHost<'_, '_>, findings: &mut Vec<Finding>) {
+    let decider = claimed.passing();
     let is_concerned = |object: &&Admitted<'_>| object.policy.reading.passthrough.is_some();
-    if decider.is_none() && !site.objects.iter().any(is_concerned) {
+    if decider.is_none() && !claimed.objects.iter().any(is_concerned) {
         return;
     }
-    let (name, home) = (host::written(&server.name), site.home());
-    for object in &site.objects {
+    let (name, home) = (host::written(&server.name), claimed.home());
+    for object in &claimed.objects {
         let is_at_home = home == Some(&*object.id().namespace);
         match (&object.policy.reading.passthrough, decider) {
             (Some(origin), Some(claim)) if claim.object.id() == object.id() => {
-                findings.extend(moot(object, claim, site, &name, origin));
+                findings.extend(moot(object, claim, claimed, &name, origin));
             }
-            (Some(origin), _) if !is_at_home || site::is_unknown(&server.name) => {
+            (Some(origin), _) if !is_at_home || claimed::is_unknown(&server.name) => {
                 let note = match is_at_home {
                     true => "an object without a host cannot be passed through; name the hosts; the routes answer 503"
                         .to_owned(),
@@ -64,11 +64,11 @@ pub fn settle(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Findi
 fn moot(
     object: &Admitted<'_>,
     claim: &Claim<'_, '_>,
-    site: &Site<'_, '_>,
+    claimed: &ClaimedHost<'_, '_>,
     name: &str,
     origin: &Origin,
 ) -> Option<Finding> {
-    let paths = site.claims.iter().filter(|other| other.object.id() == object.id() && other.origin != claim.origin);
+    let paths = claimed.claims.iter().filter(|other| other.object.id() == object.id() && other.origin != claim.origin);
     let paths = paths.map(|other| crate::value::excerpt(other.path.as_str()));
     let said = object.attached.intent.options.iter().map(|option| option.row).filter(|row| row.is_served());
     let said = said.map(|row| row.key).filter(|key| !OF_PLAIN_HTTP.contains(key)).map(str::to_owned);

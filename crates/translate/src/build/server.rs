@@ -14,7 +14,7 @@ use super::snippets;
 use super::tls::{self, Tls};
 use crate::admit::admitted::Admitted;
 use crate::admit::canary::Canaries;
-use crate::claim::site::{self, Claim, Root, Site};
+use crate::claim::claimed::{self, Claim, ClaimedHost, Root};
 use crate::read::path::{self, Matching, Text};
 use crate::read::port::PortReference;
 use crate::read::rule::Backend;
@@ -46,9 +46,9 @@ fn keep_plain(route: &mut Route) {
 fn insert_closed(routes: &mut Vec<Route>, closed: Route, is_protected: bool) {
     let beginning = |route: &Route| match &route.path {
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => {
-            site::beginning(Matching::Prefix, path.as_str())
+            claimed::beginning(Matching::Prefix, path.as_str())
         }
-        PathMatch::Regex(pattern) => site::beginning(Matching::Regex, pattern.as_str()),
+        PathMatch::Regex(pattern) => claimed::beginning(Matching::Regex, pattern.as_str()),
     };
     let own = beginning(&closed);
     let place = routes.iter().position(|route| {
@@ -91,21 +91,22 @@ pub struct Servers<'a> {
 
 impl<'a> Servers<'a> {
     /// Builds a host.
-    pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Built {
-        let server = self.server(name, site);
-        self.backends.dependencies.extend(tls::dependencies(&site.objects, self.options));
+    pub fn build(&mut self, name: &ServerName, claimed: &ClaimedHost<'_, 'a>) -> Built {
+        let server = self.server(name, claimed);
+        self.backends.dependencies.extend(tls::dependencies(&claimed.objects, self.options));
         self.take(server)
     }
 
-    fn server(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
-        let oldest = *site.objects.first()?;
-        let (tls, decided_by) = self.tls.of_host(name, &site.objects);
-        let literal = site.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
+    fn server(&mut self, name: &ServerName, claimed: &ClaimedHost<'_, 'a>) -> Option<Server> {
+        let oldest = *claimed.objects.first()?;
+        let (tls, decided_by) = self.tls.of_host(name, &claimed.objects);
+        let literal =
+            claimed.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
         let mut taken: Vec<_> = literal.map(|claim| claim.path.as_str()).collect();
         taken.sort_unstable();
-        let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
+        let (mut routes, mut closed) = (Vec::with_capacity(claimed.claims.len()), Vec::new());
         let mut conditional = Vec::new();
-        for claim in &site.claims {
+        for claim in &claimed.claims {
             match self.route(name, claim, &taken) {
                 Ok((route, _)) if path::is_never_matched(&route.path) => {}
                 Ok((route, asked)) => {
@@ -116,19 +117,19 @@ impl<'a> Servers<'a> {
             }
         }
         closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, *route, is_protected));
-        let is_free = |path: &str| site.claims.iter().all(|claim| claim.path.as_str() != path);
+        let is_free = |path: &str| claimed.claims.iter().all(|claim| claim.path.as_str() != path);
         if *name == ServerName::CatchAll && oldest.attached.class.dialect.health.is_some_and(is_free) {
             // Expressions take precedence over it, as in ingress-nginx.
             let is_before = |route: &Route| !matches!(route.path, PathMatch::Prefix { .. });
             let place = routes.iter().position(|route| !is_before(route)).unwrap_or(routes.len());
             routes.splice(place..place, health(oldest.attached.class.dialect));
         }
-        self.app_root(name, site, &mut routes);
-        let mut fallback = self.fallback(name, site)?;
-        if let Some((host, origin)) = &site.redirect {
+        self.app_root(name, claimed, &mut routes);
+        let mut fallback = self.fallback(name, claimed)?;
+        if let Some((host, origin)) = &claimed.redirect {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
             // A browser keeps what Strict-Transport-Security says only when it hears it by https.
-            let asking = site.objects.iter().find(|object| *object.id() == origin.object);
+            let asking = claimed.objects.iter().find(|object| *object.id() == origin.object);
             let https_redirect = asking.and_then(|object| object.policy.behaviour.https_redirect);
             // Without TLS of its own, the host that is redirected to may have it.
             let https_redirect = https_redirect.map(|redirect| HttpsRedirect { forced: false, ..redirect });
@@ -136,20 +137,20 @@ impl<'a> Servers<'a> {
             let handler = Handler { origin: origin.clone(), action, behaviour, errors: fallback.errors.clone() };
             fallback = Route::new(fallback.path, handler);
         }
-        self.keep_challenges(site, oldest.attached.class.dialect, &mut routes);
+        self.keep_challenges(claimed, oldest.attached.class.dialect, &mut routes);
         // The list stays in memory as long as the host.
         routes.shrink_to_fit();
         let mut server = Server {
-            order: site.order,
+            order: claimed.order,
             origin: Origin::object(oldest.id()),
             tls,
-            directives: site::directives(name, site, &mut self.findings),
+            directives: claimed::directives(name, claimed, &mut self.findings),
             hsts: self.hsts(oldest.attached.class.dialect),
             header_set: oldest.attached.class.dialect.header_set,
             routes,
             ..Server::usual(name.clone(), fallback)
         };
-        client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
+        client_certificates::apply(&mut server, claimed, self.unserved_rules, &mut self.findings);
         // Where client certificates are required, plain requests are redirected to https, also
         // where the certificate of the host is of another namespace.
         let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
@@ -157,15 +158,15 @@ impl<'a> Servers<'a> {
             let all = server.routes.iter_mut().chain([&mut server.fallback]);
             all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
         }
-        passthrough::settle(&mut server, site, &mut self.findings);
-        if let Some(claim) = site.passing() {
+        passthrough::settle(&mut server, claimed, &mut self.findings);
+        if let Some(claim) = claimed.passing() {
             self.pass(&server.name, claim);
         }
         authentication::exempt(&mut server, self.options);
-        authentication::apply(self, &mut server, site, &conditional);
-        snippets::apply(&mut server, site, &self.options.limits, &mut self.findings);
+        authentication::apply(self, &mut server, claimed, &conditional);
+        snippets::apply(&mut server, claimed, &self.options.limits, &mut self.findings);
         branches::complete(&mut server, &conditional, &mut self.findings);
-        mirror::apply(self, &mut server, site);
+        mirror::apply(self, &mut server, claimed);
         Some(server)
     }
 
@@ -184,18 +185,22 @@ impl<'a> Servers<'a> {
 
     /// Redirects requests for `/`, when that is asked for and no other namespace had that path
     /// before.
-    fn app_root(&mut self, name: &ServerName, site: &Site<'_, 'a>, routes: &mut Vec<Route>) {
+    fn app_root(&mut self, name: &ServerName, claimed: &ClaimedHost<'_, 'a>, routes: &mut Vec<Route>) {
         // All requests are redirected, and those for `/` again from the target.
-        let (None, Some(oldest), Ok(path)) = (&site.redirect, site.objects.first(), UrlPath::new("/")) else { return };
+        let (None, Some(oldest), Ok(path)) = (&claimed.redirect, claimed.objects.first(), UrlPath::new("/")) else {
+            return;
+        };
         let path = PathMatch::Exact { path, redirect_to_slash: false };
-        if site.root == Root::Nobody {
+        if claimed.root == Root::Nobody {
             let (origin, action) = (Origin::object(oldest.id()), self.daemon_backend(oldest.attached.class.dialect));
             routes.insert(0, Route::plain(origin, path, action));
-            self.report_of_older_redirect(site, None);
+            self.report_of_older_redirect(claimed, None);
             return;
         }
-        let Some(root) = site::settle(name, site, |host| host.app_root.as_ref(), &mut self.findings) else { return };
-        if site.root == Root::Other {
+        let Some(root) = claimed::settle(name, claimed, |host| host.app_root.as_ref(), &mut self.findings) else {
+            return;
+        };
+        if claimed.root == Root::Other {
             let note = "another namespace has the path / of the host, and its requests are not redirected; remove \
                         this key";
             self.findings.push(Finding::new(Reason::HostRuleConflict, root.origin.clone(), note));
@@ -208,13 +213,13 @@ impl<'a> Servers<'a> {
         let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
         let handler = Handler { origin: root.origin.clone(), action, behaviour, errors: None };
         routes.insert(0, Route::new(path, handler));
-        self.report_of_older_redirect(site, Some(&root.origin.object.namespace));
+        self.report_of_older_redirect(claimed, Some(&root.origin.object.namespace));
     }
 
     /// Tells other namespaces that have the path `/` that they get no requests for `/` itself.
-    fn report_of_older_redirect(&mut self, site: &Site<'_, 'a>, owner: Option<&str>) {
-        let is_root = |claim: &&Claim<'_, '_>| site::beginning(claim.matching, claim.path.as_str()).is_empty();
-        let others = site.claims.iter().filter(is_root);
+    fn report_of_older_redirect(&mut self, claimed: &ClaimedHost<'_, 'a>, owner: Option<&str>) {
+        let is_root = |claim: &&Claim<'_, '_>| claimed::beginning(claim.matching, claim.path.as_str()).is_empty();
+        let others = claimed.claims.iter().filter(is_root);
         let others = others.filter(|claim| owner.is_none_or(|owner| *claim.origin.object.namespace != *owner));
         let findings = others.map(|claim| {
             let (reason, gets) = match claim.matching {
@@ -231,8 +236,8 @@ impl<'a> Servers<'a> {
 
     /// Keeps challenges of certificate authorities, which are the owner's of the host, from the
     /// path of another namespace that would take them.
-    fn keep_challenges(&mut self, site: &Site<'_, 'a>, dialect: &'static Dialect, routes: &mut Vec<Route>) {
-        let Some((before, path)) = site.challenges.as_ref().zip(site::of_challenges()) else { return };
+    fn keep_challenges(&mut self, claimed: &ClaimedHost<'_, 'a>, dialect: &'static Dialect, routes: &mut Vec<Route>) {
+        let Some((before, path)) = claimed.challenges.as_ref().zip(claimed::of_challenges()) else { return };
         let path = PathMatch::Prefix { path, redirect_to_slash: false };
         let place = routes.iter().position(|route| route.origin == *before);
         let Some(place) = place.filter(|_| routes.iter().all(|route| route.path != path)) else { return };
@@ -319,7 +324,7 @@ impl<'a> Servers<'a> {
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
                 let of = &claim.object.attached.intent.of;
                 self.refused.push((Arc::clone(&of.id), of.version.clone()));
-                let above = site::above(&claim.path);
+                let above = claimed::above(&claim.path);
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
                 let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
                 let behaviour = Arc::clone(shared);
@@ -331,21 +336,21 @@ impl<'a> Servers<'a> {
 
     /// The route for requests of a host that no path matches: the default backend of an object of
     /// the host, that of the daemon, or 404. Rewrites belong to paths and have no effect here.
-    fn fallback(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Route> {
-        let oldest = *site.objects.first()?;
+    fn fallback(&mut self, name: &ServerName, claimed: &ClaimedHost<'_, 'a>) -> Option<Route> {
+        let oldest = *claimed.objects.first()?;
         let dialect = oldest.attached.class.dialect;
         // In ingress-nginx the automatic location belongs to the oldest object whether or not it
         // has a backend for it.
         let has_one = |object: &&Admitted<'a>| object.default_backend().is_some();
         let is_of_oldest = dialect.rest_is_of_oldest && *name != ServerName::CatchAll;
         let owner = match is_of_oldest {
-            _ if site.is_without_owner => None,
+            _ if claimed.is_without_owner => None,
             true => Some(oldest).filter(has_one),
             // The namespace that claimed the host first decides about requests that no path
             // matches.
             false => {
                 let home =
-                    site.objects.iter().copied().take_while(|object| object.id().namespace == oldest.id().namespace);
+                    claimed.objects.iter().copied().take_while(|object| object.id().namespace == oldest.id().namespace);
                 let mut home = home.filter(has_one);
                 home.find(|object| {
                     *name != ServerName::CatchAll || self.options.may_be_catch_all(&object.id().namespace)
@@ -357,13 +362,14 @@ impl<'a> Servers<'a> {
             Some(owner) => Origin::field(owner.id(), Field::DefaultBackend),
             None => Origin::object(oldest.id()),
         };
-        for loser in site.objects.iter().filter(|loser| loser.default_backend().is_some() && loser.id() != object.id())
+        for loser in
+            claimed.objects.iter().filter(|loser| loser.default_backend().is_some() && loser.id() != object.id())
         {
-            self.findings.push(site::conflict(&Origin::field(loser.id(), Field::DefaultBackend), &origin));
+            self.findings.push(claimed::conflict(&Origin::field(loser.id(), Field::DefaultBackend), &origin));
         }
         let action = match owner {
             Some(owner) => self.action(owner, owner.default_backend(), &origin),
-            None if site.is_without_owner => self.daemon_backend(dialect),
+            None if claimed.is_without_owner => self.daemon_backend(dialect),
             None if object.policy.reading.closed => Action::Closed,
             None => match &object.policy.reading.redirect {
                 Some((status, location)) if is_of_oldest => {

@@ -25,7 +25,7 @@ pub fn resolve<'a>(
     let resolution = match &*in_cluster(&requested.address, &servers.options.cluster_domain)? {
         ServiceAddress::SameHost => return Err((Reason::MissingService, "it has no host".into())),
         ServiceAddress::Service { namespace, name, port } => {
-            let is_foreign = namespace != own && !requested.is_everywhere;
+            let is_foreign = namespace != own && !requested.is_global;
             if is_foreign && !servers.options.may_use_service(own, namespace, name) {
                 return Err((Reason::CrossNamespace, refusal(namespace, name).into()));
             }

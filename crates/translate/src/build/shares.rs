@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::server::{Servers, UNAVAILABLE};
 use crate::admit::admitted::Admitted;
 use crate::admit::canary::Offer;
-use crate::claim::site::Claim;
+use crate::claim::claimed::Claim;
 use crate::read::intent::Reference;
 use crate::read::rule::Backend;
 use crate::resolve::backend::BackendReference;

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::Limits;
-use crate::claim::site::Site;
+use crate::claim::claimed::ClaimedHost;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, Behaviour, Origin, Route, Server, Snippet};
 
 /// Applies snippets about a whole host to the routes of their namespace there, and to no others.
-pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings: &mut Vec<Finding>) {
+pub fn apply(server: &mut Server, claimed: &ClaimedHost<'_, '_>, limits: &Limits, findings: &mut Vec<Finding>) {
     // Nearly no host has one.
-    if site.objects.iter().all(|object| object.policy.reading.host.snippets.is_empty()) {
+    if claimed.objects.iter().all(|object| object.policy.reading.host.snippets.is_empty()) {
         return;
     }
     let mut by_namespace: BTreeMap<&str, Vec<&Arc<Snippet>>> = BTreeMap::new();
-    for object in &site.objects {
+    for object in &claimed.objects {
         let snippets = by_namespace.entry(&object.id().namespace).or_default();
         for snippet in &object.policy.reading.host.snippets {
             // A snippet that the administrator sets for all objects is added once.
@@ -39,12 +39,12 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, limits: &Limits, findings
                 {} that limits.expressions-of-host allows, so its routes there answer 503; use fewer",
             limits.expressions_of_host
         );
-        let of_namespace = site.objects.iter().filter(|object| *object.id().namespace == **namespace);
+        let of_namespace = claimed.objects.iter().filter(|object| *object.id().namespace == **namespace);
         let others = of_namespace.filter(|object| **object.id() != *last.origin.object);
         let places = others.map(|object| Origin::object(object.id())).chain([last.origin.clone()]);
         findings.extend(places.map(|place| Finding::new(Reason::ClosedRoute, place, note.as_str())));
     }
-    let fallback = (!site.is_without_owner).then_some(&mut server.fallback);
+    let fallback = (!claimed.is_without_owner).then_some(&mut server.fallback);
     let mut reported = BTreeSet::new();
     for route in server.routes.iter_mut().chain(fallback) {
         let namespace = Arc::clone(&route.origin.object.namespace);

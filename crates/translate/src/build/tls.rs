@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::admit::admitted::Admitted;
-use crate::certified::Use;
 use crate::claim::tls_entries::Entries;
 use crate::read::intent::TlsSpec;
 use crate::resolve::dependency::Dependency;
-use crate::secret::certificate::{Certificates, Checked};
+use crate::secret::certificate::{Certificates, Checked, Use};
 use crate::value::host;
 use crate::{Options, World};
 use ingressd_model::finding::{Finding, Reason};

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::asks;
+use super::claimed::{self, ClaimedHost};
 use super::claims::{Claims, Update};
-use super::site::{self, Site};
 use crate::admit::admitted::Admitted;
-use crate::allowed::Allowances;
 use crate::attach::Attached;
+use crate::options::allowed::Allowances;
 use crate::read::stream::StreamClaim;
 use crate::{ClassRule, Options, World};
 use ingressd_model::finding::Finding;
@@ -40,7 +40,7 @@ pub struct Settled<'s, 'a> {
     /// The claims that get their port, sorted by port.
     pub ports: Vec<StreamClaim<'s>>,
     /// The served hosts, in order.
-    pub sites: Vec<(ServerName, Site<'s, 'a>)>,
+    pub claimed_hosts: Vec<(ServerName, ClaimedHost<'s, 'a>)>,
     /// All present claims.
     pub claims: Arc<Claims>,
     /// When the next reservation ends, in seconds since 1970.
@@ -67,16 +67,16 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         objects: &'s [Admitted<'a>],
         withheld: &[&'a Attached<'a>],
     ) -> Settled<'s, 'a> {
-        let sites = site::gather(objects, &mut self);
-        let asks = asks::of(&sites, withheld, &mut self);
+        let claimed_hosts = claimed::gather(objects, &mut self);
+        let asks = asks::of(&claimed_hosts, withheld, &mut self);
         let mut update = Update::of(self.known, self.options, self.world);
         let ports = self.ports(ports, withheld, &mut update);
         update.follow_names(&asks, &mut self.allowances);
         let (claims, ends) = update.finish();
         let claims = claims.behind_holders(&mut self.allowances);
-        let sites = self.hosts(sites, &claims);
+        let claimed_hosts = self.hosts(claimed_hosts, &claims);
         let Arbiter { refusals, outsiders, findings, .. } = self;
-        Settled { ports, sites, claims, ends, refusals, outsiders, findings }
+        Settled { ports, claimed_hosts, claims, ends, refusals, outsiders, findings }
     }
 
     /// Why objects of this class and namespace may not ask for a host, whoever has it.

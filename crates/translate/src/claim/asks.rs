@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::arbiter::Arbiter;
+use super::claimed::{self, ClaimedHost, Gathered};
 use super::claims::Ask;
 use super::key::Key;
-use super::site::{self, Gathered, Site};
 use crate::admit::admitted::Admitted;
 use crate::attach::Attached;
 use crate::read::path::Matching;
@@ -44,26 +44,30 @@ fn by_host<'a>(objects: &[&'a Attached<'a>], arbiter: &mut Arbiter<'_, 'a>) -> W
 fn places_of(object: &Attached<'_>, name: &ServerName) -> Vec<Arc<str>> {
     let paths = object.rules_of(name).flat_map(|rule| rule.paths.iter()).filter_map(|path| path.path.as_ref().ok());
     let places = paths.flat_map(|path| {
-        [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(site::beginning(matching, path.as_str())))
+        [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(claimed::beginning(matching, path.as_str())))
     });
     places.chain(object.policy.reading.host.app_root.as_ref().map(|_| ROOT_REDIRECT.into())).collect()
 }
 
 /// Whether an object claims a host only to have it redirected.
-fn is_redirected(object: &Admitted<'_>, name: &ServerName, site: &Site<'_, '_>) -> bool {
-    site.redirect.is_some() && object.redirect_of(name).is_some()
+fn is_redirected(object: &Admitted<'_>, name: &ServerName, claimed: &ClaimedHost<'_, '_>) -> bool {
+    claimed.redirect.is_some() && object.redirect_of(name).is_some()
 }
 
 /// All present claims, in order.
-pub fn of<'a>(sites: &Gathered<'_, 'a>, withheld: &[&'a Attached<'a>], arbiter: &mut Arbiter<'_, 'a>) -> Vec<Ask<'a>> {
+pub fn of<'a>(
+    claimed_hosts: &Gathered<'_, 'a>,
+    withheld: &[&'a Attached<'a>],
+    arbiter: &mut Arbiter<'_, 'a>,
+) -> Vec<Ask<'a>> {
     let withheld = by_host(withheld, arbiter);
     let (options, known) = (arbiter.options, arbiter.known);
-    let mut asks = Vec::with_capacity(sites.len());
-    for (name, site) in sites {
-        asks.extend(site.objects.iter().map(|object| Ask {
+    let mut asks = Vec::with_capacity(claimed_hosts.len());
+    for (name, claimed) in claimed_hosts {
+        asks.extend(claimed.objects.iter().map(|object| Ask {
             key: Key::host(name),
             namespace: &object.id().namespace,
-            since: object.since().implied(is_redirected(object, name, site)),
+            since: object.since().implied(is_redirected(object, name, claimed)),
             exclusive: object.attached.class.is_exclusive(options.ownership),
         }));
     }
@@ -100,14 +104,14 @@ pub fn of<'a>(sites: &Gathered<'_, 'a>, withheld: &[&'a Attached<'a>], arbiter: 
             let places = places_of(object, name).into_iter().chain(rest);
             places.for_each(|place| ask(namespace, place, object.since(name)));
         }
-        let Some(site) = site::find(sites, name) else { continue };
-        for claim in &site.claims {
-            let beginning = site::beginning(claim.matching, claim.path.as_str());
+        let Some(claimed) = claimed::find(claimed_hosts, name) else { continue };
+        for claim in &claimed.claims {
+            let beginning = claimed::beginning(claim.matching, claim.path.as_str());
             ask(&claim.object.id().namespace, beginning.into(), claim.object.since());
         }
-        for object in &site.objects {
+        for object in &claimed.objects {
             let namespace = &object.id().namespace;
-            let is_redirected = is_redirected(object, name, site);
+            let is_redirected = is_redirected(object, name, claimed);
             if (is_redirected || object.takes_the_rest()) && has_rest(namespace) {
                 ask(namespace, Arc::default(), object.since().implied(is_redirected));
             }

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use super::claimed::{self, ClaimedHost};
 use super::claims::Claims;
-use super::site::{self, Site};
 use crate::admit::admitted::Admitted;
 use crate::read::intent::TlsSpec;
 use crate::value::host;
@@ -17,7 +17,7 @@ use ingressd_objects::Snapshot;
 /// other namespaces.
 pub fn report(
     objects: &[Admitted<'_>],
-    sites: &[(ServerName, Site<'_, '_>)],
+    claimed_hosts: &[(ServerName, ClaimedHost<'_, '_>)],
     (snapshot, claims, options): (&Snapshot, &Claims, &Options),
     findings: &mut Vec<Finding>,
 ) {
@@ -29,7 +29,7 @@ pub fn report(
         let asks = object.attached.intent.asks_for_certificates;
         for (number, entry) in object.attached.tls.iter().enumerate() {
             let theirs: Vec<_> =
-                entry.hosts.iter().filter(|listed| is_of_others(listed, namespace, sites, claims)).collect();
+                entry.hosts.iter().filter(|listed| is_of_others(listed, namespace, claimed_hosts, claims)).collect();
             if theirs.is_empty() || !(asks || is_of_cert_manager(entry, namespace, snapshot)) {
                 continue;
             }
@@ -46,9 +46,14 @@ pub fn report(
 }
 
 /// Whether another namespace has a host. A wildcard takes no challenges.
-fn is_of_others(listed: &str, own: &Arc<str>, sites: &[(ServerName, Site<'_, '_>)], claims: &Claims) -> bool {
+fn is_of_others(
+    listed: &str,
+    own: &Arc<str>,
+    claimed_hosts: &[(ServerName, ClaimedHost<'_, '_>)],
+    claims: &Claims,
+) -> bool {
     let Ok(name @ ServerName::Exact(_)) = host::server_name(listed) else { return false };
-    let home = site::find(sites, &name).and_then(Site::home);
+    let home = claimed::find(claimed_hosts, &name).and_then(ClaimedHost::home);
     let owner = home.or_else(|| claims.owner(&name).map(|owner| &*owner.namespace));
     owner.is_some_and(|owner| *owner != **own)
 }

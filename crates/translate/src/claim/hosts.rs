@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::arbiter::Arbiter;
 use super::asks::ROOT_REDIRECT;
+use super::claimed::reach::{self, Challenges};
+use super::claimed::{self, Claim, ClaimedHost, Gathered, Root, alone};
 use super::claims::{Claimant, Claims};
 use super::paths::{self, Contested};
-use super::site::reach::{self, Challenges};
-use super::site::{self, Claim, Gathered, Root, Site, alone};
 use crate::Options;
 use crate::admit::admitted::Admitted;
 use crate::value::host;
@@ -35,11 +35,11 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let (has_wildcards, protected) = (claims.has_exclusive_wildcard(), HashMap::new());
         let options = self.options;
         let mut hosts = Hosts { arbiter: self, options, claims, has_wildcards, protected };
-        asked.iter().for_each(|(name, site)| hosts.note(name, site));
+        asked.iter().for_each(|(name, claimed)| hosts.note(name, claimed));
         // Nearly all of them are served.
         let (mut served, mut claimants) = (Vec::with_capacity(asked.len()), claims.in_order());
-        for (name, site) in asked {
-            let Some(mut decided) = hosts.decide(&name, claimants.of(&name), site) else { continue };
+        for (name, claimed) in asked {
+            let Some(mut decided) = hosts.decide(&name, claimants.of(&name), claimed) else { continue };
             if let (ServerName::Expression(_), Some(first)) = (&name, decided.objects.first()) {
                 decided.order = claims.number(&name, &first.id().namespace);
             }
@@ -51,9 +51,9 @@ impl<'o, 'a> Arbiter<'o, 'a> {
 }
 
 /// The claim that has the names in TLS handshakes of the host.
-fn passing(name: &ServerName, site: &Site<'_, '_>) -> Option<usize> {
-    let home = site.home().filter(|_| !site::is_unknown(name))?;
-    site.claims.iter().position(|claim| {
+fn passing(name: &ServerName, claimed: &ClaimedHost<'_, '_>) -> Option<usize> {
+    let home = claimed.home().filter(|_| !claimed::is_unknown(name))?;
+    claimed.claims.iter().position(|claim| {
         claim.object.policy.reading.passthrough.is_some()
             && claim.path.as_str() == "/"
             && *claim.object.id().namespace == *home
@@ -62,7 +62,7 @@ fn passing(name: &ServerName, site: &Site<'_, '_>) -> Option<usize> {
 
 impl<'r, 'a> Hosts<'r, '_, 'a> {
     /// Records the routes of a wildcard host, before any host within it is decided about.
-    fn note(&mut self, name: &ServerName, asked: &Site<'_, 'a>) {
+    fn note(&mut self, name: &ServerName, asked: &ClaimedHost<'_, 'a>) {
         if !matches!(name, ServerName::Wildcard(_)) {
             return;
         }
@@ -93,11 +93,11 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         &mut self,
         name: &ServerName,
         claimants: &'r [Claimant],
-        asked: Site<'s, 'a>,
-    ) -> Option<Site<'s, 'a>> {
+        asked: ClaimedHost<'s, 'a>,
+    ) -> Option<ClaimedHost<'s, 'a>> {
         if self.is_undisputed(name, claimants, &asked) {
             let claims = alone::settle(asked.claims, &self.options.limits, &mut self.arbiter.findings);
-            return Some(Site { claims, ..asked });
+            return Some(ClaimedHost { claims, ..asked });
         }
         let standing = self.standing(name, claimants);
         let has_redirect = asked.redirect.is_some();
@@ -132,7 +132,12 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         // A redirect of whoever is not the owner takes nothing.
         let redirect = first.objects.iter().filter(|_| has_redirect).find_map(|object| object.redirect_of(name));
         if !is_contested {
-            return Some(Site { objects: first.objects, claims: first.claims, redirect, ..Site::default() });
+            return Some(ClaimedHost {
+                objects: first.objects,
+                claims: first.claims,
+                redirect,
+                ..ClaimedHost::default()
+            });
         }
         let is_other = |owner: &Claimant| owner.namespace != *first.namespace && *name != ServerName::CatchAll;
         let is_without_owner = standing.first().copied().is_some_and(is_other);
@@ -179,9 +184,9 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         self.arbiter.outsiders.extend(outsiders.into_iter().map(|object| (&**object.id(), name.clone())));
         let root = owner.map_or(Root::Owner, |owner| self.root(name, owner, &objects, &claims));
         objects.extend(others);
-        let rest = Site::default();
+        let rest = ClaimedHost::default();
         let is_served = !objects.is_empty();
-        is_served.then_some(Site { objects, claims, redirect, is_without_owner, root, challenges, ..rest })
+        is_served.then_some(ClaimedHost { objects, claims, redirect, is_without_owner, root, challenges, ..rest })
     }
 
     /// Who decides about requests for `/`, of which these claims are served.
@@ -202,16 +207,16 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
 
     /// Whether there is nothing to decide, as on nearly all hosts: one namespace claims the host,
     /// did so before, and no wildcard of others contains it.
-    fn is_undisputed(&self, name: &ServerName, claimants: &[Claimant], asked: &Site<'_, 'a>) -> bool {
+    fn is_undisputed(&self, name: &ServerName, claimants: &[Claimant], asked: &ClaimedHost<'_, 'a>) -> bool {
         let [only] = claimants else { return false };
         let is_only = |object: &&Admitted<'a>| object.id().namespace == only.namespace;
         let has_wildcards = self.has_wildcards || !self.protected.is_empty();
-        let is_plain = !site::is_unknown(name);
+        let is_plain = !claimed::is_unknown(name);
         !has_wildcards && is_plain && asked.objects.iter().all(is_only)
     }
 
     /// All claimants with their claims, the oldest first.
-    fn parties<'s>(&self, name: &ServerName, asked: Site<'s, 'a>) -> Vec<Party<'s, 'a>> {
+    fn parties<'s>(&self, name: &ServerName, asked: ClaimedHost<'s, 'a>) -> Vec<Party<'s, 'a>> {
         let mut parties: Vec<Party<'s, 'a>> = Vec::with_capacity(1);
         for object in asked.objects {
             let namespace = &object.id().namespace;

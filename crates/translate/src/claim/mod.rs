@@ -1,13 +1,13 @@
-//! Who gets ports, hosts and paths. It must not know what becomes of a claim.
+//! Who gets ports, hosts and paths.
 
 pub mod arbiter;
 mod asks;
 pub mod challenges;
+pub mod claimed;
 pub mod claims;
 mod hosts;
 pub mod key;
 mod paths;
 pub mod ports;
-pub mod site;
 pub mod tls_entries;
 pub mod tls_idle;

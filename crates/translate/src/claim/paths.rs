@@ -11,10 +11,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::claimed::precedence::{self, Rated};
+use super::claimed::reach::{self, Challenges};
+use super::claimed::{Claim, conflict};
 use super::claims::{Claimant, Claims};
-use super::site::precedence::{self, Rated};
-use super::site::reach::{self, Challenges};
-use super::site::{Claim, conflict};
 use crate::admit::admitted::Admitted;
 use crate::read::path::Matching;
 use ingressd_model::finding::{Finding, Reason};

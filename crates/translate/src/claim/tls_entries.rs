@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::admit::admitted::Admitted;
-use crate::dialect::UnlistedHost;
+use crate::options::dialect::UnlistedHost;
 use crate::read::intent::TlsSpec;
 use crate::secret::certificate::Certificates;
 use crate::value::host;

@@ -4,22 +4,25 @@
 use std::collections::{HashMap, HashSet};
 
 use super::arbiter::Refusals;
-use super::site::{self, Site};
+use super::claimed::{self, ClaimedHost};
 use super::tls_entries::Entries;
 use crate::admit::admitted::Admitted;
+use crate::position;
 use crate::read::intent::TlsSpec;
 use crate::value::host;
-use crate::{FEW_HOSTS, position};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, ObjectId, Origin, ServerName};
 use ingressd_objects::Snapshot;
+
+/// Objects with more hosts than this are rare.
+pub const FEW_HOSTS: usize = 16;
 
 /// Adds findings about entries without effect on a host of others: entries of objects that do not
 /// claim the host, and of `outsiders`, which claim it and got no path. A host without an owner is
 /// ignored, because nothing is refused there, unless the entry has no other.
 pub fn report<'a>(
     objects: &[Admitted<'a>],
-    sites: &[(ServerName, Site<'_, 'a>)],
+    claimed_hosts: &[(ServerName, ClaimedHost<'_, 'a>)],
     outsiders: &Refusals<'_>,
     (snapshot, entries): (&Snapshot, &mut Entries<'a>),
     findings: &mut Vec<Finding>,
@@ -35,8 +38,10 @@ pub fn report<'a>(
         let mut earlier = HashMap::<String, usize>::new();
         let mut used = None;
         for (number, entry) in written.iter().enumerate() {
-            let idle =
-                entry.hosts.iter().filter(|listed| is_idle(listed, (object.id(), &own, &above), sites, outsiders));
+            let idle = entry
+                .hosts
+                .iter()
+                .filter(|listed| is_idle(listed, (object.id(), &own, &above), claimed_hosts, outsiders));
             let mut idle = idle.map(|listed| listed.escape_debug());
             let first = idle.next();
             let count = if first.is_some() { 1 + idle.count() } else { 0 };
@@ -55,7 +60,7 @@ pub fn report<'a>(
                     let used = used.get_or_insert_with(|| used_secrets(object, entries));
                     (!used.contains(&entry.secret.as_deref())).then(|| unused(entry))
                 }
-                None => unlisted(entry, (&own, &above), sites).or_else(|| repeated(entry, written, &earlier)),
+                None => unlisted(entry, (&own, &above), claimed_hosts).or_else(|| repeated(entry, written, &earlier)),
             };
             for listed in entry.hosts.iter() {
                 earlier.entry(listed.to_ascii_lowercase()).or_insert(number);
@@ -105,14 +110,14 @@ fn unused(entry: &TlsSpec) -> String {
 fn unlisted(
     entry: &TlsSpec,
     (own, above): (&HashSet<String>, &HashSet<&str>),
-    sites: &[(ServerName, Site<'_, '_>)],
+    claimed_hosts: &[(ServerName, ClaimedHost<'_, '_>)],
 ) -> Option<String> {
     let is_served = |listed: &str| {
         let lower = listed.to_ascii_lowercase();
         let is_above = lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent));
         own.contains(&lower)
             || is_above
-            || host::server_name(&lower).is_ok_and(|name| site::find(sites, &name).is_some())
+            || host::server_name(&lower).is_ok_and(|name| claimed::find(claimed_hosts, &name).is_some())
     };
     let first = entry.hosts.first()?;
     (!entry.hosts.iter().any(|listed| is_served(listed))).then(|| {
@@ -147,7 +152,7 @@ fn lists_its_own(object: &Admitted<'_>, entries: &[TlsSpec]) -> bool {
 fn is_idle(
     listed: &str,
     (id, own, above): (&ObjectId, &HashSet<String>, &HashSet<&str>),
-    sites: &[(ServerName, Site<'_, '_>)],
+    claimed_hosts: &[(ServerName, ClaimedHost<'_, '_>)],
     outsiders: &Refusals<'_>,
 ) -> bool {
     let lower = listed.to_ascii_lowercase();
@@ -160,8 +165,9 @@ fn is_idle(
         return outsiders.contains(&(id, name));
     }
     // A host that the object redirects from or to `www.` needs a certificate for that.
-    let is_others = |site: &Site<'_, '_>| site.redirect.as_ref().is_none_or(|(_, asked)| *asked.object != *id);
+    let is_others =
+        |claimed: &ClaimedHost<'_, '_>| claimed.redirect.as_ref().is_none_or(|(_, asked)| *asked.object != *id);
     // A wildcard is effective for the hosts within it.
-    site::find(sites, &name).is_some_and(is_others)
+    claimed::find(claimed_hosts, &name).is_some_and(is_others)
         && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
 }

@@ -362,7 +362,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let own = std::mem::take(&mut draft.external);
     let common = std::mem::take(&mut draft.common);
     draft.reading.opts_out = draft.opts_out;
-    let (part, is_everywhere) = match own.url {
+    let (part, is_global) = match own.url {
         Some(_) => (own, false),
         None if draft.opts_out => return,
         None => (common, true),
@@ -374,7 +374,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         Ok(policy) => {
             let (address, protocol) = (url.address, url.protocol);
             let policy = Arc::new(policy);
-            let service = RequestedService { origin, is_everywhere, address, protocol, reuse };
+            let service = RequestedService { origin, is_global, address, protocol, reuse };
             draft.reading.authentication = Some(Arc::new(RequestedAuthentication { service, policy }));
         }
         Err((reason, origin, note)) => draft.close(reason, origin, note),

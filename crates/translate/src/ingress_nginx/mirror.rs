@@ -98,6 +98,6 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     let host: Template = host.unwrap_or(url.host);
     let policy = Arc::new(MirrorPolicy { host, target: url.target, has_body: !without_body });
     let (address, protocol) = (url.address, url.protocol);
-    let service = RequestedService { origin, is_everywhere: false, address, protocol, reuse: None };
+    let service = RequestedService { origin, is_global: false, address, protocol, reuse: None };
     draft.reading.mirror = Some(Arc::new(RequestedMirror { service, policy }));
 }

@@ -1,5 +1,4 @@
-//! The annotations of ingress-nginx, one file for each family. They must not know paths, hosts or
-//! backends.
+//! The annotations of ingress-nginx, one file for each family.
 
 mod access;
 mod authentication;

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_form_is_refused_and_the_form_told() {
+    fn what_is_not_of_the_form_is_refused_and_the_form_named() {
         for value in [
             "",
             ":",

@@ -1,12 +1,11 @@
 //! Reads an Ingress: its rules, its TLS entries and its options, and what is wrong with its paths.
-//! It must not know other objects that have the same hosts, or what counts of the options.
 
 use std::sync::Arc;
 
 use super::intent::{Intent, Port, Reference, Source, TlsSpec};
 use super::rule::{Rule, RulePath};
 use crate::read::port::PortReference;
-use crate::seen::Seen;
+use crate::select::seen::Seen;
 use crate::{Layer, position};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, Origin};

@@ -1,11 +1,10 @@
-//! The second stage: what one version of an object says, as values. It must not know any other
-//! object but those that it names.
+//! The second stage: what one version of an object says, as values.
 
 pub mod ingress;
 pub mod intent;
 pub mod path;
 pub mod port;
-pub mod reading;
+pub mod reader;
 pub mod rule;
 pub mod since;
 pub mod stream;

@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::sync::{Arc, LazyLock};
 
-use super::reading::RequestedSession;
-use crate::options::CHALLENGES;
+use crate::annotation::reading::RequestedSession;
 use crate::{Dialect, ExpressionScope, Reading};
 use ingressd_model::{
     Behaviour, CookiePath, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, Session, UrlPath,
     expression, request_path,
 };
+
+/// The path below which certificate authorities ask for the answers to their challenges.
+pub const CHALLENGES: &str = "/.well-known/acme-challenge";
 
 /// The `pathType` of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

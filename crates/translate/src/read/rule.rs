@@ -1,4 +1,4 @@
-//! The hosts and paths of an object. It must not know who gets them.
+//! The hosts and paths of an object.
 
 use std::sync::Arc;
 

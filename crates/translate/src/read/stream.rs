@@ -1,29 +1,8 @@
-//! TCP and UDP services that objects and ConfigMaps ask for. It must not know who gets a port.
-
-use std::sync::Arc;
+//! What asks for a port of the host: TCP and UDP services of objects and ConfigMaps.
 
 use super::since::Since;
 use crate::read::port::PortReference;
 use ingressd_model::{Origin, Port, StreamPolicy};
-
-/// A TCP or UDP service that an object asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestedStream {
-    /// The field that asks for it.
-    pub origin: Origin,
-    /// The port of the host.
-    pub wanted: Port,
-    /// Whether clients must begin with a header of the PROXY protocol.
-    pub accepts_proxy_protocol: bool,
-    /// The Service, of the same namespace.
-    pub service: Arc<str>,
-    /// The number of its port.
-    pub port: u16,
-    /// Whether endpoints get a header of the PROXY protocol.
-    pub sends_proxy_protocol: bool,
-    /// Timeouts and retries.
-    pub policy: StreamPolicy,
-}
 
 /// A claim on a port of the host, for a Service.
 #[derive(Debug, Clone)]

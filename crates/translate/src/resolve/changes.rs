@@ -14,7 +14,7 @@ use ingressd_objects::{Endpoints, List, Secret, Service, Snapshot, Stored};
 
 /// The last snapshot, and what is different now.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub struct SnapshotChanges {
     services: List<Service>,
     slices: List<Endpoints>,
     secrets: List<Secret>,
@@ -27,7 +27,7 @@ pub struct Changes {
     pub moved: HashSet<Dependency>,
 }
 
-impl Changes {
+impl SnapshotChanges {
     /// Records which Secrets have changed, but for certificates that were renewed, which are
     /// returned.
     pub fn follow_secrets(&mut self, snapshot: &Snapshot, certificates: &mut Certificates) -> Vec<Arc<Certificate>> {

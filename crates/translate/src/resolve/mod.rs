@@ -1,10 +1,11 @@
-//! What references to Services lead to. It must not know what asks for them.
+//! What references to Services lead to.
 
 pub mod backend;
 pub mod changes;
 pub mod dependency;
 pub mod endpoint;
 pub mod mode;
+pub mod names;
 pub mod resolution;
 pub mod service;
 pub mod target;

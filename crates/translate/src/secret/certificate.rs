@@ -33,6 +33,9 @@ const LONGEST_CHAIN: usize = 32 << 10;
 /// in 0.15 ms.
 const MOST_CERTIFICATES: usize = 10;
 
+/// A certificate, and a field that names it.
+pub type Use = (CertificateId, Origin);
+
 /// A certificate that may be served.
 #[derive(Debug)]
 pub struct Checked {
@@ -62,12 +65,12 @@ impl Checked {
 pub type Fault = &'static str;
 
 /// The result of a check.
-pub type Verdict = Result<Arc<Checked>, Fault>;
+pub type CheckResult = Result<Arc<Checked>, Fault>;
 
 /// Checked certificates by Secret. Checking a key takes as long as translating a hundred objects,
 /// so results are kept while the version of the Secret stays the same and something refers to it.
 #[derive(Debug, Default)]
-pub struct Certificates(BTreeMap<Arc<ObjectId>, (Version, Verdict)>);
+pub struct Certificates(BTreeMap<Arc<ObjectId>, (Version, CheckResult)>);
 
 impl Certificates {
     /// Checks the Secrets that are not known yet, on all processors, and drops all others.
@@ -97,7 +100,7 @@ impl Certificates {
     }
 
     /// The result for a Secret.
-    pub fn check(&self, secret: &Stored<Secret>) -> Verdict {
+    pub fn check(&self, secret: &Stored<Secret>) -> CheckResult {
         match self.0.get(&secret.id) {
             Some((version, verdict)) if *version == secret.version => verdict.clone(),
             _ => check(secret).map(Arc::new),

@@ -1,6 +1,6 @@
 //! Selects the Ingresses of our classes, with the dialect of each.
 
-use crate::seen::Seen;
+use crate::select::seen::Seen;
 use crate::{ClassRule, Options};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{Field, Origin};

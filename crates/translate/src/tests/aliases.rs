@@ -7,7 +7,7 @@ use super::{findings, ingress, options, path, shared, translate, world};
 use crate::attach::Attached;
 use crate::attach::aliases::expand;
 use crate::read::ingress as reader;
-use crate::seen::Seen;
+use crate::select::seen::Seen;
 use crate::value::host::{server_name, written};
 use crate::{AllowedHosts, Claims, HostAliases, HostOptions, Options, Policy, Reading, Translation, Translator};
 use ingressd_model::{Action, Origin, PathMatch, Server, ServerName};
@@ -140,7 +140,7 @@ fn a_finding_about_an_alias_names_the_annotation() {
 }
 
 #[test]
-fn the_twin_of_a_host_leads_to_it_unless_somebody_has_a_rule_for_it() {
+fn the_name_of_a_host_with_or_without_www_leads_to_it_unless_somebody_has_a_rule_for_it() {
     const COUNTERPART: &str = "from-to-www-redirect: 'true'";
     check(
         &[

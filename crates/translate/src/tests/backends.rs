@@ -267,7 +267,7 @@ fn only_what_is_served_asks_for_a_name() {
 }
 
 #[test]
-fn an_answer_that_is_cut_is_told() {
+fn an_answer_that_is_cut_is_reported() {
     let answer = NameAnswer { addresses: vec!["192.0.2.1".parse().unwrap()], is_cut: true, ..NameAnswer::default() };
     let world = named(Names([(HostName::new("b.example").unwrap(), answer)].into()));
     let translation = translate_in(&world, &external("b.example"), options());

@@ -243,7 +243,7 @@ fn a_canary_that_nginx_refuses_reserves_no_host() {
 }
 
 #[test]
-fn a_host_of_a_canary_that_is_no_host_is_told() {
+fn a_host_of_a_canary_that_is_no_host_is_reported() {
     for host in ["bad..host", "192.0.2.7"] {
         let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
         let part = canary("part", ", canary-weight: '10'", &[path("/", "Prefix", "api")]).replace("a.example", host);

@@ -391,7 +391,7 @@ fn the_certificate_of_unknown_hosts_is_the_administrators() {
 }
 
 #[test]
-fn an_entry_for_a_host_of_which_others_have_the_paths_is_told() {
+fn an_entry_for_a_host_of_which_others_have_the_paths_is_reported() {
     let plain = |name: &str, host: &str, text: &str| ingress(name, "nginx", host, "", &[path(text, "Prefix", "web")]);
     let listing =
         |document: String, hosts: &str| document.replace("rules:", &format!("tls: [{{hosts: [{hosts}]}}], rules:"));
@@ -471,7 +471,7 @@ fn an_entry_for_a_host_of_which_others_have_the_paths_is_told() {
 }
 
 #[test]
-fn an_entry_that_has_no_effect_at_all_is_told_and_so_is_its_missing_secret() {
+fn an_entry_that_has_no_effect_at_all_is_reported_and_so_is_its_missing_secret() {
     let object = |class: &str, tls: &str, rules: &str| {
         format!(
             "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: i, namespace: default}}\n\

@@ -14,7 +14,7 @@ fn authority(namespace: &str, name: &str) -> String {
 }
 
 #[test]
-fn authorities_at_which_no_chain_ends_are_told_to_whom_they_lock_out() {
+fn authorities_at_which_no_chain_ends_are_reported_to_whom_they_lock_out() {
     let pair = |name: &str| {
         let mut parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
         parameters.distinguished_name.push(rcgen::DnType::CommonName, name);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, world};
+use crate::dialects::Ingresses;
 use crate::read::intent::Reference;
-use crate::seen::Seen;
-use crate::tables::Ingresses;
+use crate::select::seen::Seen;
 use crate::{ClassRule, Declared, Options, ReadKind, Reader, Readers, Rule, RulePath, Translation, Translator};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, Handler, HeaderName, HeaderValue, Kind, Route, Share, StandIn, Test};

@@ -90,7 +90,7 @@ fn a_default_backend_of_the_settings_that_is_missing_answers_503() {
 }
 
 #[test]
-fn a_default_backend_of_an_object_that_is_missing_is_told_before_it_is_needed() {
+fn a_default_backend_of_an_object_that_is_missing_is_reported_before_it_is_needed() {
     let reported = |annotations: &str, backend: &str| {
         let document = ingress("i", "nginx", "a.example", annotations, &[path("/a", "Prefix", backend)]);
         findings(&translate(&document, options()))
@@ -104,7 +104,7 @@ fn a_default_backend_of_an_object_that_is_missing_is_told_before_it_is_needed() 
 }
 
 #[test]
-fn a_default_backend_of_an_object_is_told_until_it_is_there() {
+fn a_default_backend_of_an_object_is_reported_until_it_is_there() {
     let document = ingress("i", "nginx", "a.example", "default-backend: later", &[path("/a", "Prefix", "web")]);
     let service =
         "apiVersion: v1\nkind: Service\nmetadata: {name: later, namespace: default}\nspec: {ports: [{port: 80}]}\n";

@@ -109,7 +109,7 @@ fn refused_objects_are_left_out() {
 }
 
 #[test]
-fn a_path_that_looks_like_an_expression_is_told_where_it_is_text() {
+fn a_path_that_looks_like_an_expression_is_reported_where_it_is_text() {
     let reported = "i LiteralPath";
     let cases: &[(&str, &str, &str, &[&str])] = &[
         ("/*", "ImplementationSpecific", "", &[reported]),
@@ -240,7 +240,7 @@ fn default_backends() {
 }
 
 #[test]
-fn closed_objects_answer_503_everywhere() {
+fn closed_objects_answer_503_for_all_paths() {
     let closed = ingress("i", "nginx", "a.example", "allowlist-source-range: nonsense", &[path("/a", "Prefix", "web")]);
     let translation = translate(&closed, options());
     assert_eq!(routes(&translation), ["a.example", "  /a -> 503", "  else / -> 503"]);

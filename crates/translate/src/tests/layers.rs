@@ -84,7 +84,7 @@ fn objects_that_say_the_same_share_what_counts() {
 }
 
 #[test]
-fn what_may_be_read_now_is_no_longer_told_to_be_forbidden() {
+fn what_may_be_read_now_is_no_longer_reported_as_forbidden() {
     let asks = "auth-url: 'http://192.0.2.7/', auth-proxy-set-headers: absent";
     let snapshot = snapshot(&ingress("a", "nginx", "a.example", asks, &[path("/", "Prefix", "web")]));
     let forbidden = Snapshot { unseen: vec![Kind::CONFIG_MAP], ..snapshot.clone() };

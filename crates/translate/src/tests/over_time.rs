@@ -11,7 +11,7 @@ use regex::bytes::Regex;
 use super::cluster::{Cluster, of};
 use super::manifests::{snapshot, snapshot_of};
 use super::options;
-use crate::claim::site;
+use crate::claim::claimed;
 use crate::read::path::Matching;
 use crate::value::host::written;
 use crate::{HostOwnership, Translation};
@@ -181,7 +181,7 @@ impl Ledger {
             asked.insert((side, object.host, WHOLE.to_owned()));
             let matching = if object.is_regex() { Matching::Regex } else { Matching::Prefix };
             let places =
-                object.paths.iter().map(|path| site::beginning(matching, path.split_once(' ').unwrap().1).into());
+                object.paths.iter().map(|path| claimed::beginning(matching, path.split_once(' ').unwrap().1).into());
             // Where the owner of a host handles requests that no path matches, that counts as `/`.
             let has_rest = object.default_backend && self.owner(object.host).is_none_or(|owner| owner == side);
             let places = places.chain(has_rest.then(String::new));
@@ -296,7 +296,8 @@ fn answer(translation: &Translation, host: &'static str, target: &str) -> Option
         |name: &'static str| servers.iter().find(|server| *written(&server.name) == *name).map(|server| (server, name));
     let (server, host) = named(host).or_else(|| named(WILDCARD))?;
     let taken = server.routes.iter().find(|route| takes(route, target));
-    let places = |matching, path: &str| (site::beginning(matching, path).into(), site::elements(matching, path).into());
+    let places =
+        |matching, path: &str| (claimed::beginning(matching, path).into(), claimed::elements(matching, path).into());
     let ((place, elements), path) = match taken.map(|route| &route.path) {
         Some(PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. }) => {
             (places(Matching::Prefix, path.as_str()), path.to_string())

@@ -123,7 +123,7 @@ fn a_host_that_another_namespace_has_is_not_passed_through() {
 }
 
 #[test]
-fn without_the_setting_the_object_is_refused_and_told_which() {
+fn without_the_setting_the_object_is_refused_and_the_finding_names_it() {
     let translation = translate(&object("default", 0, "a.example", "/", ASK), options());
     assert_eq!((passed(&translation).len(), translation.refused.len()), (0, 1));
     let notes = translation.findings.iter().filter(|finding| finding.note.contains("`tls.passthrough`"));

@@ -414,7 +414,7 @@ fn seeds() -> std::ops::Range<u64> {
 }
 
 #[test]
-fn each_thing_has_one_holder_who_keeps_it_and_others_are_told() {
+fn each_thing_has_one_holder_who_keeps_it_and_others_learn_so() {
     let services = services();
     let mut wrong = Vec::new();
     for seed in seeds() {

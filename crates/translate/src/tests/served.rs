@@ -29,7 +29,7 @@ fn with(limits: impl FnOnce(&mut Limits)) -> Options {
 }
 
 #[test]
-fn what_is_closed_does_not_count_and_is_told() {
+fn what_is_closed_does_not_count_and_is_reported() {
     let heavy = "/[a-z](x+)+y";
     type Row = (&'static str, Options, Vec<String>, &'static str);
     let rows: Vec<Row> = vec![

@@ -8,7 +8,7 @@ use super::{Options, at, ingress, options, path, world};
 use crate::annotation::Trust;
 use crate::attach::Attached;
 use crate::memory::Memory;
-use crate::reader::Readers;
+use crate::read::reader::Readers;
 use crate::select;
 use crate::{ANNOTATIONS, OptionEntry, Policy, Translation, Translator};
 use ingressd_model::Server;

@@ -314,7 +314,7 @@ fn challenges_of_unknown_hosts_are_the_administrators() {
 }
 
 #[test]
-fn an_object_whose_certificate_cannot_be_renewed_is_told() {
+fn an_object_whose_certificate_cannot_be_renewed_is_reported() {
     const ISSUER: &str = "cert-manager.io/cluster-issuer: letsencrypt";
     let with = |name: &str, annotations: &str| {
         let object = of("e", name, "nginx", HOST, "", &["Prefix /e"]);

@@ -197,7 +197,7 @@ fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
 }
 
 #[test]
-fn names_are_resolved_and_missing_maps_told() {
+fn names_are_resolved_and_missing_maps_reported() {
     let answer = NameAnswer { addresses: vec!["192.0.2.50".parse().unwrap()], ..NameAnswer::default() };
     let names = Names([(ingressd_model::HostName::new("db.example.net").unwrap(), answer)].into());
     let world = World { names: Arc::new(names), ..here() };

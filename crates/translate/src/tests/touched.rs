@@ -21,7 +21,7 @@ fn both(annotations: &str) -> String {
 }
 
 #[test]
-fn what_a_secret_does_not_give_is_told_to_each_object_that_names_it() {
+fn what_a_secret_does_not_give_is_reported_at_each_object_that_names_it() {
     let (basic, tls, proxied) = (
         "auth-type: basic, auth-secret: made",
         "auth-tls-secret: made",
@@ -57,7 +57,7 @@ fn what_a_secret_does_not_give_is_told_to_each_object_that_names_it() {
 }
 
 #[test]
-fn snippets_that_close_a_host_are_told_to_all_of_the_namespace() {
+fn snippets_that_close_a_host_are_reported_to_all_of_the_namespace() {
     let entry = AllowedSnippets {
         items: SnippetKind::ALL.to_vec(),
         namespaces: vec!["default".into()],

@@ -11,7 +11,7 @@ use ingressd_model::Standing;
 use ingressd_model::catalogue::Version as NginxVersion;
 use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites};
-use ingressd_objects::directory::{Changes, Directory};
+use ingressd_objects::directory::{ChangedFiles, Directory};
 use ingressd_translate::{Translation, Translator, World};
 
 const OBJECTS: usize = 50;
@@ -98,7 +98,7 @@ fn the_work_behind_a_translation_follows_the_change() {
     }
     let mut directory = Directory::new(vec![folder.path().to_owned()]);
     let mut turn = || {
-        let snapshot = directory.refresh(&Changes::Content, &BTreeSet::new(), &mut |_| {}).unwrap();
+        let snapshot = directory.refresh(&ChangedFiles::Content, &BTreeSet::new(), &mut |_| {}).unwrap();
         let work = all.turn(&snapshot);
         (work, all.served.iter().map(|state| state.standing()).collect::<Vec<_>>())
     };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
-use crate::daemon::{candidates, states};
+use crate::daemon::{proposed, states};
 use ingressd_nginx::render::{File, Owners, Part};
 
 /// An nginx that takes everything, and looks at what is recorded for the files before it does.
@@ -32,7 +32,7 @@ impl Stages for Recorded {
     }
 
     fn apply(&mut self, files: &FileSet) -> Outcome {
-        let lines = candidates::of(&self.state, Some(files.digest())).unwrap();
+        let lines = proposed::of(&self.state, Some(files.digest())).unwrap();
         let name = |line: &String| serde_json::from_str::<serde_json::Value>(line).unwrap()["name"].to_string();
         self.names = lines.iter().map(name).collect();
         Outcome::Confirmed { generation: 1, test: TEST, reload: TEST, written: 1 }

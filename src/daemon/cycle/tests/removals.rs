@@ -104,7 +104,7 @@ fn a_class_that_is_deleted_is_one_error_until_the_hosts_are_back() {
 }
 
 #[test]
-fn what_went_while_the_daemon_was_away_is_told() {
+fn what_went_while_the_daemon_was_away_is_reported() {
     let state = tempfile::tempdir().unwrap();
     let mut hosts = Hosts { earlier: states(&cluster(20, true)), ..Hosts::default() };
     let report = Cycle::open(state.path(), None).unwrap().turn(&cluster(20, false), &mut hosts);

@@ -15,7 +15,7 @@ use ingressd_model::catalogue::Version as NginxVersion;
 use ingressd_model::cost::by_namespace;
 use ingressd_nginx::render::Renderer;
 use ingressd_nginx::{Capabilities, Gate, GateOptions, OtherSites, SiteName};
-use ingressd_objects::directory::{Changes, Directory};
+use ingressd_objects::directory::{ChangedFiles, Directory};
 use ingressd_objects::rows;
 use ingressd_translate::{ClassRule, INGRESS_NGINX, Options, Translation, Translator, World};
 
@@ -51,7 +51,7 @@ impl Numbers {
         of[self.below(of.len())]
     }
 
-    /// Changes a file of the folder.
+    /// ChangedFiles a file of the folder.
     fn change(&mut self, folder: &Path) {
         let namespace = self.one(&["blog", "shop"]);
         let (kind, name, text) = match self.below(12) {
@@ -216,7 +216,7 @@ fn series(seed: u64) {
             sites.server_names = taken.then(site).into_iter().collect();
         }
         let mut snapshot =
-            Snapshot::clone(&directory.refresh(&Changes::Content, &BTreeSet::new(), &mut |_| {}).unwrap());
+            Snapshot::clone(&directory.refresh(&ChangedFiles::Content, &BTreeSet::new(), &mut |_| {}).unwrap());
         // An Ingress that nginx refuses is withheld from what is made, and not from the newest.
         let newest = snapshot.clone();
         if numbers.below(3) == 0 && !snapshot.ingresses.is_empty() {

@@ -44,7 +44,7 @@ impl Hosts {
             words: words.into(),
             origin: culprit.map(|name| Origin::field(&id(name), Field::Rule(0))),
             ran_before: self.ran_before,
-            suspects: with_lines.map(|name| id(&name)).collect(),
+            candidates: with_lines.map(|name| id(&name)).collect(),
         })
     }
 }
@@ -123,7 +123,7 @@ fn the_same_mistake_on_two_hosts_blocks_nobody_else() {
 }
 
 #[test]
-fn hosts_are_searched_side_by_side_and_many_suspects_in_few_attempts() {
+fn hosts_are_searched_side_by_side_and_many_candidates_in_few_attempts() {
     let names: Vec<_> = (0..60).map(|number| (format!("bad{number}"), format!("good{number}"))).collect();
     let mut hosts = Hosts::new(&[], bad_sizes);
     hosts.files = names.iter().map(|(bad, good)| (bad.clone(), vec![bad.clone(), good.clone()])).collect();
@@ -138,7 +138,7 @@ fn hosts_are_searched_side_by_side_and_many_suspects_in_few_attempts() {
 }
 
 #[test]
-fn when_a_search_takes_too_long_the_suspects_stay_as_they_were() {
+fn when_a_search_takes_too_long_the_candidates_stay_as_they_were() {
     let mut hosts = Hosts::new(&[], bad_sizes);
     // No searches can run side by side, because one object is on all hosts.
     let of = |number| ["bad", "good", "fine"].map(|name| format!("{name}{number}"));

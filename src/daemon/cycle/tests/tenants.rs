@@ -93,18 +93,18 @@ impl Tenants {
             words: "missing )".into(),
             origin: Some(Origin::object(&of(name).0)),
             ran_before: false,
-            suspects: vec![of(name).0],
+            candidates: vec![of(name).0],
         };
         let mut complaints: Vec<_> = bad.map(complaint).collect();
         let is_made = |one: &&str| self.made.iter().any(|name| name == one);
         if self.clashes.iter().any(|both| both.iter().all(is_made)) {
-            let suspects = self.made.iter().map(|name| of(name).0).collect();
+            let candidates = self.made.iter().map(|name| of(name).0).collect();
             complaints.push(Complaint {
                 place: None,
                 words: "a clash".into(),
                 origin: None,
                 ran_before: false,
-                suspects,
+                candidates,
             });
         }
         self.now += TEST * u32::try_from(1 + complaints.len()).unwrap();
@@ -192,7 +192,7 @@ impl Stages for Tenants {
 #[test]
 fn an_object_for_which_nginx_is_killed_is_left_out_at_once_and_for_long() {
     let state = tempfile::tempdir().unwrap();
-    // The number of bytes misleads: an innocent object is the first suspect.
+    // The number of bytes misleads: an object without fault is the first candidate.
     let deadly = |version: usize| (format!("evil/a@{version}"), 200);
     let mut tenants = Tenants { costs: (2..9).map(deadly).collect(), deadly: Some(150), ..Tenants::default() };
     tenants.bytes = vec![("large/a@2".into(), 5000)];
@@ -216,7 +216,7 @@ fn an_object_for_which_nginx_is_killed_is_left_out_at_once_and_for_long() {
     let report = cycle.turn(&cluster(&all(2)), &mut tenants);
     assert!(report.outcome.is_in_place());
     assert_eq!(tenants.running(), ["evil/a@1", "evil/b@1", "large/a@1", "one/a@1", "two/a@2"]);
-    // Further changes of the suspects wait; those of all others do not.
+    // Further changes of the candidates wait; those of all others do not.
     for version in 3..9 {
         let report = cycle.turn(&cluster(&all(version)), &mut tenants);
         assert!(report.outcome.is_in_place() && report.again.is_some_and(|again| again > Duration::from_secs(3000)));
@@ -229,7 +229,7 @@ fn many(namespace: &str, count: usize) -> Vec<String> {
 }
 
 /// Fifty namespaces with a change each.
-fn crowd() -> Vec<String> {
+fn bulk() -> Vec<String> {
     (0..50).map(|number| format!("n{number:02}/i@1")).collect()
 }
 
@@ -262,16 +262,16 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             what: "one object, and bytes tell",
             costs: vec![("evil/a@1", 200)],
             bytes: vec![],
-            others: crowd(),
+            others: bulk(),
             culprits: &["Ingress evil/a"],
             served: 2,
             known: 2,
         },
         Row {
-            what: "one object among innocent ones of its namespace",
+            what: "one object among others of its namespace",
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("evil/c@1", 2)],
             bytes: vec![],
-            others: crowd(),
+            others: bulk(),
             culprits: &["Ingress evil/a"],
             served: 2,
             known: 4,
@@ -280,7 +280,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             what: "bytes mislead: the victim's change is much larger",
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("victim/a@1", 9), ("victim/b@1", 9)],
             bytes: vec![("evil/a@1", 3), ("victim/a@1", 5000), ("victim/b@1", 9000)],
-            others: crowd(),
+            others: bulk(),
             culprits: &["Ingress evil/a"],
             served: 8,
             known: 14,
@@ -289,7 +289,7 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
             what: "two in two namespaces",
             costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("good/a@1", 50), ("worse/a@1", 150), ("worse/b@1", 2)],
             bytes: vec![],
-            others: crowd(),
+            others: bulk(),
             culprits: &["Ingress evil/a", "Ingress worse/a"],
             served: 9,
             known: 14,
@@ -345,25 +345,25 @@ fn an_object_that_is_too_much_is_found_and_all_others_are_served() {
     }
 }
 
-/// What docs/security.md promises: the changes of namespaces that are not suspected wait for one
+/// What docs/security.md promises: the changes of namespaces without a candidate wait for one
 /// weighing at most, however long a search takes.
 #[test]
 fn a_change_of_another_namespace_waits_for_one_weighing_at_most() {
     let evil = many("evil", 40);
     let costs = evil.iter().map(|name| (name.clone(), 4)).collect();
     // Bytes mislead, so that the search by namespaces takes long, too.
-    let bytes = crowd().into_iter().map(|name| (name, 5000)).collect();
+    let bytes = bulk().into_iter().map(|name| (name, 5000)).collect();
     let mut tenants = Tenants { costs, bytes, slow: Duration::from_secs(18), ..Tenants::default() };
     let state = tempfile::tempdir().unwrap();
     let mut cycle = Cycle::open(state.path(), None).unwrap();
     cycle.turn(&cluster(&["victim/a@0"]), &mut tenants);
     let start = tenants.now;
-    cycle.turn(&cluster(&[&evil[..], &crowd(), &["victim/a@0".into()]].concat()), &mut tenants);
+    cycle.turn(&cluster(&[&evil[..], &bulk(), &["victim/a@0".into()]].concat()), &mut tenants);
     assert!(tenants.now - start <= Duration::from_secs(40), "what was too much, and one weighing");
     let (began, mut weighings) = (tenants.now, 0);
     for version in 1..1000 {
         let victim = format!("victim/a@{version}");
-        let all = cluster(&[&evil[..], &crowd(), std::slice::from_ref(&victim)].concat());
+        let all = cluster(&[&evil[..], &bulk(), std::slice::from_ref(&victim)].concat());
         tenants.applied.clear();
         let start = tenants.now;
         let report = cycle.turn(&all, &mut tenants);
@@ -378,7 +378,7 @@ fn a_change_of_another_namespace_waits_for_one_weighing_at_most() {
     }
     let searched = tenants.now - began;
     assert!(weighings > 8 && searched > Duration::from_secs(120), "{weighings} {searched:?}");
-    assert!(crowd().iter().all(|name| tenants.running().contains(name)), "{:?}", tenants.running());
+    assert!(bulk().iter().all(|name| tenants.running().contains(name)), "{:?}", tenants.running());
 }
 
 #[test]
@@ -493,7 +493,11 @@ fn a_thousand_wrong_lines_of_one_namespace_come_after_the_changes_of_others() {
     }
     assert_eq!(quarantined(&report).len(), 1001);
     let last = format!("victim/a@{turns}");
-    assert_eq!(tenants.running(), ["evil/good@1", "other/good@1", &last], "and who is innocent is served in the end");
+    assert_eq!(
+        tenants.running(),
+        ["evil/good@1", "other/good@1", &last],
+        "and who is not to blame is served in the end"
+    );
     // No namespace waits any more, once its faults are forgotten.
     tenants.now += Duration::from_secs(60);
     cycle.turn(&cluster(&all(&last)), &mut tenants);

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_added_is_told_also_after_a_rotation() {
+    fn only_what_is_added_is_reported_also_after_a_rotation() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("error.log");
         let mut tail = Tail::of(path.clone());

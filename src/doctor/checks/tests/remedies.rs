@@ -40,7 +40,7 @@ fn absent(text: &str) -> impl Iterator<Item = &str> {
         is_page && !repository.join(word.split('#').next().unwrap_or_default()).exists()
     });
     let sections: BTreeSet<_> =
-        ingressd_config::rows().map(ingressd_config::Row::section).filter(|name| !name.is_empty()).collect();
+        ingressd_config::rows().map(ingressd_config::SettingRow::section).filter(|name| !name.is_empty()).collect();
     let settings = words().filter(move |word| {
         let is_setting = word.split_once('.').is_some_and(|(section, key)| {
             sections.contains(section) && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')

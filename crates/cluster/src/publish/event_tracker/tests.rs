@@ -27,7 +27,7 @@ fn spread(tracker: &mut EventTracker) -> Vec<String> {
 }
 
 #[test]
-fn a_finding_is_told_when_it_appears_and_when_it_comes_back() {
+fn a_finding_is_reported_when_it_appears_and_when_it_comes_back() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
@@ -46,7 +46,7 @@ fn a_finding_is_told_when_it_appears_and_when_it_comes_back() {
 }
 
 #[test]
-fn what_ends_at_once_is_not_told_and_nothing_else_has_to_happen_for_what_lasts() {
+fn what_ends_at_once_is_not_reported_and_nothing_else_has_to_happen_for_what_lasts() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
@@ -63,7 +63,7 @@ fn what_ends_at_once_is_not_told_and_nothing_else_has_to_happen_for_what_lasts()
 }
 
 #[test]
-fn what_an_earlier_leader_may_have_told_is_told_anew_when_it_comes_back() {
+fn what_an_earlier_leader_may_have_reported_is_reported_anew_when_it_comes_back() {
     let now = Instant::now();
     let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
     let found = with(&[finding("a", "x")]);
@@ -202,7 +202,7 @@ fn closing(served: &Served, unanswered: u32) -> Served {
 }
 
 /// A state with this many served objects and a finding about each.
-fn crowd(objects: usize) -> Served {
+fn bulk(objects: usize) -> Served {
     let names: Vec<_> = (0..objects).map(|number| format!("{number:04}")).collect();
     let (stored, states): (Vec<_>, Vec<_>) = names.iter().map(|name| object(name, "1", "1", false)).unzip();
     Served {
@@ -216,10 +216,10 @@ fn crowd(objects: usize) -> Served {
 }
 
 #[test]
-fn what_finds_no_room_is_told_when_there_is_some() {
+fn what_finds_no_room_is_reported_when_there_is_some() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
-    let mut served = crowd(5000);
+    let mut served = bulk(5000);
     assert_eq!(look(&mut tracker, &served, &[], now), 0, "waiting is not being suppressed");
     let now = now + LASTING;
     // Addresses are written sooner than Events; that does not make a served version old.
@@ -246,7 +246,7 @@ fn what_finds_no_room_is_told_when_there_is_some() {
 fn a_new_warning_does_not_wait_for_what_is_good() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
-    let served = Served { findings: Arc::default(), ..crowd(5000) };
+    let served = Served { findings: Arc::default(), ..bulk(5000) };
     tracker.update(&served, &[], now);
     assert_eq!(tracker.take(now).unwrap().reason, "Synced");
     look(&mut tracker, &served, &[finding("0007", "x")], now);
@@ -254,7 +254,7 @@ fn a_new_warning_does_not_wait_for_what_is_good() {
 }
 
 #[test]
-fn what_is_closed_is_not_told_to_be_served() {
+fn what_is_closed_is_not_reported_as_served() {
     let cause = "nginx answers 503 on 1 of 2 routes: spec.rules[0]: there is none";
     let now = Instant::now();
     for (closed, findings, expected) in [
@@ -282,10 +282,10 @@ fn what_is_closed_is_not_told_to_be_served() {
 }
 
 #[test]
-fn what_is_mended_while_it_finds_no_room_is_not_told() {
+fn what_is_mended_while_it_finds_no_room_is_not_reported() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
-    let served = crowd(5000);
+    let served = bulk(5000);
     look(&mut tracker, &served, &[], now);
     tracker.update(&Served { findings: Arc::default(), ..served }, &[], now);
     let warnings = spread(&mut tracker).into_iter().filter(|reported| reported.starts_with("MissingService")).count();
@@ -324,7 +324,7 @@ fn a_leader_that_was_none_for_a_moment_repeats_nothing_and_reports_what_is_new()
 }
 
 #[test]
-fn each_version_is_told_to_be_served_once() {
+fn each_version_is_reported_as_served_once() {
     let now = Instant::now();
     let mut tracker = EventTracker::default();
     for (what, served, expected) in [

@@ -97,8 +97,8 @@ async fn nobody_waits_for_the_events_of_another_namespace() {
             world.api.refuse("/namespaces/crowd/events", refusal);
         }
         world.start("one");
-        let crowd: Vec<_> = (0..3000).map(|number| finding("crowd", number)).collect();
-        world.node("one").findings = crowd.clone();
+        let bulk: Vec<_> = (0..3000).map(|number| finding("crowd", number)).collect();
+        world.node("one").findings = bulk.clone();
         world.seconds(30).await;
         world.node("one").findings.extend((0..5).map(|number| finding("shop", number)));
         world.seconds(3).await;
@@ -109,7 +109,7 @@ async fn nobody_waits_for_the_events_of_another_namespace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_change_is_told_to_be_served_once_also_one_that_takes_another_back() {
+async fn each_change_is_reported_as_served_once_also_one_that_takes_another_back() {
     let mut world = World::of_two().await;
     let mut expected = 1;
     assert_eq!(reasons(&world).len(), expected);
@@ -129,7 +129,7 @@ async fn each_change_is_told_to_be_served_once_also_one_that_takes_another_back(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_that_two_leaders_see_is_told_once() {
+async fn a_change_that_two_leaders_see_is_reported_once() {
     let mut world = World::of_two().await;
     // The second node is behind: it sees the change only when it leads.
     world.node("two").follows = false;
@@ -146,7 +146,7 @@ async fn a_change_that_two_leaders_see_is_told_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_breaks_again_is_told_again_also_after_another_start_and_by_another_leader() {
+async fn what_breaks_again_is_reported_again_also_after_another_start_and_by_another_leader() {
     let mut world = World::new();
     world.api.add_ingress("a");
     let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "a"));

@@ -472,7 +472,7 @@ async fn the_record_of_a_node_that_is_gone_publishes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_controller_that_flips_the_status_is_left_alone_and_told_of() {
+async fn another_controller_that_flips_the_status_is_left_alone_and_reported() {
     let mut world = World::new();
     world.api.add_ingress("a");
     world.api.add_ingress("b");

@@ -76,7 +76,7 @@ async fn a_renewal_that_changes_nothing_but_its_time_makes_no_plan() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_hosts_with_one_identity_one_leads_and_both_are_told() {
+async fn of_two_hosts_with_one_identity_one_leads_and_both_are_reported() {
     let mut world = World::new();
     world.api.add_ingress("a");
     world.start("one");

@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn the_age_is_that_of_the_oldest_and_failures_are_told_once() {
+    fn the_age_is_that_of_the_oldest_and_failures_are_reported_once() {
         let now = Instant::now();
         let away = Some(Arc::from("connection refused"));
         let watch = |kind, need, heard: Option<u64>| WatchHealth {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn snippets_that_count_everywhere_are_allowed_one_by_one() {
+fn snippets_that_count_for_all_objects_are_allowed_one_by_one() {
     let with = |kinds: &[SnippetKind], data: &[(&str, &str)]| {
         let mut settings = settings();
         let (namespaces, items) = (vec!["edge".into()], kinds.to_vec());

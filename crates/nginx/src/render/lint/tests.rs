@@ -153,7 +153,7 @@ fn a_text_that_takes_the_place_of_another_keeps_its_values_where_they_were() {
 }
 
 #[test]
-fn what_is_not_used_is_told_and_so_are_lines() {
+fn what_is_not_used_is_reported_and_so_are_lines() {
     let (line, why) = uses("a;\n").expect_err("it uses nothing");
     assert!(line.is_none() && why.contains("does not use"), "{why}");
     let (_, why) = uses(&complete("").replace("{{#each plain}}{{this}}{{/each}}", "")).expect_err("a list is not read");

@@ -22,8 +22,8 @@ pub fn requires(tls: &BackendTls) -> impl Iterator<Item = FilePath> {
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(upstream) = scene.handler.action.upstream() else { return Ok(()) };
     let grpc = matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs);
-    let mut say = |proxy: &'static str, its_twin: &'static str, arguments: Words| {
-        slots.say(Slot::Backend, if grpc { its_twin } else { proxy }, arguments);
+    let mut say = |of_http: &'static str, of_grpc: &'static str, arguments: Words| {
+        slots.say(Slot::Backend, if grpc { of_grpc } else { of_http }, arguments);
     };
     let Some(tls) = upstream.tls.as_deref() else {
         if matches!(upstream.protocol, Protocol::Https | Protocol::AutoHttp) {

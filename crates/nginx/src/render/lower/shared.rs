@@ -296,7 +296,7 @@ fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::StatusServer 
     }
 }
 
-/// The variable with the scheme of the client's request; `is_told` says whether a proxy is trusted
+/// The variable with the scheme of the client's request; `is_reported` says whether a proxy is trusted
 /// to name it.
 pub(super) fn scheme(is_reported: bool) -> Word {
     Word::fixed(if is_reported { "$ingressd\u{2}_scheme" } else { "$scheme" })

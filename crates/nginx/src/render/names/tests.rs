@@ -9,7 +9,7 @@ fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> Upstrea
 }
 
 #[test]
-fn the_file_of_a_service_tells_its_port_and_no_other_does() {
+fn the_file_of_a_service_says_its_port_and_no_other_does() {
     for (transport, number) in [(Transport::Tcp, 5432), (Transport::Udp, 53)] {
         let port = Port { transport, number };
         assert_eq!(stream_port(&stream_file(port)), Some(port));

@@ -116,7 +116,7 @@ fn a_snippet_may_bring_what_a_key_counts_with_and_a_key_that_counts_with_another
 }
 
 #[test]
-fn keys_of_a_canary_that_count_on_its_main_object_are_told() {
+fn keys_of_a_canary_that_count_on_its_main_object_are_reported() {
     let mut reported = BTreeSet::new();
     for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let sets = row.all_tries().into_iter().find(|(_, gives)| matches!(gives, Gives::Sets(_)));

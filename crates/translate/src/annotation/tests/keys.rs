@@ -11,7 +11,7 @@ fn the_key_wins_over_its_other_spelling() {
 }
 
 #[test]
-fn unknown_keys_are_told_with_the_nearest_one() {
+fn unknown_keys_are_reported_with_the_nearest_one() {
     let cases = [
         ("nginx.ingress.kubernetes.io/proxy-bodysize", Reason::UnknownAnnotation, "proxy-body-size"),
         ("nginx.ingress.kubernetes.io/qqqq", Reason::UnknownAnnotation, "no such key"),

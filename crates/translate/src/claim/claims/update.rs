@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claimant, Claims, UNNUMBERED};
-use crate::allowed::Allowances;
 use crate::claim::key::Key;
+use crate::options::allowed::Allowances;
 use crate::read::since::Since;
 use crate::{Options, World};
 use ingressd_model::{ClaimOrder, Port, Seniority, ServerName};

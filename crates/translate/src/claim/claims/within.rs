@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claimant, Claims};
-use crate::allowed::Allowances;
 use crate::claim::key::Key;
+use crate::options::allowed::Allowances;
 use crate::value::host;
 use ingressd_model::ServerName;
 

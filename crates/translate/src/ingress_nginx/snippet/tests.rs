@@ -498,7 +498,7 @@ fn every_directive_is_known_and_what_it_stands_for_exists() {
 }
 
 #[test]
-fn what_does_the_same_is_told_directive_by_directive() {
+fn what_does_the_same_is_reported_directive_by_directive() {
     let found = super::alternatives(
         &ANNOTATIONS,
         "server-snippet",

@@ -60,7 +60,7 @@ fn a_namespace_with_ever_new_refused_versions_takes_a_tenth_of_the_time() {
 }
 
 #[test]
-fn to_find_each_mistake_of_a_crowd_once_causes_no_waiting() {
+fn to_find_each_mistake_of_many_once_causes_no_waiting() {
     let state = tempfile::tempdir().unwrap();
     let mut tenants = Tenants { bad: |name| name.starts_with("evil/i"), proves: true, ..Tenants::default() };
     let mut cycle = Cycle::open(state.path(), None).unwrap();

@@ -138,7 +138,7 @@ async fn what_does_not_configure_nginx_is_no_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_told_before_everything_that_is_needed_is_known() {
+async fn nothing_is_reported_before_everything_that_is_needed_is_known() {
     let double = Double::default();
     double.put("services", service("shop", "a"));
     double.fail("endpointslices", "list", Some(Fault::Status(500)));

@@ -24,7 +24,7 @@ fn read(text: &str) -> Result<Vec<String>, String> {
         assert!(read.streams.is_empty(), "{text}");
         return Err(read.findings.iter().map(|finding| &*finding.note).collect::<Vec<_>>().join("; "));
     }
-    let line = |stream: &crate::read::stream::RequestedStream| {
+    let line = |stream: &crate::annotation::reading::RequestedStream| {
         let marks = [(stream.accepts_proxy_protocol, " in"), (stream.sends_proxy_protocol, " out")];
         let marks: String = marks.iter().filter(|(is_on, _)| *is_on).map(|(_, mark)| *mark).collect();
         let directives = stream.policy.directives.iter().map(|one| {

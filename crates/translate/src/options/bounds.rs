@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_nearly_used_up_and_no_more_than_that() {
+    fn what_is_reported_is_nearly_used_up_and_no_more_than_that() {
         let reported: Vec<_> = (0..8).filter(|used| OBJECT_PATHS.note(*used, 5).is_some()).collect();
         assert_eq!(reported, [5]);
         let reported: Vec<_> =

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use ingressd_model::{UrlPath, expression};
 
-use crate::options::CHALLENGES;
+use crate::read::path::CHALLENGES;
 use crate::read::path::Matching;
 
 /// The key and place of a path among those of several namespaces: the common prefix of all

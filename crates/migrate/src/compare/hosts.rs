@@ -23,15 +23,15 @@ const LARGEST_EXPRESSION: usize = 1 << 18;
 
 /// The hosts of some Ingresses.
 #[derive(Debug, Default)]
-pub struct Sites {
-    sites: BTreeMap<String, Site>,
+pub struct IngressHosts {
+    known_hosts: BTreeMap<String, IngressHost>,
     /// Ingresses that take hosts which no object names, in the order of the objects.
-    expressions: Vec<(Regex, Site)>,
+    expressions: Vec<(Regex, IngressHost)>,
 }
 
 /// A host.
 #[derive(Debug, Clone, Default)]
-pub struct Site {
+pub struct IngressHost {
     /// The Ingresses with this host, as namespace/name.
     pub ingresses: Vec<String>,
     pub has_tls: bool,
@@ -142,55 +142,57 @@ impl WrittenIngress<'_> {
     }
 }
 
-impl Sites {
+impl IngressHosts {
     /// The hosts of these Ingresses (namespace/name), with this prefix of annotations.
     pub fn of(snapshot: &Snapshot, names: &BTreeSet<String>, prefix: &str) -> Self {
-        let mut sites = Sites::default();
+        let mut known_hosts = IngressHosts::default();
         let mut other_names = Vec::new();
         for stored in &snapshot.ingresses {
             let name = format!("{}/{}", stored.id.namespace, stored.id.name);
             let Some(asked) = asked(snapshot, &stored.id).filter(|_| names.contains(&name)) else { continue };
             let annotations = &stored.object.annotations;
             let written = WrittenIngress { name, namespace: &stored.id.namespace, asked, annotations, prefix };
-            sites.add(&written);
+            known_hosts.add(&written);
             other_names.extend(written.other_names());
         }
         for (other, host) in other_names {
-            let Some(site) = sites.sites.get(&host).cloned() else { continue };
-            let site = Site { is_alias: true, ..site };
+            let Some(known) = known_hosts.known_hosts.get(&host).cloned() else { continue };
+            let known = IngressHost { is_alias: true, ..known };
             match other.strip_prefix('~') {
-                Some(written) => sites.expressions.extend(expression(written).map(|expression| (expression, site))),
-                None => drop(sites.sites.entry(other.to_ascii_lowercase()).or_insert(site)),
+                Some(written) => {
+                    known_hosts.expressions.extend(expression(written).map(|expression| (expression, known)))
+                }
+                None => drop(known_hosts.known_hosts.entry(other.to_ascii_lowercase()).or_insert(known)),
             }
         }
-        let of_expressions = sites.expressions.iter_mut().map(|(_, site)| site);
-        sites.sites.values_mut().chain(of_expressions).for_each(Site::settle);
-        sites
+        let of_expressions = known_hosts.expressions.iter_mut().map(|(_, known)| known);
+        known_hosts.known_hosts.values_mut().chain(of_expressions).for_each(IngressHost::settle);
+        known_hosts
     }
 
     fn add(&mut self, written: &WrittenIngress<'_>) {
         for host in written.hosts() {
-            let site = self.sites.entry(host.clone()).or_default();
-            site.has_tls |= written.has_tls(&host);
-            site.by_expression |= written.has_expressions();
-            site.ingresses.push(written.name.clone());
-            site.routes.extend(written.routes(&host));
+            let known = self.known_hosts.entry(host.clone()).or_default();
+            known.has_tls |= written.has_tls(&host);
+            known.by_expression |= written.has_expressions();
+            known.ingresses.push(written.name.clone());
+            known.routes.extend(written.routes(&host));
         }
     }
 
     /// Each host that can be requested; an example for a pattern.
-    pub fn hosts(&self) -> impl Iterator<Item = (String, &Site)> {
-        self.sites.iter().map(|(host, site)| (example(host), site))
+    pub fn hosts(&self) -> impl Iterator<Item = (String, &IngressHost)> {
+        self.known_hosts.iter().map(|(host, known)| (example(host), known))
     }
 
     /// What there is for a host: itself, the wildcard that it lies within, an expression, or the
     /// catch-all.
-    pub fn site(&self, host: &str) -> Option<&Site> {
+    pub fn host(&self, host: &str) -> Option<&IngressHost> {
         let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
-        let named = self.sites.get(host).or_else(|| self.sites.get(&within?));
-        let takes = |(expression, _): &&(Regex, Site)| expression.is_match(host.as_bytes());
-        let named = named.or_else(|| self.expressions.iter().find(takes).map(|(_, site)| site));
-        named.or_else(|| self.sites.get(EVERY_HOST))
+        let named = self.known_hosts.get(host).or_else(|| self.known_hosts.get(&within?));
+        let takes = |(expression, _): &&(Regex, IngressHost)| expression.is_match(host.as_bytes());
+        let named = named.or_else(|| self.expressions.iter().find(takes).map(|(_, known)| known));
+        named.or_else(|| self.known_hosts.get(EVERY_HOST))
     }
 
     /// The possible hosts of a line without one: those whose path leads to the backend of the
@@ -202,12 +204,13 @@ impl Sites {
             (None, Some(_)) => route.upstream == *upstream,
             (None, None) => false,
         };
-        let hosts = self.sites.iter().filter(|(_, site)| !site.is_alias && site.route(path).is_some_and(is_meant));
+        let hosts =
+            self.known_hosts.iter().filter(|(_, known)| !known.is_alias && known.route(path).is_some_and(is_meant));
         hosts.map(|(host, _)| example(host)).collect()
     }
 }
 
-impl Site {
+impl IngressHost {
     /// The route of a path.
     pub fn route(&self, path: &str) -> Option<&Route> {
         self.routes.iter().find(|route| route.takes(path))

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::attach::Attached;
+use crate::dialects::{self, ANNOTATIONS, Table};
 use crate::read::intent::Intent;
 use crate::select::Selected;
-use crate::tables::{self, ANNOTATIONS, Table};
 use crate::{ClassRule, CommonPolicy, Dialect, Layer, Options, Policy, SPECIFICATION};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::Snapshot;
@@ -47,7 +47,7 @@ impl Merged {
         (snapshot, options): (&Snapshot, &Options),
         others: impl Iterator<Item = &'p Policy> + Clone,
     ) -> Self {
-        let mut reading = tables::merge(object, own, semantics, snapshot, options);
+        let mut reading = dialects::merge(object, own, semantics, snapshot, options);
         let mut behaviour = std::mem::take(&mut reading.behaviour);
         // The lists stay in memory as long as the object.
         behaviour.directives.shrink_to_fit();

@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::secret::certificate::Use;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Certificate, CertificateId, Origin, Validity, ValidityPhase, in_words};
-
-/// A certificate, and a field that names it.
-pub type Use = (CertificateId, Origin);
 
 /// What is found about the dates of certificates, and when.
 #[derive(Debug, Clone, Default)]

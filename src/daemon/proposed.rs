@@ -17,7 +17,7 @@ use ingressd_objects::{Entry, Snapshot};
 const END: &str = "end";
 
 fn file(state: &Path) -> PathBuf {
-    state.join("candidates.json")
+    state.join("proposed.json")
 }
 
 /// Writes those of these objects that are not `kept` yet, for files with this digest, one on each

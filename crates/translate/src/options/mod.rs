@@ -1,19 +1,18 @@
 //! The administrator's settings about the meaning of objects.
 
+pub mod allowed;
+pub mod bounds;
+pub mod dialect;
+pub mod limits;
+pub mod snippets;
+
 use std::collections::BTreeSet;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::tables::{ANNOTATIONS, Scope, Table, Trust};
-use crate::value::USUAL_DOMAIN;
-use crate::{AllowedHosts, AllowedSnippets, Dialect, Limits, SPECIFICATION};
+use crate::annotation::{Layer, Scope, Table, Trust};
+use crate::{AllowedHosts, AllowedSnippets, Dialect, Limits};
 use ingressd_model::{Cidr, Directive, HeaderName, HostListeners, LookupTable, StreamPolicy, UrlPath};
-
-pub use crate::tables::{Layer, OptionEntry};
-
-/// The path below which certificate authorities ask for the answers to their challenges.
-pub const CHALLENGES: &str = "/.well-known/acme-challenge";
 
 /// How endpoints are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,20 +66,6 @@ pub struct ClassRule {
 }
 
 impl ClassRule {
-    /// A rule for a controller name and a dialect, without further settings.
-    pub fn new(controller: &str, dialect: &'static Dialect) -> Self {
-        ClassRule {
-            controller: controller.into(),
-            dialect,
-            class_name: None,
-            legacy_class: None,
-            without_class: false,
-            endpoints: None,
-            ownership: None,
-            annotations: &ANNOTATIONS,
-        }
-    }
-
     /// Whether a host is exclusive when an object of the class claims it first.
     pub fn is_exclusive(&self, common: HostOwnership) -> bool {
         match self.ownership.unwrap_or(common) {
@@ -239,63 +224,6 @@ impl Options {
     }
 }
 
-/// Without any settings.
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            classes: vec![ClassRule::new("ingressd/nginx", &SPECIFICATION)],
-            fills_in_class: false,
-            listeners: HostListeners {
-                addresses: vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
-                http_port: 80,
-                https_port: 443,
-                proxy_protocol: false,
-            },
-            ownership: HostOwnership::default(),
-            host_grace: 300,
-            catch_all: Vec::new(),
-            challenges: Vec::new(),
-            no_catch_all: false,
-            endpoints: EndpointMode::Pod,
-            reachable: Vec::new(),
-            external_names: true,
-            cluster_domain: USUAL_DOMAIN.into(),
-            local_upstreams: false,
-            cross_namespace: false,
-            shared_services: Vec::new(),
-            app_protocol: None,
-            own_upstreams: Vec::new(),
-            own_ports: Vec::new(),
-            default_backend: None,
-            default_certificate: None,
-            ssl_redirect: true,
-            force_ssl_redirect: false,
-            redirect_status: 308,
-            hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
-            allowlist: Vec::new(),
-            denylist: Vec::new(),
-            no_authentication: UrlPath::new(CHALLENGES).into_iter().collect(),
-            max_trust: Trust::High,
-            strict_paths: None,
-            trusted_proxies: Vec::new(),
-            only_addresses: false,
-            append_forwarded_for: false,
-            allowed_hosts: Vec::new(),
-            snippets: Vec::new(),
-            annotation_snippets: true,
-            passthrough: false,
-            streams: StreamOptions::default(),
-            shares_firewall_rules: false,
-            limits: Limits::default(),
-            allowed_headers: Vec::new(),
-            keys_of_config_map: &[],
-            defaults: Arc::default(),
-            server_directives: Vec::new(),
-            lookup_tables: Arc::default(),
-        }
-    }
-}
-
 /// What the administrator decides about TCP and UDP services.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamOptions {
@@ -307,20 +235,4 @@ pub struct StreamOptions {
     pub policy: StreamPolicy,
     /// TCP ports that are used already, each with the setting that says so.
     pub reserved: Vec<(u16, &'static str)>,
-}
-
-/// Without any settings.
-impl Default for StreamOptions {
-    fn default() -> Self {
-        let policy = StreamPolicy {
-            timeout: Duration::from_secs(600),
-            next_upstream: true,
-            next_upstream_timeout: Duration::from_secs(600),
-            next_upstream_tries: 3,
-            responses: 1,
-            header_timeout: Duration::from_secs(30),
-            directives: Arc::default(),
-        };
-        StreamOptions { tcp_services: None, udp_services: None, policy, reserved: Vec::new() }
-    }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::{Claim, Site, conflict, reach};
+use super::{Claim, ClaimedHost, conflict, reach};
 use crate::read::path::{self, Matching, PathType, Text, is_challenge};
 use crate::{ExpressionScope, Limits, bounds};
 use ingressd_model::expression;
@@ -19,14 +19,14 @@ use ingressd_model::finding::{Finding, Reason, count};
 /// Paths of objects that ask for expressions, or of the type `ImplementationSpecific`, are
 /// expressions; about others [`turn`] decides. The path of a challenge is for one request only.
 /// Paths of objects of the specification dialect keep their meaning.
-pub fn match_paths(site: &mut Site<'_, '_>) {
+pub fn match_paths(claimed: &mut ClaimedHost<'_, '_>) {
     let enforces =
         |claim: &&Claim<'_, '_>| is_quirky(claim) && path::enforces_regex(&claim.object.policy.reading, &claim.path);
-    let enforcing: HashSet<_> = site.claims.iter().filter(enforces).map(namespace).collect();
+    let enforcing: HashSet<_> = claimed.claims.iter().filter(enforces).map(namespace).collect();
     if enforcing.is_empty() {
         return;
     }
-    for claim in site.claims.iter_mut().filter(|claim| is_quirky(claim) && enforcing.contains(&namespace(claim))) {
+    for claim in claimed.claims.iter_mut().filter(|claim| is_quirky(claim) && enforcing.contains(&namespace(claim))) {
         let reading = &claim.object.policy.reading;
         let says = reading.use_regex || reading.rewrite_target.is_some();
         let is_expression = says || claim.kind == PathType::ImplementationSpecific;
@@ -36,28 +36,28 @@ pub fn match_paths(site: &mut Site<'_, '_>) {
             false => Matching::Caseless,
         };
     }
-    if site.claims.iter().any(may_turn) {
-        turn(site);
+    if claimed.claims.iter().any(may_turn) {
+        turn(claimed);
     }
 }
 
 /// Makes expressions of the paths of objects that do not ask for them, as ingress-nginx does,
 /// unless one is none or nothing protects it and it would take requests of a protected path.
 /// Requests that a protected path takes as text stay its own.
-fn turn(site: &mut Site<'_, '_>) {
+fn turn(claimed: &mut ClaimedHost<'_, '_>) {
     // What the protected paths of each namespace begin with that come after the present one.
     let mut behind: HashMap<Arc<str>, BTreeMap<String, ()>> = HashMap::new();
-    for rest in site.objects.iter().filter(|object| object.is_protected && object.takes_the_rest()) {
+    for rest in claimed.objects.iter().filter(|object| object.is_protected && object.takes_the_rest()) {
         behind.entry(Arc::clone(&rest.id().namespace)).or_default().insert(String::new(), ());
     }
-    let mut order: Vec<_> = (0..site.claims.len()).collect();
+    let mut order: Vec<_> = (0..claimed.claims.len()).collect();
     order.sort_by_key(|number| {
-        let Claim { path, object, .. } = &site.claims[*number];
-        (is_quirky(&site.claims[*number]), path.as_str().len(), path.clone(), !object.is_protected)
+        let Claim { path, object, .. } = &claimed.claims[*number];
+        (is_quirky(&claimed.claims[*number]), path.as_str().len(), path.clone(), !object.is_protected)
     });
     let mut as_text = Vec::new();
     for number in order {
-        let claim = &mut site.claims[number];
+        let claim = &mut claimed.claims[number];
         let (behind, is_protected) = (behind.entry(namespace(claim)).or_default(), claim.object.is_protected);
         let beginnings = [Matching::Regex, Matching::Caseless]
             .map(|matching| reach::beginning(matching, claim.path.as_str()).into_string());
@@ -76,7 +76,7 @@ fn turn(site: &mut Site<'_, '_>) {
             behind.extend(beginnings.map(|beginning| (beginning, ())));
         }
     }
-    site.claims.extend(as_text);
+    claimed.claims.extend(as_text);
 }
 
 /// Whether one of these begins what begins so, or begins so itself.

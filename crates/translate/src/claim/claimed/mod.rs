@@ -12,12 +12,11 @@ use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, Pa
 use rayon::slice::ParallelSliceMut as _;
 
 use super::arbiter::Arbiter;
-pub use super::site::host_options::{Decision, HostOption, Saying, decide, directives, settle};
+pub use super::claimed::host_options::{Decision, HostOption, Saying, decide, directives, settle};
 #[cfg(test)]
-pub use super::site::reach::elements;
-pub use super::site::reach::{above, beginning, of_challenges};
-pub use super::site::reserved::reserve;
-use crate::SMALLEST_PART;
+pub use super::claimed::reach::elements;
+pub use super::claimed::reach::{above, beginning, of_challenges};
+pub use super::claimed::reserved::reserve;
 use crate::admit::admitted::Admitted;
 use crate::attach::displaced;
 use crate::read::path::{Matching, PathType, Text, is_challenge};
@@ -26,9 +25,13 @@ use crate::value::host;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Field, HostName, Origin, ServerName, UrlPath};
 
+/// The fewest hosts that are worth another thread.
+pub const SMALLEST_PART: usize = 64;
+
 /// A path of a host, and the object that claims it.
 #[derive(Debug, Clone)]
 pub struct Claim<'s, 'a> {
+    /// The object.
     pub object: &'s Admitted<'a>,
     /// The field of the path.
     pub origin: Origin,
@@ -48,7 +51,7 @@ pub struct Claim<'s, 'a> {
 
 /// A host with all claims on it.
 #[derive(Debug, Default)]
-pub struct Site<'s, 'a> {
+pub struct ClaimedHost<'s, 'a> {
     /// The objects that define it: those of the namespace that claimed it first, the oldest first,
     /// then those of others that have a path; never empty.
     pub objects: Vec<&'s Admitted<'a>>,
@@ -83,7 +86,7 @@ pub enum Root {
     Nobody,
 }
 
-impl<'s, 'a> Site<'s, 'a> {
+impl<'s, 'a> ClaimedHost<'s, 'a> {
     /// The namespace that claimed the host first, if an object of it is served.
     pub fn home(&self) -> Option<&'a str> {
         self.objects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
@@ -96,18 +99,18 @@ impl<'s, 'a> Site<'s, 'a> {
         self.claims.get(self.passing?)
     }
 
-    /// The site of the claims on one host, the oldest object first.
+    /// The claims on one host, the oldest object first.
     fn of(wanting: &[Wanting<'s, 'a>]) -> Self {
-        let mut site = Site { objects: Vec::with_capacity(1), ..Site::default() };
+        let mut claimed = ClaimedHost { objects: Vec::with_capacity(1), ..ClaimedHost::default() };
         for (_, object, rule) in wanting {
             // Rules of one object are adjacent, so a known object is the last.
-            if site.objects.last().is_none_or(|last| !std::ptr::eq(*last, *object)) {
-                site.objects.push(object);
+            if claimed.objects.last().is_none_or(|last| !std::ptr::eq(*last, *object)) {
+                claimed.objects.push(object);
             }
-            rule.iter().for_each(|number| site.add_paths(object, *number));
+            rule.iter().for_each(|number| claimed.add_paths(object, *number));
         }
-        alone::match_paths(&mut site);
-        site
+        alone::match_paths(&mut claimed);
+        claimed
     }
 
     fn add_paths(&mut self, object: &'s Admitted<'a>, rule: usize) {
@@ -142,13 +145,16 @@ pub const fn is_unknown(name: &ServerName) -> bool {
 }
 
 /// A host among those that are served.
-pub fn find<'l, 's, 'a>(sites: &'l [(ServerName, Site<'s, 'a>)], name: &ServerName) -> Option<&'l Site<'s, 'a>> {
-    let place = sites.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
-    Some(&sites[place].1)
+pub fn find<'l, 's, 'a>(
+    claimed_hosts: &'l [(ServerName, ClaimedHost<'s, 'a>)],
+    name: &ServerName,
+) -> Option<&'l ClaimedHost<'s, 'a>> {
+    let place = claimed_hosts.binary_search_by(|(known, _)| known.cmp(name)).ok()?;
+    Some(&claimed_hosts[place].1)
 }
 
 /// All claims, by host and in order.
-pub type Gathered<'s, 'a> = Vec<(ServerName, Site<'s, 'a>)>;
+pub type Gathered<'s, 'a> = Vec<(ServerName, ClaimedHost<'s, 'a>)>;
 
 /// A rule of an object that claims a host, by its index; `None` for an object without rules whose
 /// default backend claims the hosts that no object names.
@@ -183,11 +189,13 @@ pub fn gather<'s, 'a>(objects: &'s [Admitted<'a>], arbiter: &mut Arbiter<'_, 'a>
     // The sort is stable: claims on one host stay in their order.
     wanting.par_sort_by(|(one, ..), (other, ..)| one.cmp(other));
     let of_hosts: Vec<_> = wanting.chunk_by(|(one, ..), (other, ..)| one == other).collect();
-    let sites =
-        of_hosts.into_par_iter().with_min_len(SMALLEST_PART).map(|of_host| (of_host[0].0.clone(), Site::of(of_host)));
-    let mut sites: Vec<_> = sites.collect();
-    redirect_with_or_without_www(objects, &mut sites, arbiter);
-    sites
+    let claimed_hosts = of_hosts
+        .into_par_iter()
+        .with_min_len(SMALLEST_PART)
+        .map(|of_host| (of_host[0].0.clone(), ClaimedHost::of(of_host)));
+    let mut claimed_hosts: Vec<_> = claimed_hosts.collect();
+    redirect_with_or_without_www(objects, &mut claimed_hosts, arbiter);
+    claimed_hosts
 }
 
 /// Adds the hosts with or without `www.` of objects that ask for the redirect. They are claims of
@@ -195,7 +203,7 @@ pub fn gather<'s, 'a>(objects: &'s [Admitted<'a>], arbiter: &mut Arbiter<'_, 'a>
 /// cert-manager for a challenge, which takes its path only.
 fn redirect_with_or_without_www<'s, 'a>(
     objects: &'s [Admitted<'a>],
-    sites: &mut Gathered<'s, 'a>,
+    claimed_hosts: &mut Gathered<'s, 'a>,
     arbiter: &mut Arbiter<'_, 'a>,
 ) {
     let mut asked = BTreeMap::<ServerName, Vec<&'s Admitted<'a>>>::new();
@@ -203,7 +211,7 @@ fn redirect_with_or_without_www<'s, 'a>(
         let allowance = arbiter.allowances.of(&object.id().namespace);
         let permitted = object.rules().filter(|(_, rule)| rule.name.as_ref().is_ok_and(|name| allowance.permits(name)));
         for other in permitted.filter_map(|(_, rule)| rule.counterpart()) {
-            let mut known = find(sites, &other).into_iter().flat_map(|site| &site.objects);
+            let mut known = find(claimed_hosts, &other).into_iter().flat_map(|claimed| &claimed.objects);
             let has_rule = |known: &&&Admitted<'_>| {
                 known.id().namespace == object.id().namespace && !takes_challenges_only(known, &other)
             };
@@ -221,18 +229,18 @@ fn redirect_with_or_without_www<'s, 'a>(
     let mut added = Vec::new();
     for (name, objects) in asked {
         let redirect = objects.first().and_then(|oldest| oldest.redirect_of(&name));
-        match sites.binary_search_by(|(known, _)| known.cmp(&name)) {
+        match claimed_hosts.binary_search_by(|(known, _)| known.cmp(&name)) {
             Ok(place) => {
-                let site = &mut sites[place].1;
-                site.objects.extend(objects);
-                site.redirect = redirect;
+                let claimed = &mut claimed_hosts[place].1;
+                claimed.objects.extend(objects);
+                claimed.redirect = redirect;
             }
-            Err(_) => added.push((name, Site { objects, redirect, ..Site::default() })),
+            Err(_) => added.push((name, ClaimedHost { objects, redirect, ..ClaimedHost::default() })),
         }
     }
     if !added.is_empty() {
-        sites.extend(added);
-        sites.sort_by(|(one, _), (other, _)| one.cmp(other));
+        claimed_hosts.extend(added);
+        claimed_hosts.sort_by(|(one, _), (other, _)| one.cmp(other));
     }
 }
 

@@ -4,14 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::certified::{Reported, Use};
-use crate::{Limits, admit};
+use super::certified::Reported;
+use super::endpoints;
+use crate::Limits;
+use crate::secret::certificate::Use;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIdentity};
 
 /// The row of an upstream.
 #[derive(Debug)]
-pub struct Row<'m> {
+pub struct UpstreamRow<'m> {
     pub upstream: &'m Upstream,
     pub endpoints: Arc<[Endpoint]>,
 }
@@ -117,7 +119,7 @@ impl Rows {
             .into_iter()
             .flat_map(|upstreams| upstreams.chunk_by(|one, other| one.id.namespace == other.id.namespace));
         let mut endpoints =
-            parts.flat_map(|upstreams| self.bounded(upstreams, &model, &limits)).map(Row::entry).collect();
+            parts.flat_map(|upstreams| self.bounded(upstreams, &model, &limits)).map(UpstreamRow::entry).collect();
         let changed = keep(&mut endpoints, &self.tables.endpoints);
         if changed > 0 || endpoints.len() < self.tables.endpoints.len() {
             self.tables = Arc::new(Tables { endpoints, certificates: self.tables.certificates.clone() });
@@ -138,18 +140,18 @@ impl Rows {
     }
 
     /// The rows of the upstreams of a namespace within the limits.
-    fn bounded<'m>(&mut self, upstreams: &'m [Arc<Upstream>], model: &Model, limits: &Limits) -> Vec<Row<'m>> {
-        let rows = self.found.rows(upstreams).map(|(upstream, endpoints)| Row { upstream, endpoints });
+    fn bounded<'m>(&mut self, upstreams: &'m [Arc<Upstream>], model: &Model, limits: &Limits) -> Vec<UpstreamRow<'m>> {
+        let rows = self.found.rows(upstreams).map(|(upstream, endpoints)| UpstreamRow { upstream, endpoints });
         let mut rows: Vec<_> = rows.collect();
         if let Some(UpstreamIdentity { namespace, protocol, .. }) = rows.first().map(|row| &*row.upstream.id) {
-            let findings = admit::bound_endpoints(&mut rows, &model.servers, limits);
+            let findings = endpoints::bound(&mut rows, &model.servers, limits);
             self.bounded.insert((Arc::clone(namespace), protocol.is_of_stream()), findings);
         }
         rows
     }
 }
 
-impl Row<'_> {
+impl UpstreamRow<'_> {
     fn entry(self) -> (UpstreamId, Arc<[Endpoint]>) {
         (self.upstream.id.clone(), self.endpoints)
     }

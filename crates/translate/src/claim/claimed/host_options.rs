@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Site;
+use super::ClaimedHost;
 use crate::admit::admitted::Admitted;
 use crate::attach::younger;
 use crate::value::host;
@@ -86,6 +86,7 @@ impl HostOption for AppRoot {
 /// An object of a host with its value of an option.
 #[derive(Debug)]
 pub struct Saying<'s, 'a, T> {
+    /// The object.
     pub object: &'s Admitted<'a>,
     pub says: &'s T,
     /// Whether it is of the namespace that claimed the host first.
@@ -103,11 +104,11 @@ pub struct Decision<'s, 'a, T> {
 
 /// Decides which object sets an option of a host.
 pub fn decide<'s, 'a, T>(
-    site: &Site<'s, 'a>,
+    claimed: &ClaimedHost<'s, 'a>,
     option: impl Fn(&'s HostOptions) -> Option<&'s T>,
 ) -> Decision<'s, 'a, T> {
-    let home = site.home();
-    let said = site.objects.iter().filter_map(|object| {
+    let home = claimed.home();
+    let said = claimed.objects.iter().filter_map(|object| {
         let says = option(&object.policy.reading.host)?;
         Some(Saying { object, says, is_at_home: home == Some(&*object.id().namespace) })
     });
@@ -119,11 +120,11 @@ pub fn decide<'s, 'a, T>(
 /// The effective value of an option of a host; objects with another value get a finding.
 pub fn settle<'s, T: HostOption>(
     name: &ServerName,
-    site: &Site<'s, '_>,
+    claimed: &ClaimedHost<'s, '_>,
     option: impl Fn(&'s HostOptions) -> Option<&'s T>,
     findings: &mut Vec<Finding>,
 ) -> Option<&'s T> {
-    let Decision { winner, losers } = decide(site, option);
+    let Decision { winner, losers } = decide(claimed, option);
     let is_refused = |saying: &Saying<'_, '_, T>| *name == ServerName::CatchAll && !saying.says.fits_unknown_hosts();
     let (refused, winner) = match winner {
         Some(winner) if is_refused(&winner) => (Some(winner), None),
@@ -148,11 +149,11 @@ pub fn settle<'s, T: HostOption>(
 }
 
 /// The effective directives of a host, sorted by name.
-pub fn directives(name: &ServerName, site: &Site<'_, '_>, findings: &mut Vec<Finding>) -> Vec<Directive> {
-    let said = site.objects.iter().flat_map(|object| &object.policy.reading.host.directives);
+pub fn directives(name: &ServerName, claimed: &ClaimedHost<'_, '_>, findings: &mut Vec<Finding>) -> Vec<Directive> {
+    let said = claimed.objects.iter().flat_map(|object| &object.policy.reading.host.directives);
     let rows: BTreeSet<&str> = said.map(|directive| directive.row.name).collect();
     let counting = rows.into_iter().filter_map(|row| {
-        settle(name, site, |host| host.directives.iter().find(|directive| directive.row.name == row), findings)
+        settle(name, claimed, |host| host.directives.iter().find(|directive| directive.row.name == row), findings)
     });
     counting.cloned().collect()
 }

@@ -1,44 +1,15 @@
-//! The DNS answers for names of Services: an input of the translation, like the snapshot.
+//! Which DNS names Services lead to, and which of them are queried.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::resolve::service;
+use super::service;
+use crate::dialects;
 use crate::select;
-use crate::tables;
 use crate::value::{ExternalName, ServiceAddress};
-use crate::{ClassRule, Options};
+use crate::{ClassRule, Namespaces, Options};
 use ingressd_model::HostName;
 use ingressd_objects::{Ingress, Snapshot};
-
-/// What is known about one name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NameAnswer {
-    /// The addresses of the last answer, sorted; they stay when DNS fails.
-    pub addresses: Vec<IpAddr>,
-    /// Whether the answer had more addresses than are used.
-    pub is_cut: bool,
-    /// Why there is no newer answer; one clause.
-    pub failure: Option<Arc<str>>,
-    /// Whether DNS is not asked for it: it counts as a name whose addresses are not known.
-    pub is_unasked: bool,
-}
-
-/// Answers by name. A missing name was not queried yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Names(pub BTreeMap<HostName, NameAnswer>);
-
-impl Names {
-    /// Names that DNS is not asked for.
-    pub fn unasked(names: impl IntoIterator<Item = HostName>) -> Self {
-        let unasked = || NameAnswer { is_unasked: true, ..NameAnswer::default() };
-        Names(names.into_iter().map(|name| (name, unasked())).collect())
-    }
-}
-
-/// The namespaces of Services with a name.
-pub type Namespaces = BTreeSet<Arc<str>>;
 
 /// The names that may be queried, each with its namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,7 +47,7 @@ impl Wanted {
                 *is_referred = true;
             }
         };
-        for (address, namespace) in tables::services_by_url(snapshot, options) {
+        for (address, namespace) in dialects::services_by_url(snapshot, options) {
             match service::in_cluster(&address, &options.cluster_domain).as_deref() {
                 Ok(ServiceAddress::Name(name, _)) => {
                     wanted.referred.entry(name.clone()).or_default().insert(Arc::clone(namespace));
@@ -85,7 +56,7 @@ impl Wanted {
                 Ok(ServiceAddress::SameHost | ServiceAddress::Address(..)) | Err(_) => {}
             }
         }
-        for claim in tables::claims_on_ports(snapshot, &options.streams, &mut Vec::new()) {
+        for claim in dialects::claims_on_ports(snapshot, &options.streams, &mut Vec::new()) {
             refer(claim.namespace, claim.service);
         }
         for stored in snapshot.ingresses.iter().filter(|_| has_external) {
@@ -149,7 +120,7 @@ impl Wanted {
 fn services<'o>(ingress: &'o Ingress, class: &ClassRule) -> impl Iterator<Item = &'o str> + use<'o> {
     let paths = ingress.rules.iter().flat_map(|rule| &rule.paths).map(|path| &path.backend);
     let backends = ingress.default_backend.as_deref().into_iter().chain(paths);
-    backends.filter_map(|backend| backend.service.as_deref()).chain(tables::default_backend(ingress, class))
+    backends.filter_map(|backend| backend.service.as_deref()).chain(dialects::default_backend(ingress, class))
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
-//! What counts for one object, as typed values. It must not know paths, hosts or backends.
+//! What counts for one object, as typed values.
 
 use std::sync::Arc;
 
-use super::stream::RequestedStream;
 use crate::Dialect;
 use crate::value::ServiceAddress;
 use ingressd_model::finding::Finding;
 use ingressd_model::{
     AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, ConnectionReuse,
-    CookiePath, Directive, MirrorPolicy, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName,
-    SessionCookie, Share, Snippet, Test,
+    CookiePath, Directive, MirrorPolicy, Origin, PasswordFile, Port, Protocol, RedirectUrl, RewriteTarget, ServerName,
+    SessionCookie, Share, Snippet, StreamPolicy, Test,
 };
 
 /// The client certificate rule of an object for its hosts.
@@ -100,7 +99,7 @@ pub struct RequestedService {
     /// The field that asks for it.
     pub origin: Origin,
     /// Whether the administrator asks for it, for all objects.
-    pub is_everywhere: bool,
+    pub is_global: bool,
     pub address: ServiceAddress,
     pub protocol: Protocol,
     /// How long connections to it are kept, when that differs from the general setting.
@@ -212,4 +211,23 @@ pub struct Canary {
     pub tests: Vec<(Test, bool)>,
     /// Its share of the requests that pass no test.
     pub share: Share,
+}
+
+/// A TCP or UDP service that an object asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedStream {
+    /// The field that asks for it.
+    pub origin: Origin,
+    /// The port of the host.
+    pub wanted: Port,
+    /// Whether clients must begin with a header of the PROXY protocol.
+    pub accepts_proxy_protocol: bool,
+    /// The Service, of the same namespace.
+    pub service: Arc<str>,
+    /// The number of its port.
+    pub port: u16,
+    /// Whether endpoints get a header of the PROXY protocol.
+    pub sends_proxy_protocol: bool,
+    /// Timeouts and retries.
+    pub policy: StreamPolicy,
 }

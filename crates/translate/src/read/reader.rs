@@ -1,8 +1,8 @@
-//! The table of readers: how the objects of each kind are selected and read. It must not know what
-//! they ask for.
+//! The table of readers: how the objects of each kind are selected and read.
 
 use crate::read::intent::Intent;
-use crate::seen::Seen;
+use crate::select::Select;
+use crate::select::seen::Seen;
 use crate::{ClassRule, Options};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Kind, ObjectId};
@@ -37,9 +37,6 @@ pub trait ReadKind {
     fn read(seen: Seen<'_, Self::Kept>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Declared;
 }
 
-/// Selects an object of any kind; `None` for one of another type.
-type Select = for<'o> fn(Entry<'_>, &Snapshot, &'o Options) -> Option<Result<&'o ClassRule, Box<Finding>>>;
-
 /// Reads an object of any kind; `None` for one of another type.
 type Read = fn(Entry<'_>, &ClassRule, &Snapshot, &Options) -> Option<Declared>;
 
@@ -48,7 +45,8 @@ type Read = fn(Entry<'_>, &ClassRule, &Snapshot, &Options) -> Option<Declared>;
 pub struct Reader {
     /// The kind.
     pub kind: Kind,
-    select: Select,
+    /// How they are selected.
+    pub select: Select,
     read: Read,
 }
 
@@ -60,16 +58,6 @@ impl Reader {
             select: |entry, snapshot, options| Some(R::select(Seen::of(entry)?, snapshot, options)),
             read: |entry, class, snapshot, options| Some(R::read(Seen::of(entry)?, class, snapshot, options)),
         }
-    }
-
-    /// The class rule of an object, or why it is ignored.
-    pub fn select<'o>(
-        &self,
-        entry: Entry<'_>,
-        snapshot: &Snapshot,
-        options: &'o Options,
-    ) -> Option<Result<&'o ClassRule, Box<Finding>>> {
-        (self.select)(entry, snapshot, options)
     }
 
     /// What an object of this class says.

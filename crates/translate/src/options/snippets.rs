@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Options;
-use crate::allowed::Allowed;
+use crate::options::allowed::Allowed;
 
 /// The kinds of snippets, by the place where they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_are_needed_and_may_not_be_seen_are_told() {
+    fn labels_that_are_needed_and_may_not_be_seen_are_reported() {
         let snapshot = |unseen: &[Kind]| Snapshot { unseen: unseen.to_vec(), ..Snapshot::default() };
         let options = |selector: &str| Options {
             allowed_hosts: vec![entry(&["shop"], selector, &["a.com"])],

@@ -4,18 +4,16 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{is_near, near};
-use crate::rows::Row;
+use super::rows::UpstreamRow;
+use crate::admit::{ENDPOINTS_OF_NAMESPACE, near};
+use crate::bounds::is_near;
 use crate::{Limits, bounds};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Endpoint, Route, Server, Upstream, UpstreamId};
 
-/// The key of how many the upstreams of a namespace may have.
-pub const OF_NAMESPACE: &str = "limits.namespace-endpoints";
-
 /// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
 /// The rows are those of one namespace. TCP and UDP services count by themselves.
-pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits) -> Vec<Finding> {
+pub fn bound(rows: &mut [UpstreamRow<'_>], servers: &[Arc<Server>], limits: &Limits) -> Vec<Finding> {
     let (mut bounded, mut findings) = (HashMap::new(), Vec::new());
     for row in rows.iter_mut() {
         let all = row.endpoints.len();
@@ -30,7 +28,7 @@ pub fn bound(rows: &mut [Row<'_>], servers: &[Arc<Server>], limits: &Limits) -> 
     let Some(Upstream { id, origin, .. }) = largest.filter(|largest| !largest.id.protocol.is_of_stream()) else {
         return findings;
     };
-    let (namespace, key) = (&id.namespace, OF_NAMESPACE);
+    let (namespace, key) = (&id.namespace, ENDPOINTS_OF_NAMESPACE);
     if used > most {
         let each = share(&all, most);
         let left = all.iter().map(|one| one.min(&each)).sum::<usize>();
@@ -64,7 +62,7 @@ fn report_routes(bounded: &HashMap<UpstreamId, Arc<str>>, servers: &[Arc<Server>
 }
 
 /// Keeps as many endpoints as a port of a Service may have.
-fn bound_one(row: &mut Row<'_>, limits: &Limits) -> Option<Finding> {
+fn bound_one(row: &mut UpstreamRow<'_>, limits: &Limits) -> Option<Finding> {
     let (all, most) = (row.endpoints.len(), count(limits.object.endpoints));
     choose(&mut row.endpoints, most);
     let (origin, port) = (&row.upstream.origin, &row.upstream.id.port);
@@ -151,12 +149,13 @@ mod tests {
     }
 
     /// Rows of upstreams with these endpoints.
-    fn rows(upstreams: &[(Upstream, Range<u32>)]) -> Vec<Row<'_>> {
+    fn rows(upstreams: &[(Upstream, Range<u32>)]) -> Vec<UpstreamRow<'_>> {
         let endpoint = |number: u32| {
             let address = (std::net::Ipv4Addr::from(0x0a00_0000 + number), 80).into();
             Endpoint { address, weight: 1 }
         };
-        let row = |(upstream, numbers)| Row { upstream, endpoints: Range::clone(numbers).map(endpoint).collect() };
+        let row =
+            |(upstream, numbers)| UpstreamRow { upstream, endpoints: Range::clone(numbers).map(endpoint).collect() };
         upstreams.iter().map(|(upstream, numbers)| row((upstream, numbers))).collect()
     }
 
@@ -166,7 +165,7 @@ mod tests {
         limits
     }
 
-    fn bounded(rows: &mut [Row<'_>], limits: &Limits) -> Vec<String> {
+    fn bounded(rows: &mut [UpstreamRow<'_>], limits: &Limits) -> Vec<String> {
         let parts = rows.chunk_by_mut(|one, other| one.upstream.id.namespace == other.upstream.id.namespace);
         parts.flat_map(|rows| bound(rows, &[], limits)).map(|finding| finding.to_string()).collect()
     }
@@ -178,7 +177,7 @@ mod tests {
         let chosen = |without: Option<u32>, number: usize| {
             let address = without.map(|number| IpAddr::from((0x0a00_0000 + number).to_be_bytes()));
             let some = all[..number].iter().filter(|one| Some(one.address.ip()) != address).copied().collect();
-            let mut rows = [Row { upstream: &web[0].0, endpoints: some }];
+            let mut rows = [UpstreamRow { upstream: &web[0].0, endpoints: some }];
             let findings = bounded(&mut rows, &limits(100, 50_000));
             assert!(findings[0].contains("TooManyEndpoints: port 80 has "), "{findings:?}");
             let [row] = rows;
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn each_object_whose_routes_lose_endpoints_is_told() {
+    fn each_object_whose_routes_lose_endpoints_is_reported() {
         let route = |name: &str, service: &str| {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::INGRESS, "shop", name)));
             let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };

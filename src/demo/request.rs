@@ -16,7 +16,7 @@ pub enum Kind {
 /// A line of the annotation `demo.ingressd/try`:
 /// `STATUS [grpc|websocket] URL [-X METHOD] [-u USER:PASSWORD] [-H 'NAME: VALUE']...`
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trial {
+pub struct ExampleRequest {
     /// The expected status.
     pub status: u16,
     /// The protocol.
@@ -29,7 +29,7 @@ pub struct Trial {
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Trial {
+impl ExampleRequest {
     /// Parses a line, or returns what is wrong with it.
     pub fn parse(line: &str) -> Result<Self, String> {
         let mut words = shlex::split(line).unwrap_or_default().into_iter();
@@ -45,13 +45,13 @@ impl Trial {
             word = next("URL")?;
         }
         let url = word.parse().map_err(|error| format!("{word:?} is no URL: {error}"))?;
-        let mut trial = Trial { status, kind, method: Method::GET, url, user: None, headers: Vec::new() };
+        let mut example = ExampleRequest { status, kind, method: Method::GET, url, user: None, headers: Vec::new() };
         while let Ok(flag) = next("flag") {
             let value = next(&flag)?;
-            trial.add(&flag, value)?;
+            example.add(&flag, value)?;
         }
-        match trial.url.host() {
-            Some(_) => Ok(trial),
+        match example.url.host() {
+            Some(_) => Ok(example),
             None => Err(format!("{word:?} has no host")),
         }
     }
@@ -112,7 +112,7 @@ impl Trial {
     }
 }
 
-impl fmt::Display for Trial {
+impl fmt::Display for ExampleRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             Kind::Http => self.method.as_str(),
@@ -140,7 +140,11 @@ mod tests {
             ),
             ("101 websocket https://a.localhost/w", "websocat -k wss://a.localhost:443/w"),
         ] {
-            assert_eq!(Trial::parse(line).map(|trial| trial.command(80, 443)), Ok(command.to_owned()), "{line}");
+            assert_eq!(
+                ExampleRequest::parse(line).map(|example| example.command(80, 443)),
+                Ok(command.to_owned()),
+                "{line}"
+            );
         }
     }
 
@@ -149,7 +153,7 @@ mod tests {
         for line in
             ["", "x", "200", "200 grpc", "200 /path", "200 http://a -Z 1", "200 http://a -H", "200 http://a -H x"]
         {
-            assert!(Trial::parse(line).is_err(), "{line}");
+            assert!(ExampleRequest::parse(line).is_err(), "{line}");
         }
     }
 }
