@@ -31,7 +31,7 @@ const STATUS_RATE: u64 = 10;
 /// Limits of stages.
 const CREATION: Duration = Duration::from_secs(900);
 const STATUSES: Duration = Duration::from_secs(120);
-const CHURN: Duration = Duration::from_secs(90);
+const CHURN: Duration = Duration::from_secs(300);
 const FLEET: Duration = Duration::from_secs(300);
 const WITHDRAWAL: Duration = Duration::from_secs(600);
 
