@@ -1,6 +1,5 @@
 //! Load balancing: how the endpoint of a request is selected, and the cookie of session affinity.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::{HeaderName, RewriteTarget, Text, UrlPath};
@@ -63,7 +62,7 @@ pub struct Session {
 }
 
 /// The session cookie without its path. It is `HttpOnly`.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SessionCookie {
     pub name: HeaderName,
     /// `Domain`, when the cookie is not for the host alone.
@@ -76,20 +75,6 @@ pub struct SessionCookie {
     pub always_secure: bool,
     /// Whether a client gets another session when an endpoint failed for its request.
     pub changes_on_failure: bool,
-}
-
-/// Names are derived from this text: it must not change for cookies without newer attributes.
-impl fmt::Debug for SessionCookie {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SessionCookie { name, domain, max_age, same_site, always_secure, changes_on_failure } = self;
-        let mut all = formatter.debug_struct("SessionCookie");
-        all.field("name", name).field("domain", domain).field("max_age", max_age).field("same_site", same_site);
-        all.field("always_secure", always_secure);
-        if *changes_on_failure {
-            all.field("changes_on_failure", changes_on_failure);
-        }
-        all.finish()
-    }
 }
 
 /// The value of a cookie's `Path`; `/` by default.

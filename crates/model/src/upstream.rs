@@ -2,7 +2,6 @@
 //! tables.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,12 +10,12 @@ use std::time::Duration;
 use super::{BackendTls, Balance, HeaderName, Origin, Protocol, Transport};
 
 /// The identity of an upstream, shared by all that refer to it.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UpstreamId(Arc<UpstreamIdentity>);
 
 /// What distinguishes an upstream from others. Its parts contain no dots, as Kubernetes guarantees
 /// for namespaces, Services and port names.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamIdentity {
     /// Namespace of the Service.
     pub namespace: Arc<str>,
@@ -105,23 +104,6 @@ impl Deref for UpstreamId {
 
     fn deref(&self) -> &UpstreamIdentity {
         &self.0
-    }
-}
-
-/// Names are derived from this text: it must not change for upstreams without newer settings.
-impl fmt::Debug for UpstreamId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let UpstreamIdentity { namespace, service, port, mode, protocol, balance, tls, reuse } = &**self;
-        let mut all = formatter.debug_struct("UpstreamId");
-        all.field("namespace", namespace).field("service", service).field("port", port).field("mode", mode);
-        all.field("protocol", protocol).field("balance", balance);
-        if tls.is_some() {
-            all.field("tls", tls);
-        }
-        if reuse.is_some() {
-            all.field("reuse", reuse);
-        }
-        all.finish()
     }
 }
 
