@@ -15,7 +15,7 @@ use ingressd_model::finding::Finding;
 use ingressd_model::{Effective, Kind, ObjectId, WrittenAt};
 use ingressd_objects::{Ingress, Snapshot, Stored};
 
-pub use crate::annotation::{Layer, OptionEntry, Scope, Table, Trust};
+pub use crate::annotation::{Layer, OptionEntry, Scope, Table};
 pub use crate::ingress_nginx::password as passwords;
 pub use crate::ingress_nginx::services::claims as claims_on_ports;
 pub use crate::ingress_nginx::snippet::{

@@ -24,7 +24,7 @@ const LARGEST_EXPRESSION: usize = 1 << 18;
 /// The hosts of some Ingresses.
 #[derive(Debug, Default)]
 pub struct IngressHosts {
-    known_hosts: BTreeMap<String, IngressHost>,
+    by_name: BTreeMap<String, IngressHost>,
     /// Ingresses that take hosts which no object names, in the order of the objects.
     expressions: Vec<(Regex, IngressHost)>,
 }
@@ -145,34 +145,34 @@ impl WrittenIngress<'_> {
 impl IngressHosts {
     /// The hosts of these Ingresses (namespace/name), with this prefix of annotations.
     pub fn of(snapshot: &Snapshot, names: &BTreeSet<String>, prefix: &str) -> Self {
-        let mut known_hosts = IngressHosts::default();
+        let mut all = IngressHosts::default();
         let mut other_names = Vec::new();
         for stored in &snapshot.ingresses {
             let name = format!("{}/{}", stored.id.namespace, stored.id.name);
             let Some(asked) = asked(snapshot, &stored.id).filter(|_| names.contains(&name)) else { continue };
             let annotations = &stored.object.annotations;
             let written = WrittenIngress { name, namespace: &stored.id.namespace, asked, annotations, prefix };
-            known_hosts.add(&written);
+            all.add(&written);
             other_names.extend(written.other_names());
         }
         for (other, host) in other_names {
-            let Some(known) = known_hosts.known_hosts.get(&host).cloned() else { continue };
+            let Some(known) = all.by_name.get(&host).cloned() else { continue };
             let known = IngressHost { is_alias: true, ..known };
             match other.strip_prefix('~') {
                 Some(written) => {
-                    known_hosts.expressions.extend(expression(written).map(|expression| (expression, known)))
+                    all.expressions.extend(expression(written).map(|expression| (expression, known)));
                 }
-                None => drop(known_hosts.known_hosts.entry(other.to_ascii_lowercase()).or_insert(known)),
+                None => drop(all.by_name.entry(other.to_ascii_lowercase()).or_insert(known)),
             }
         }
-        let of_expressions = known_hosts.expressions.iter_mut().map(|(_, known)| known);
-        known_hosts.known_hosts.values_mut().chain(of_expressions).for_each(IngressHost::settle);
-        known_hosts
+        let of_expressions = all.expressions.iter_mut().map(|(_, known)| known);
+        all.by_name.values_mut().chain(of_expressions).for_each(IngressHost::settle);
+        all
     }
 
     fn add(&mut self, written: &WrittenIngress<'_>) {
         for host in written.hosts() {
-            let known = self.known_hosts.entry(host.clone()).or_default();
+            let known = self.by_name.entry(host.clone()).or_default();
             known.has_tls |= written.has_tls(&host);
             known.by_expression |= written.has_expressions();
             known.ingresses.push(written.name.clone());
@@ -182,17 +182,17 @@ impl IngressHosts {
 
     /// Each host that can be requested; an example for a pattern.
     pub fn hosts(&self) -> impl Iterator<Item = (String, &IngressHost)> {
-        self.known_hosts.iter().map(|(host, known)| (example(host), known))
+        self.by_name.iter().map(|(host, known)| (example(host), known))
     }
 
     /// What there is for a host: itself, the wildcard that it lies within, an expression, or the
     /// catch-all.
     pub fn host(&self, host: &str) -> Option<&IngressHost> {
         let within = host.split_once('.').map(|(_, parent)| format!("*.{parent}"));
-        let named = self.known_hosts.get(host).or_else(|| self.known_hosts.get(&within?));
+        let named = self.by_name.get(host).or_else(|| self.by_name.get(&within?));
         let takes = |(expression, _): &&(Regex, IngressHost)| expression.is_match(host.as_bytes());
         let named = named.or_else(|| self.expressions.iter().find(takes).map(|(_, known)| known));
-        named.or_else(|| self.known_hosts.get(EVERY_HOST))
+        named.or_else(|| self.by_name.get(EVERY_HOST))
     }
 
     /// The possible hosts of a line without one: those whose path leads to the backend of the
@@ -204,8 +204,7 @@ impl IngressHosts {
             (None, Some(_)) => route.upstream == *upstream,
             (None, None) => false,
         };
-        let hosts =
-            self.known_hosts.iter().filter(|(_, known)| !known.is_alias && known.route(path).is_some_and(is_meant));
+        let hosts = self.by_name.iter().filter(|(_, known)| !known.is_alias && known.route(path).is_some_and(is_meant));
         hosts.map(|(host, _)| example(host)).collect()
     }
 }

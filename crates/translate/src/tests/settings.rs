@@ -71,10 +71,11 @@ fn said_for_all(snapshot: &Snapshot, key: &str, value: &str) -> OptionEntry {
 
 /// Objects for which something else counts after a change of settings. None of them is read again.
 fn changed(snapshot: &Snapshot, before: &Options, after: &Options) -> String {
-    let (ingresses, _) = select::select(snapshot, Readers::default(), before, &mut Vec::new());
+    let by_kind = |kind| Readers::default().of(kind).map(|reader| reader.select);
+    let (ingresses, _) = select::select(snapshot, by_kind, before, &mut Vec::new());
     let attached = |memory: &mut Memory, options: &Options| {
         memory.begin(snapshot, &world(), Readers::default());
-        let intents = memory.read_all(&ingresses, snapshot, options);
+        let intents = memory.read_all(&ingresses, Readers::default(), snapshot, options);
         memory.policies.attach(intents, &ingresses, snapshot, options)
     };
     let mut memory = Memory::default();
