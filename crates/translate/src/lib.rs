@@ -21,6 +21,7 @@ mod memory;
 mod names;
 mod options;
 mod policies;
+mod reached;
 mod read;
 mod reader;
 mod resolve;
@@ -220,8 +221,10 @@ impl Translator {
         };
         let built = stages::build(&admitted, &settled.sites, materials, &mut memory.built, &mut translation.findings);
         let decided = (&settled, offers);
+        memory.aliased = attach::aliased(&objects.attached);
+        let aliased = &memory.aliased;
         let Assembled { model, outside, found, uses } =
-            stages::assemble(built, (&objects, others), &admitted, decided, options, &mut translation);
+            stages::assemble(built, (&objects, others, aliased), &admitted, decided, options, &mut translation);
         memory.rows.learn(found);
         memory.rows.set_uses(uses);
         translation.model = memory.share(model);

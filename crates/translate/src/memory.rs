@@ -9,7 +9,7 @@ use rayon::prelude::{
 };
 
 use crate::admit::longest_chain;
-use crate::attach::Attached;
+use crate::attach::{self, Aliased, Attached};
 use crate::build::built::BuiltHosts;
 use crate::claim::challenges;
 use crate::kept::Kept;
@@ -17,7 +17,7 @@ use crate::policies::Policies;
 use crate::read::intent::Intent;
 use crate::read::rule::Rule;
 use crate::reader::{Declared, Readers};
-use crate::rows::{Made, Rows};
+use crate::rows::{Found, Made, Rows};
 use crate::secret::certificate::Certificates;
 use crate::select::{self, Selected};
 use crate::tables::Table;
@@ -45,6 +45,8 @@ pub struct Memory {
     model: Arc<Model>,
     /// The endpoints of its upstreams, and its certificates.
     pub rows: Rows,
+    /// The objects of the last translation with aliases.
+    pub aliased: Aliased,
     states: Vec<Arc<ObjectState>>,
     /// The last translation.
     pub kept: Option<Kept>,
@@ -149,7 +151,8 @@ impl Memory {
     pub fn renew(&mut self, snapshot: &Snapshot) -> Vec<Arc<Certificate>> {
         let renewed = self.built.begin(snapshot, &mut self.certificates);
         let certificates = renewed.iter().map(|one| (one.of.id.clone(), Arc::clone(one))).collect();
-        self.rows.learn(Tables { certificates, ..Tables::default() });
+        let tables = Tables { certificates, ..Tables::default() };
+        self.rows.learn(Found { tables, ..Found::default() });
         renewed
     }
 
@@ -189,10 +192,11 @@ impl Memory {
 
     /// Adds the tables to a translation that has its model.
     pub fn complete(&mut self, mut translation: Translation, options: &Options, now: i64) -> Translation {
-        let Made { tables, findings, due, changed } = self.rows.tables(&translation.model, &options.limits, now);
+        let Made { tables, mut findings, due, changed } = self.rows.tables(&translation.model, &options.limits, now);
         (translation.tables, translation.work.rows) = (tables, changed);
         translation.due = [translation.due, due].into_iter().flatten().min();
         if !findings.is_empty() {
+            attach::relate(&self.aliased, &mut findings);
             translation.findings.extend(findings);
             translation.findings.sort();
             translation.findings.dedup();

@@ -11,6 +11,7 @@ use crate::admit::admitted::Admitted;
 use crate::admit::canary::Offer;
 use crate::certified::Use;
 use crate::claim::site::{Claim, Root, Site};
+use crate::reached;
 use crate::read::intent::Intent;
 use crate::read::path::{Matching, Text};
 use crate::read::rule::Rule;
@@ -19,12 +20,13 @@ use crate::resolve::changes::Changes;
 use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
 use crate::resolve::resolution::{NamedBy, Resolution};
+use crate::rows::Found;
 use crate::secret::certificate::Certificates;
 use crate::{NameAnswer, Names, Options, Reading, Translation, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
     Behaviour, Certificate, CertificateId, HostName, ObjectId, Origin, Passthrough, Presented, Server, ServerName,
-    Tables, Upstream,
+    Upstream, UpstreamId,
 };
 use ingressd_objects::{Snapshot, Version};
 
@@ -34,8 +36,10 @@ pub struct Built {
     pub server: Option<Arc<Server>>,
     /// Its upstreams, in any order, perhaps repeated.
     pub upstreams: Box<[Arc<Upstream>]>,
-    /// What is wrong.
+    /// What is wrong, whatever endpoints there are.
     pub findings: Box<[Finding]>,
+    /// Which fields lead to upstreams.
+    pub uses: Arc<[reached::Use]>,
     /// The objects that were looked up in the snapshot.
     pub dependencies: Box<[Dependency]>,
     /// What its references to Services were resolved to.
@@ -57,10 +61,19 @@ pub struct More {
     pub taken: BTreeSet<Origin>,
     /// Those of them to which nginx passes no request, because their backend is not there.
     pub idle: BTreeSet<Origin>,
+    /// The upstreams whose lack of endpoints is in the server, and whether they lacked some.
+    pub asked: Vec<(UpstreamId, bool)>,
     /// The DNS names of the Services that it refers to.
     pub names: Vec<NamedBy>,
     /// Versions that cannot be served as written.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
+}
+
+impl Built {
+    /// The upstreams whose lack of endpoints is in the server, and whether they lacked some.
+    pub fn asked(&self) -> &[(UpstreamId, bool)] {
+        self.more.as_ref().map_or(&[], |more| &more.asked)
+    }
 }
 
 impl More {
@@ -126,12 +139,15 @@ pub struct BuiltHosts {
 pub struct Outside {
     pub dependencies: Vec<Dependency>,
     pub resolutions: Vec<Arc<Resolution>>,
+    /// The upstreams whose lack of endpoints is in the model, and whether they lacked some.
+    pub asked: Vec<(UpstreamId, bool)>,
 }
 
 impl Outside {
     /// What these backends were asked for.
     pub fn of(mut backends: Backends<'_>) -> Self {
-        Outside { resolutions: backends.take_resolutions().into(), dependencies: backends.dependencies }
+        let resolutions = backends.take_resolutions().into();
+        Outside { resolutions, dependencies: backends.dependencies, asked: Vec::new() }
     }
 
     /// Adds more.
@@ -216,11 +232,11 @@ impl BuiltHosts {
     }
 
     /// Resolves references to Services whose endpoints have changed again. A host stays as it is
-    /// where only the addresses differ, which are returned.
-    pub fn refresh(&mut self, snapshot: &Snapshot, world: &World, options: &Options, outside: &Outside) -> Tables {
+    /// where only endpoints differ, which are returned.
+    pub fn refresh(&mut self, snapshot: &Snapshot, world: &World, options: &Options, outside: &Outside) -> Found {
         let BuiltHosts { hosts, changes: Changes { moved, .. }, is_stale, .. } = self;
         if moved.is_empty() {
-            return Tables::default();
+            return Found::default();
         }
         let touched = |dependencies: &[Dependency]| dependencies.iter().any(|one| moved.contains(one));
         let marks = Dependency::marks(&*moved);
@@ -230,10 +246,11 @@ impl BuiltHosts {
         let slices = Slices::new(snapshot);
         let mut backends = Backends::new(snapshot, world, options, &slices);
         let mut judged = HashMap::new();
-        let of_hosts =
-            concerned.iter().map(|(number, built)| (Some(number), &*built.resolutions, &*built.dependencies));
+        let of_hosts = concerned
+            .iter()
+            .map(|(number, built)| (Some((number, built.asked())), &*built.resolutions, &*built.dependencies));
         let of_none = (None, &*outside.resolutions, &*outside.dependencies);
-        for (number, resolutions, dependencies) in of_hosts.chain([of_none]) {
+        for (host, resolutions, dependencies) in of_hosts.chain([of_none]) {
             let mut again = resolutions.iter().filter(|resolution| touched(&resolution.dependencies));
             let stays = again.all(|resolution| {
                 *judged.entry(Arc::as_ptr(resolution)).or_insert_with(|| {
@@ -244,12 +261,18 @@ impl BuiltHosts {
             // What else looks at endpoints is not resolved alone.
             let is_resolved = |one: &Dependency| resolutions.iter().any(|all| all.dependencies.contains(one));
             let stays = stays && dependencies.iter().filter(|one| moved.contains(one)).all(is_resolved);
+            let has = |(id, lacks): &(UpstreamId, bool)| {
+                let is_same = !backends.found.tables.endpoints.contains_key(id);
+                is_same || backends.is_without_endpoints(id) == *lacks
+            };
+            let asked = host.map_or(&*outside.asked, |(_, asked)| asked);
+            let stays = stays && asked.iter().all(has);
             *is_stale |= !stays;
-            if let Some(number) = number {
+            if let Some((number, _)) = host {
                 hosts[*number].1.is_stale = !stays;
             }
         }
-        Tables { endpoints: backends.found, ..Tables::default() }
+        backends.found
     }
 
     /// Returns all hosts in order: unchanged ones from the cache, and all others from `build`,
@@ -467,7 +490,7 @@ mod tests {
                     let gone = slice("web");
                     snapshot.endpoint_slices.edit().retain(|stored| *stored.id.name != *gone);
                 },
-                &of_web,
+                &[],
             ),
             (
                 "a Service that went",

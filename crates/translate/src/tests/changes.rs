@@ -364,12 +364,28 @@ fn work_follows_the_size_of_the_change() {
     assert_eq!(differ, [("n7", "10.244.99.1:8080".to_owned())]);
     let anew = Translator::new(options()).translate(&moved, &world(), &claims);
     assert_eq!(outcome(&then), outcome(&anew));
-    // The last endpoint concerns the host as well.
+    // The last endpoint concerns nothing else either, nor does an address that gets no requests.
     let mut gone = moved.clone();
     gone.endpoint_slices.edit().retain(|slice| *slice.id.name != *"n7");
-    let then = translator.translate(&gone, &world(), &claims);
-    assert_eq!(then.work, Work { built: 1, rows: 1, ..idle });
-    assert!(Arc::ptr_eq(&first.model, &then.model));
+    let mut forbidden = moved.clone();
+    let place = forbidden.endpoint_slices.position("default", "n7").unwrap();
+    let slice = &mut forbidden.endpoint_slices.edit()[place];
+    let mut object = (*slice.object).clone();
+    object.endpoints.iter_mut().for_each(|one| one.address = "127.0.0.1".parse().unwrap());
+    (slice.object, slice.version) = (Arc::new(object), Version("forbidden".into()));
+    for (snapshot, rows, expected) in [
+        (&gone, 1, Some(Reason::NoEndpoints)),
+        (&forbidden, 0, Some(Reason::ForbiddenTarget)),
+        (&moved, 1, None),
+        (&gone, 1, Some(Reason::NoEndpoints)),
+    ] {
+        let then = translator.translate(snapshot, &world(), &claims);
+        assert_eq!(then.work, Work { rows, ..Work::default() }, "{expected:?}");
+        assert_eq!(then.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), Vec::from_iter(expected));
+        assert!(Arc::ptr_eq(&first.model, &then.model));
+        let anew = Translator::new(options()).translate(snapshot, &world(), &claims);
+        assert_eq!(outcome(&then), outcome(&anew));
+    }
     let mut edited = gone.clone();
     let stored = edited.ingresses.edit().iter_mut().find(|stored| *stored.id.name == *"n9").unwrap();
     let mut object = (*stored.object).clone();
