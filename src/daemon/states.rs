@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use itertools::{EitherOrBoth, Itertools as _};
 
-use ingressd_model::{ObjectId, ObjectState, RouteCount, ServedVersion, Server, UpstreamId, Verdict, WorkingVersion};
+use ingressd_model::{
+    Handler, ObjectId, ObjectState, RouteCount, ServedVersion, Server, UpstreamId, Verdict, WorkingVersion,
+};
 use ingressd_nginx::Plan;
 use ingressd_objects::{Row, Snapshot};
 
@@ -110,7 +112,7 @@ impl GatedStates {
         let empty: HashSet<_> = plan.tables.without_endpoints(&plan.model).map(|one| one.id.clone()).collect();
         let flipped: HashSet<_> = empty.symmetric_difference(&self.empty).collect();
         let uses_flipped = |server: &Server| {
-            let mut upstreams = server.handlers().filter_map(|handler| handler.action.upstream());
+            let mut upstreams = server.handlers().flat_map(Handler::upstreams);
             !flipped.is_empty() && upstreams.any(|upstream| flipped.contains(upstream))
         };
         let order = |one: &&Arc<Server>, other: &&Arc<Server>| match Arc::ptr_eq(one, other) {

@@ -136,6 +136,11 @@ impl Action {
         }
     }
 
+    /// All upstreams that may get requests, perhaps one several times.
+    pub fn upstreams(&self) -> impl Iterator<Item = &UpstreamId> {
+        self.upstream().into_iter().chain(self.split().into_iter().flat_map(Split::upstreams))
+    }
+
     /// The traffic split, if any.
     pub fn split(&self) -> Option<&Split> {
         match self {
@@ -231,6 +236,23 @@ impl Route {
 }
 
 impl Handler {
+    /// The service that says who may pass.
+    pub fn decider(&self) -> Option<&UpstreamId> {
+        self.behaviour.external_authentication.as_deref().map(|external| &external.service)
+    }
+
+    /// All upstreams without whose endpoints it may answer 503, perhaps one several times.
+    pub fn upstreams(&self) -> impl Iterator<Item = &UpstreamId> {
+        self.action.upstreams().chain(self.decider())
+    }
+
+    /// Whether it answers 503 because one of these has no endpoints: the service that says who may
+    /// pass, or its own, where no other backend stands in.
+    pub fn lacks_endpoints(&self, is_empty: impl Fn(&UpstreamId) -> bool) -> bool {
+        let own = self.action.upstream().filter(|_| !self.has_stand_in());
+        self.action != Action::Closed && own.into_iter().chain(self.decider()).any(is_empty)
+    }
+
     /// Whether another backend takes its requests while its upstream has no endpoints.
     pub fn has_stand_in(&self) -> bool {
         let waits = |pages: &ErrorPages| pages.stand_in == StandIn::WithoutEndpoints;

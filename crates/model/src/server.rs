@@ -207,13 +207,19 @@ impl Server {
     }
 
     /// The object of each route that answers 503 without a fault that closes it: its Service, its
-    /// port or its endpoints are missing, and no other backend stands in.
+    /// port or its endpoints are missing, or those of the service that says who may pass. And the
+    /// canary of each route whose share the main object takes because of that.
     pub fn unanswered(&self, is_empty: impl Fn(&UpstreamId) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
-        let unanswered = self.all_routes().flat_map(Route::own).filter(move |handler| match &handler.action {
-            Action::Proxy { upstream, .. } => is_empty(upstream) && !handler.has_stand_in(),
-            action => *action == Action::Respond { status: 503 },
-        });
-        unanswered.map(|handler| &handler.origin.object)
+        self.all_routes().flat_map(Route::own).flat_map(move |handler| {
+            let is_missing = handler.action == Action::Respond { status: 503 };
+            let own = (is_missing || handler.lacks_endpoints(&is_empty)).then_some(&handler.origin.object);
+            let canary = handler.action.split().filter(|split| split.origin.object != handler.origin.object);
+            let canary = canary.filter(|split| {
+                let mut others = split.upstreams().filter(|other| Some(*other) != handler.action.upstream());
+                others.next().is_some_and(&is_empty)
+            });
+            own.into_iter().chain(canary.map(|split| &split.origin.object))
+        })
     }
 
     /// The number of routes that each object owns. A fallback counts when the object defines it.

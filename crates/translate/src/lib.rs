@@ -145,8 +145,10 @@ impl Translator {
         let built =
             stages::build(&admitted, &settled.claimed_hosts, materials, &mut memory.built, &mut translation.findings);
         let decided = (&settled, offers);
+        memory.aliased = attach::aliased(&objects.attached);
+        let aliased = &memory.aliased;
         let Assembled { model, outside, found, uses } =
-            stages::assemble(built, (&objects, others), &admitted, decided, options, &mut translation);
+            stages::assemble(built, (&objects, others, aliased), &admitted, decided, options, &mut translation);
         memory.rows.learn(found);
         memory.rows.set_uses(uses);
         translation.model = memory.share(model);
@@ -159,7 +161,8 @@ impl Translator {
             rows: 0,
             states,
         };
-        memory.kept = LastTranslation::of((snapshot, world, claims), Arc::new(options.clone()), outside, &translation);
+        let kept = || LastTranslation::of(snapshot, world, Arc::new(options.clone()), outside, &translation);
+        memory.kept = settled.is_final.then(kept);
         memory.complete(translation, options, world.now)
     }
 }

@@ -9,8 +9,8 @@ use rayon::prelude::{
 };
 
 use crate::admit::longest_chain;
-use crate::attach::Attached;
 use crate::attach::policies::Policies;
+use crate::attach::{self, Aliased, Attached};
 use crate::build::built::BuiltHosts;
 use crate::claim::challenges;
 use crate::claim::claimed::SMALLEST_PART;
@@ -19,6 +19,7 @@ use crate::kept::LastTranslation;
 use crate::read::intent::Intent;
 use crate::read::reader::{Declared, Readers};
 use crate::read::rule::Rule;
+use crate::resolve::reached::FoundRows;
 use crate::secret::certificate::Certificates;
 use crate::select::{self, Selected};
 use crate::tables::rows::{Made, Rows};
@@ -46,6 +47,8 @@ pub struct Memory {
     model: Arc<Model>,
     /// The endpoints of its upstreams, and its certificates.
     pub rows: Rows,
+    /// The objects of the last translation with aliases.
+    pub aliased: Aliased,
     states: Vec<Arc<ObjectState>>,
     /// The last translation.
     pub kept: Option<LastTranslation>,
@@ -156,7 +159,8 @@ impl Memory {
     pub fn renew(&mut self, snapshot: &Snapshot) -> Vec<Arc<Certificate>> {
         let renewed = self.built.begin(snapshot, &mut self.certificates);
         let certificates = renewed.iter().map(|one| (one.of.id.clone(), Arc::clone(one))).collect();
-        self.rows.learn(Tables { certificates, ..Tables::default() });
+        let tables = Tables { certificates, ..Tables::default() };
+        self.rows.learn(FoundRows { tables, ..FoundRows::default() });
         renewed
     }
 
@@ -196,10 +200,11 @@ impl Memory {
 
     /// Adds the tables to a translation that has its model.
     pub fn complete(&mut self, mut translation: Translation, options: &Options, now: i64) -> Translation {
-        let Made { tables, findings, due, changed } = self.rows.tables(&translation.model, &options.limits, now);
+        let Made { tables, mut findings, due, changed } = self.rows.tables(&translation.model, &options.limits, now);
         (translation.tables, translation.work.rows) = (tables, changed);
         translation.due = [translation.due, due].into_iter().flatten().min();
         if !findings.is_empty() {
+            attach::relate(&self.aliased, &mut findings);
             translation.findings.extend(findings);
             translation.findings.sort();
             translation.findings.dedup();

@@ -9,7 +9,7 @@ use crate::admit::admitted::Admitted;
 use crate::admit::canary::Canaries;
 use crate::admit::servable::{self, Servable};
 use crate::assemble::{self, left_out};
-use crate::attach::{self, Attached, aliases};
+use crate::attach::{self, Aliased, Attached, aliases};
 use crate::build::built::{Built, BuiltHosts, Gathered, Outside};
 use crate::build::client_certificates::{self, Unserved};
 use crate::build::materials::Materials;
@@ -22,10 +22,13 @@ use crate::claim::{challenges, ports, tls_idle};
 use crate::given::Given;
 use crate::memory::Memory;
 use crate::read::stream::StreamClaim;
-use crate::secret::certificate::{Certificates, Use};
+use crate::resolve::reached::FoundRows;
+use crate::resolve::reached::UpstreamUse;
+use crate::secret::certificate::Certificates;
+use crate::tables::rows::Uses;
 use crate::{Allowances, CommonPolicy, Options, Translation, admit, select};
 use ingressd_model::finding::Finding;
-use ingressd_model::{Forwarded, Model, ObjectState, Passthroughs, ServerName, Tables, Upstream};
+use ingressd_model::{Forwarded, Model, ObjectState, Passthroughs, ServerName, Upstream};
 
 /// The objects of our classes, with what counts for them.
 pub struct Objects<'a> {
@@ -125,8 +128,10 @@ pub struct Hosts<'a> {
     servers: Servers<'a>,
     /// What endpoints matter for outside of hosts.
     pub outside: Outside,
-    /// What was found out for hosts that were built.
-    pub found: Tables,
+    /// What was found out for hosts that were built, and for objects that are left out.
+    found: FoundRows,
+    /// Which fields of objects that are left out would lead to upstreams.
+    uses: Vec<UpstreamUse>,
 }
 
 /// Follows references and builds the servers of hosts, of which it keeps those that stay.
@@ -137,11 +142,13 @@ pub fn build<'a>(
     kept: &mut BuiltHosts,
     findings: &mut Vec<Finding>,
 ) -> Hosts<'a> {
-    let (mut outside, mut found) = (Outside::default(), Tables::default());
+    let (mut outside, mut found, mut uses) = (Outside::default(), FoundRows::default(), Vec::new());
     if !admitted.left_out.is_empty() {
-        let (reported, of_left_out) = left_out::findings(Servers::new(materials), &admitted.left_out);
-        findings.extend(reported);
-        outside = of_left_out;
+        let mut servers = Servers::new(materials);
+        left_out::look(&mut servers, &admitted.left_out);
+        findings.append(&mut servers.findings);
+        (uses, found) = (servers.uses, std::mem::take(&mut servers.backends.found));
+        outside = Outside::of(servers.backends);
     }
     let mut servers = Servers::new(materials);
     let mut hosts = Vec::with_capacity(claimed_hosts.len() + 1);
@@ -149,6 +156,7 @@ pub fn build<'a>(
         let built = servers.build_catch_all();
         outside.dependencies.extend_from_slice(&built.dependencies);
         outside.resolutions.extend_from_slice(&built.resolutions);
+        outside.asked.extend_from_slice(built.asked());
         hosts.push(Arc::new(built));
     }
     hosts.extend(kept.build(claimed_hosts, materials, |claimed_hosts| {
@@ -158,16 +166,14 @@ pub fn build<'a>(
         let parts = parts.map(|part| {
             let mut servers = Servers::new(materials);
             let built: Vec<_> = part.iter().map(|(name, claimed)| servers.build(name, claimed)).collect();
-            (built, Tables { endpoints: servers.backends.found, certificates: servers.tls.found })
+            servers.backends.found.tables.certificates = servers.tls.found;
+            (built, servers.backends.found)
         });
         let (built, of_parts): (Vec<_>, Vec<_>) = parts.unzip();
-        for Tables { endpoints, certificates } in of_parts {
-            found.endpoints.extend(endpoints);
-            found.certificates.extend(certificates);
-        }
+        of_parts.into_iter().for_each(|part| found.extend(part));
         built.into_iter().flatten().collect()
     }));
-    Hosts { hosts, servers, outside, found }
+    Hosts { hosts, servers, outside, found, uses }
 }
 
 /// The model, and what is remembered beside it.
@@ -176,16 +182,15 @@ pub struct Assembled {
     /// What endpoints matter for outside of hosts.
     pub outside: Outside,
     /// What was found out about endpoints and certificates.
-    pub found: Tables,
-    /// Where fields name certificates.
-    pub uses: Vec<Use>,
+    pub found: FoundRows,
+    pub uses: Uses,
 }
 
 /// Puts together what was built, with what belongs to no host. States, findings and what else is
 /// told of objects go into the translation.
 pub fn assemble<'a>(
     built: Hosts<'a>,
-    (asking, others): (&Objects<'_>, Vec<ObjectState>),
+    (asking, others, aliased): (&Objects<'_>, Vec<ObjectState>, &Aliased),
     admitted: &AdmittedObjects<'a>,
     (settled, offers): (&Settled<'a, 'a>, &Canaries<'_, 'a>),
     options: &Options,
@@ -193,17 +198,20 @@ pub fn assemble<'a>(
 ) -> Assembled {
     let Settled { ports, refusals, ends, .. } = settled;
     let AdmittedObjects { objects, canaries, admission, .. } = admitted;
-    let Hosts { hosts: of_hosts, servers: Servers { mut backends, mut tls, .. }, mut outside, mut found } = built;
+    let Hosts { hosts: of_hosts, servers, mut outside, mut found, uses: mut of_others } = built;
+    let Servers { mut backends, mut tls, .. } = servers;
     let mut findings = Vec::new();
     let Gathered { built: mut servers, mut upstreams, mut certificates, mut uses, passed, taken, idle } =
         Gathered::of(&of_hosts, translation, &mut findings);
     findings.extend(admission.close(&mut servers));
     claimed::reserve(&mut servers, &translation.claims);
     offers.report(&taken, &mut findings);
-    let streams = streams::build(ports, &mut backends, options, &mut findings);
+    let streams = streams::build(ports, &mut backends, options, &mut findings, &mut of_others);
+    let mut of_upstreams: Vec<_> = of_hosts.iter().map(|host| Arc::clone(&host.uses)).collect();
+    of_upstreams.push(of_others.into());
     translation.note_names(&backends.names);
     upstreams.append(&mut backends.used);
-    found.endpoints.append(&mut backends.found);
+    found.extend(std::mem::take(&mut backends.found));
     outside.extend(Outside::of(backends));
     findings.extend(admit::near_names(&translation.names, &options.limits));
     // Several objects may have asked for the same; which of them was resolved first does not
@@ -218,7 +226,7 @@ pub fn assemble<'a>(
     of_backends.for_each(|certificate| tls.use_as_well(certificate));
     let default_certificate = tls.default_certificate();
     certificates.extend(tls.used().into_iter().map(|certificate| (certificate.id.clone(), certificate)));
-    found.certificates.append(&mut tls.found);
+    found.tables.certificates.append(&mut tls.found);
     uses.append(&mut tls.uses);
     findings.append(&mut tls.findings);
 
@@ -227,7 +235,7 @@ pub fn assemble<'a>(
     let all = objects.iter().chain(canaries);
     translation.states = assemble::states::states(others, &asking.attached, all, &servers, &parts, refusals);
     translation.findings.extend(findings);
-    attach::relate(&asking.attached, &mut translation.findings);
+    attach::relate(aliased, &mut translation.findings);
     translation.findings.sort();
     translation.findings.dedup();
     translation.refused.append(&mut tls.refused);
@@ -253,5 +261,6 @@ pub fn assemble<'a>(
         passthroughs: Passthroughs { hosts: passed, policy: options.streams.policy.clone() },
         stream_upstreams,
     };
+    let uses = Uses { certificates: uses, upstreams: of_upstreams };
     Assembled { model, outside, found, uses }
 }

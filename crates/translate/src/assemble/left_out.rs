@@ -4,20 +4,17 @@
 use std::collections::HashMap;
 
 use crate::admit::admitted::Admitted;
-use crate::build::built::Outside;
 use crate::build::server::Servers;
 use crate::position;
 use crate::read::path::{self, Matching};
-use ingressd_model::finding::Finding;
 use ingressd_model::{Field, Origin};
 
 /// The number of paths of a namespace with such findings: no budget counts paths of refused
 /// objects.
 const MOST: usize = 200;
 
-/// What is wrong with these objects, the oldest first, besides what refuses them, and what it
-/// depends on.
-pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Admitted<'a>]) -> (Vec<Finding>, Outside) {
+/// Looks at what is wrong with these objects, the oldest first, besides what refuses them.
+pub fn look<'a>(servers: &mut Servers<'a>, left_out: &[Admitted<'a>]) {
     let mut reported: HashMap<&str, usize> = HashMap::new();
     for object in left_out {
         for (rule, _) in object.rules() {
@@ -38,5 +35,4 @@ pub fn findings<'a>(mut servers: Servers<'a>, left_out: &[Admitted<'a>]) -> (Vec
             }
         }
     }
-    (servers.findings, Outside::of(servers.backends))
 }

@@ -4,6 +4,7 @@
 pub mod aliases;
 pub mod policies;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::read::intent::{Intent, TlsSpec};
@@ -72,19 +73,23 @@ impl<'o> Attached<'o> {
     }
 }
 
-/// Moves findings about rules for aliases to the field that names the aliases. The objects are
-/// sorted by name.
-pub fn relate(objects: &[Attached<'_>], findings: &mut [Finding]) {
-    if objects.iter().all(|object| object.implied_at.is_none()) {
-        return;
-    }
-    for finding in findings {
+/// The objects with aliases: how many rules each has itself, and the field that names the aliases.
+pub type Aliased = HashMap<Arc<ObjectId>, (usize, Origin)>;
+
+/// Those of them with aliases.
+pub fn aliased(objects: &[Attached<'_>]) -> Aliased {
+    let aliased = objects.iter().filter_map(|object| {
+        let Attached { intent, implied_at, .. } = object;
+        Some((Arc::clone(&intent.of.id), (intent.rules.len(), implied_at.clone()?)))
+    });
+    aliased.collect()
+}
+
+/// Moves findings about rules for aliases to the field that names the aliases.
+pub fn relate(aliased: &Aliased, findings: &mut [Finding]) {
+    for finding in findings.iter_mut().filter(|_| !aliased.is_empty()) {
         let (Field::Rule(rule) | Field::Path(rule, ..)) = finding.origin.field else { continue };
-        let Ok(index) = objects.binary_search_by(|object| object.intent.of.id.cmp(&finding.origin.object)) else {
-            continue;
-        };
-        let object = &objects[index];
-        if let Some(origin) = object.implied_at.as_ref().filter(|_| usize::from(rule) >= object.intent.rules.len()) {
+        if let Some((_, origin)) = aliased.get(&finding.origin.object).filter(|(own, _)| usize::from(rule) >= *own) {
             finding.origin = origin.clone();
         }
     }

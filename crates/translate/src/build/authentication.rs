@@ -9,9 +9,10 @@ use super::server::Servers;
 use crate::admit::admitted::Admitted;
 use crate::build::service::{self, Target};
 use crate::claim::claimed::ClaimedHost;
+use crate::resolve::reached::{self, Role};
 use crate::value::ServiceAddress;
 use crate::{EndpointMode, Options, RequestedAuthentication};
-use ingressd_model::finding::{Finding, Reason, Severity};
+use ingressd_model::finding::Reason;
 use ingressd_model::{
     Action, Behaviour, ExternalAuthentication, ObjectId, PathMatch, Protocol, Route, Server, Template, TemplatePart,
     UrlPath, expression,
@@ -76,11 +77,10 @@ fn protect(
     let behaviour = asked.entry(place).or_insert_with(|| {
         let service = match &requested.service.address {
             ServiceAddress::SameHost => match target {
-                Some(Ok(upstream)) if servers.backends.is_without_endpoints(upstream) => {
-                    let note = format!("Service {:?} of the path on the host has no endpoints", &*upstream.service);
-                    Err((Reason::NoEndpoints, note.into()))
+                Some(Ok(upstream)) => {
+                    servers.lead(upstream, &requested.service.origin, Role::AuthenticationOnHost);
+                    Ok(upstream.clone())
                 }
-                Some(Ok(upstream)) => Ok(upstream.clone()),
                 Some(Err(fault)) => Err(fault.clone()),
                 None => Err((
                     Reason::MissingService,
@@ -89,18 +89,17 @@ fn protect(
                         .into(),
                 )),
             },
-            _ => service::resolve(servers, &requested.service, mode, dialect),
+            _ => service::resolve(servers, &requested.service, Role::Authentication, mode, dialect),
         };
         match service {
+            Ok(service) if servers.lacks_endpoints(&service) => None,
             Ok(service) => {
                 let (origin, policy) = (requested.service.origin.clone(), Arc::clone(&requested.policy));
                 let external = Some(Arc::new(ExternalAuthentication { origin, service, policy }));
                 Some(Arc::new(Behaviour { external_authentication: external, ..(*route.behaviour).clone() }))
             }
             Err((reason, note)) => {
-                let note = format!("{note}; the routes that need it answer 503");
-                let finding = Finding::new(reason, requested.service.origin.clone(), note);
-                servers.findings.push(Finding { severity: Severity::Error, ..finding });
+                servers.findings.push(reached::closing(reason, &requested.service.origin, &note));
                 None
             }
         }

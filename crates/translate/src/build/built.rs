@@ -17,13 +17,15 @@ use crate::resolve::backend::Backends;
 use crate::resolve::changes::SnapshotChanges;
 use crate::resolve::dependency::Dependency;
 use crate::resolve::endpoint::Slices;
+use crate::resolve::reached;
+use crate::resolve::reached::FoundRows;
 use crate::resolve::resolution::{NamedBy, Resolution};
 use crate::secret::certificate::{Certificates, Use};
 use crate::{NameAnswer, Names, Options, Reading, Translation, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
     Behaviour, Certificate, CertificateId, HostName, ObjectId, Origin, Passthrough, Presented, Server, ServerName,
-    Tables, Upstream,
+    Upstream, UpstreamId,
 };
 use ingressd_objects::{Snapshot, Version};
 
@@ -33,8 +35,10 @@ pub struct Built {
     pub server: Option<Arc<Server>>,
     /// Its upstreams, in any order, perhaps repeated.
     pub upstreams: Box<[Arc<Upstream>]>,
-    /// What is wrong.
+    /// What is wrong, whatever endpoints there are.
     pub findings: Box<[Finding]>,
+    /// Which fields lead to upstreams.
+    pub uses: Arc<[reached::UpstreamUse]>,
     /// The objects that were looked up in the snapshot.
     pub dependencies: Box<[Dependency]>,
     /// What its references to Services were resolved to.
@@ -56,10 +60,19 @@ pub struct More {
     pub taken: BTreeSet<Origin>,
     /// Those of them to which nginx passes no request, because their backend is not there.
     pub idle: BTreeSet<Origin>,
+    /// The upstreams whose lack of endpoints is in the server, and whether they lacked some.
+    pub asked: Vec<(UpstreamId, bool)>,
     /// The DNS names of the Services that it refers to.
     pub names: Vec<NamedBy>,
     /// Versions that cannot be served as written.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
+}
+
+impl Built {
+    /// The upstreams whose lack of endpoints is in the server, and whether they lacked some.
+    pub fn asked(&self) -> &[(UpstreamId, bool)] {
+        self.more.as_ref().map_or(&[], |more| &more.asked)
+    }
 }
 
 impl More {
@@ -125,12 +138,15 @@ pub struct BuiltHosts {
 pub struct Outside {
     pub dependencies: Vec<Dependency>,
     pub resolutions: Vec<Arc<Resolution>>,
+    /// The upstreams whose lack of endpoints is in the model, and whether they lacked some.
+    pub asked: Vec<(UpstreamId, bool)>,
 }
 
 impl Outside {
     /// What these backends were asked for.
     pub fn of(mut backends: Backends<'_>) -> Self {
-        Outside { resolutions: backends.take_resolutions().into(), dependencies: backends.dependencies }
+        let resolutions = backends.take_resolutions().into();
+        Outside { resolutions, dependencies: backends.dependencies, asked: Vec::new() }
     }
 
     /// Adds more.
@@ -215,11 +231,11 @@ impl BuiltHosts {
     }
 
     /// Resolves references to Services whose endpoints have changed again. A host stays as it is
-    /// where only the addresses differ, which are returned.
-    pub fn refresh(&mut self, snapshot: &Snapshot, world: &World, options: &Options, outside: &Outside) -> Tables {
+    /// where only endpoints differ, which are returned.
+    pub fn refresh(&mut self, snapshot: &Snapshot, world: &World, options: &Options, outside: &Outside) -> FoundRows {
         let BuiltHosts { hosts, changes: SnapshotChanges { moved, .. }, is_stale, .. } = self;
         if moved.is_empty() {
-            return Tables::default();
+            return FoundRows::default();
         }
         let touched = |dependencies: &[Dependency]| dependencies.iter().any(|one| moved.contains(one));
         let marks = Dependency::marks(&*moved);
@@ -229,10 +245,11 @@ impl BuiltHosts {
         let slices = Slices::new(snapshot);
         let mut backends = Backends::new(snapshot, world, options, &slices);
         let mut judged = HashMap::new();
-        let of_hosts =
-            concerned.iter().map(|(number, built)| (Some(number), &*built.resolutions, &*built.dependencies));
+        let of_hosts = concerned
+            .iter()
+            .map(|(number, built)| (Some((number, built.asked())), &*built.resolutions, &*built.dependencies));
         let of_none = (None, &*outside.resolutions, &*outside.dependencies);
-        for (number, resolutions, dependencies) in of_hosts.chain([of_none]) {
+        for (host, resolutions, dependencies) in of_hosts.chain([of_none]) {
             let mut again = resolutions.iter().filter(|resolution| touched(&resolution.dependencies));
             let stays = again.all(|resolution| {
                 *judged.entry(Arc::as_ptr(resolution)).or_insert_with(|| {
@@ -243,12 +260,18 @@ impl BuiltHosts {
             // What else looks at endpoints is not resolved alone.
             let is_resolved = |one: &Dependency| resolutions.iter().any(|all| all.dependencies.contains(one));
             let stays = stays && dependencies.iter().filter(|one| moved.contains(one)).all(is_resolved);
+            let has = |(id, lacks): &(UpstreamId, bool)| {
+                let is_same = !backends.found.tables.endpoints.contains_key(id);
+                is_same || backends.is_without_endpoints(id) == *lacks
+            };
+            let asked = host.map_or(&*outside.asked, |(_, asked)| asked);
+            let stays = stays && asked.iter().all(has);
             *is_stale |= !stays;
-            if let Some(number) = number {
+            if let Some((number, _)) = host {
                 hosts[*number].1.is_stale = !stays;
             }
         }
-        Tables { endpoints: backends.found, ..Tables::default() }
+        backends.found
     }
 
     /// Returns all hosts in order: unchanged ones from the cache, and all others from `build`,
@@ -466,7 +489,7 @@ mod tests {
                     let gone = slice("web");
                     snapshot.endpoint_slices.edit().retain(|stored| *stored.id.name != *gone);
                 },
-                &of_web,
+                &[],
             ),
             (
                 "a Service that went",

@@ -7,6 +7,7 @@ use super::server::{Servers, UNAVAILABLE};
 use crate::admit::admitted::Admitted;
 use crate::read::port::PortReference;
 use crate::read::rule::Backend;
+use crate::resolve::reached::Role;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, ErrorPages, Origin, Protocol, StandIn};
 
@@ -35,12 +36,10 @@ impl<'a> Servers<'a> {
             self.named_backend(object);
             return (action, None);
         }
-        let (reported, used) = (self.findings.len(), self.backends.used.len());
+        let (uses, used) = (self.uses.len(), self.backends.used.len());
         let other = self.other_backend(object, origin);
-        if !has_answers && action.upstream().is_some_and(|upstream| !self.backends.is_without_endpoints(upstream)) {
-            // It need not be ready before it is needed.
-            let of_other = self.findings.split_off(reported);
-            self.findings.extend(of_other.into_iter().filter(|finding| finding.reason != Reason::NoEndpoints));
+        if let Some(own) = action.upstream().filter(|_| !has_answers) {
+            self.uses[uses..].iter_mut().for_each(|one| one.role = Role::StandIn(own.clone()));
         }
         let Some(other) = other else {
             self.backends.used.truncate(used);
@@ -95,8 +94,7 @@ impl<'a> Servers<'a> {
                 self.first_port(namespace, service, self.options.endpoints, dialect, http, origin)
             }
         };
-        let has_endpoints =
-            |action: &Action| action.upstream().is_some_and(|upstream| !self.backends.is_without_endpoints(upstream));
-        Some(found).filter(has_endpoints)
+        let upstream = found.upstream()?;
+        (!self.lacks_endpoints(upstream)).then_some(found)
     }
 }

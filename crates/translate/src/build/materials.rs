@@ -44,6 +44,8 @@ impl<'a> Servers<'a> {
             tls: Tls::new(snapshot, world, options, certificates),
             passed: Vec::new(),
             findings: Vec::new(),
+            uses: Vec::new(),
+            asked: Vec::new(),
             refused: Vec::new(),
         }
     }

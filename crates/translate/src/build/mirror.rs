@@ -9,6 +9,7 @@ use crate::RequestedMirror;
 use crate::admit::admitted::Admitted;
 use crate::build::service;
 use crate::claim::claimed::ClaimedHost;
+use crate::resolve::reached::{self, Role};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Behaviour, Handler, Mirror, ObjectId, Server};
 
@@ -34,16 +35,15 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, claimed: &Claim
         }
         let mirror = mirrors.entry(id).or_insert_with(|| {
             let mode = object.mode(servers.options);
-            match service::resolve(servers, &requested.service, mode, object.attached.class.dialect) {
+            let dialect = object.attached.class.dialect;
+            match service::resolve(servers, &requested.service, Role::Mirror, mode, dialect) {
+                Ok(service) if servers.lacks_endpoints(&service) => None,
                 Ok(service) => {
                     let (origin, policy) = (requested.service.origin.clone(), Arc::clone(&requested.policy));
                     Some(Arc::new(Mirror { origin, service, policy }))
                 }
                 Err((reason, note)) => {
-                    let note = format!("{note}; no request is mirrored");
-                    // The served requests are not affected.
-                    let reason = if reason == Reason::CrossNamespace { reason } else { Reason::MirrorLeftOut };
-                    servers.findings.push(Finding::new(reason, requested.service.origin.clone(), note));
+                    servers.findings.push(reached::without_copies(reason, &requested.service.origin, &note));
                     None
                 }
             }

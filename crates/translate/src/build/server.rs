@@ -19,12 +19,13 @@ use crate::read::path::{self, Matching, Text};
 use crate::read::port::PortReference;
 use crate::read::rule::Backend;
 use crate::resolve::backend::{BackendReference, Backends};
+use crate::resolve::reached::{Role, UpstreamUse};
 use crate::value::excerpt;
 use crate::{CommonPolicy, Dialect, EndpointMode, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
     Action, Argument, Behaviour, ClientCertificates, Directive, Field, Handler, Hsts, HttpsRedirect, ObjectId, Origin,
-    Passthrough, PathMatch, Protocol, Route, Server, ServerName, UrlPath, catalogue,
+    Passthrough, PathMatch, Protocol, Route, Server, ServerName, Upstream, UpstreamId, UrlPath, catalogue,
 };
 use ingressd_objects::Version;
 
@@ -83,7 +84,12 @@ pub struct Servers<'a> {
     pub tls: Tls<'a>,
     /// Hosts with TLS passthrough.
     pub passed: Vec<Passthrough>,
+    /// What is wrong, whatever endpoints there are.
     pub findings: Vec<Finding>,
+    /// Which fields lead to upstreams.
+    pub uses: Vec<UpstreamUse>,
+    /// The upstreams whose lack of endpoints is in a server, and whether they lacked some.
+    pub asked: Vec<(UpstreamId, bool)>,
     /// Object versions with a path that cannot be served as written: an earlier version is better,
     /// if there is one.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
@@ -252,6 +258,7 @@ impl<'a> Servers<'a> {
         let mut refused = std::mem::take(&mut self.refused);
         refused.append(&mut self.tls.refused);
         let mut dependencies = std::mem::take(&mut self.backends.dependencies);
+        self.asked.dedup();
         dependencies.sort_unstable();
         dependencies.dedup();
         let more = More {
@@ -260,6 +267,7 @@ impl<'a> Servers<'a> {
             passed: std::mem::take(&mut self.passed),
             taken: std::mem::take(&mut self.taken),
             idle: std::mem::take(&mut self.idle),
+            asked: std::mem::take(&mut self.asked),
             names: std::mem::take(&mut self.backends.names),
             refused,
         };
@@ -267,6 +275,7 @@ impl<'a> Servers<'a> {
             server: server.map(Arc::new),
             upstreams: std::mem::take(&mut self.backends.used).into(),
             findings: findings.into(),
+            uses: std::mem::take(&mut self.uses).into(),
             dependencies: dependencies.into(),
             resolutions: self.backends.take_resolutions(),
             more: more.boxed(),
@@ -438,14 +447,13 @@ impl<'a> Servers<'a> {
         if object.closed_rules.is_some() {
             return;
         }
-        let (used, names, reported) = (self.backends.used.len(), self.backends.names.len(), self.findings.len());
+        let (used, names, uses) = (self.backends.used.len(), self.backends.names.len(), self.uses.len());
         if let Ok(reference) = self.reference(object, backend, origin) {
             self.proxy(&reference, origin);
         }
         self.backends.used.truncate(used);
         self.backends.names.truncate(names);
-        let behind = self.findings.split_off(reported);
-        self.findings.extend(behind.into_iter().filter(|finding| finding.reason != Reason::UnresolvedName));
+        self.uses[uses..].iter_mut().for_each(|one| one.role = Role::BehindClosed);
     }
 
     /// An action for the first port of a Service.
@@ -530,9 +538,21 @@ impl<'a> Servers<'a> {
         let findings =
             resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
         self.findings.extend(findings);
-        let Some(upstream) = &resolution.target else { return UNAVAILABLE };
-        self.backends.keep(upstream);
-        Action::Proxy { upstream: upstream.id.clone(), split: None }
+        let Some(Upstream { id: upstream, .. }) = resolution.target.as_deref() else { return UNAVAILABLE };
+        self.lead(upstream, origin, Role::Backend);
+        Action::Proxy { upstream: upstream.clone(), split: None }
+    }
+
+    /// Notes that a field leads to an upstream.
+    pub fn lead(&mut self, upstream: &UpstreamId, origin: &Origin, role: Role) {
+        self.uses.push(UpstreamUse { upstream: upstream.clone(), origin: origin.clone(), role });
+    }
+
+    /// Whether an upstream has no endpoints. What asks is built again when that changes.
+    pub fn lacks_endpoints(&mut self, upstream: &UpstreamId) -> bool {
+        let lacks = self.backends.is_without_endpoints(upstream);
+        self.asked.push((upstream.clone(), lacks));
+        lacks
     }
 
     fn daemon_backend(&mut self, dialect: &'static Dialect) -> Action {

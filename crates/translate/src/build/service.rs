@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::build::server::Servers;
 use crate::read::port::PortReference;
 use crate::resolve::backend::BackendReference;
+use crate::resolve::reached::Role;
 use crate::resolve::service::{Fault, in_cluster, refusal};
 use crate::value::ServiceAddress;
 use crate::{Dialect, EndpointMode, RequestedService};
@@ -14,10 +15,11 @@ use ingressd_model::finding::{Finding, Reason};
 /// Its upstream.
 pub type Target = Result<UpstreamId, Fault>;
 
-/// The upstream of a service; findings about an existing one are added.
+/// The upstream of a service, which has a role; findings about an existing one are added.
 pub fn resolve<'a>(
     servers: &mut Servers<'a>,
     requested: &RequestedService,
+    role: Role,
     mode: EndpointMode,
     dialect: &'static Dialect,
 ) -> Target {
@@ -52,10 +54,11 @@ pub fn resolve<'a>(
     };
     let reported = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
     match &resolution.target {
-        Some(upstream) if !servers.backends.is_without_endpoints(&upstream.id) => {
+        Some(upstream) => {
             servers.findings.extend(resolution.notes.iter().map(reported));
+            servers.lead(&upstream.id, &requested.origin, role);
             Ok(upstream.id.clone())
         }
-        _ => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it does not exist".into()))),
+        None => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it does not exist".into()))),
     }
 }

@@ -75,7 +75,7 @@ impl<'a> Servers<'a> {
         // Findings are about the key: the route of the path is that of the main object, and goes
         // on.
         let own = self.upstream_beside(main, offer, &canary.origin);
-        let is_away = own.as_ref().is_none_or(|own| self.backends.is_without_endpoints(own));
+        let is_away = own.is_none();
         self.idle.extend((is_away && (some || !canary.tests.is_empty())).then(|| offer.origin.clone()));
         let own = own?;
         if own == *main {

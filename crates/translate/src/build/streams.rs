@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::read::stream::StreamClaim;
 use crate::resolve::backend::{BackendReference, Backends};
+use crate::resolve::reached::{Role, UpstreamUse};
 use crate::resolve::resolution::Note;
 use crate::{Options, SPECIFICATION};
 use ingressd_model::finding::Finding;
@@ -32,6 +33,7 @@ pub fn build<'a>(
     backends: &mut Backends<'a>,
     options: &Options,
     findings: &mut Vec<Finding>,
+    uses: &mut Vec<UpstreamUse>,
 ) -> Vec<Stream> {
     let mut streams = Vec::with_capacity(claims.len());
     let addresses: Arc<[IpAddr]> = options.listeners.addresses.clone().into();
@@ -55,7 +57,7 @@ pub fn build<'a>(
         let report = |(reason, note): &Note| Finding::new(*reason, claim.origin.clone(), Arc::clone(note));
         findings.extend(resolution.notes.iter().map(report));
         let Some(upstream) = &resolution.target else { continue };
-        backends.keep(upstream);
+        uses.push(UpstreamUse { upstream: upstream.id.clone(), origin: claim.origin.clone(), role: Role::Backend });
         streams.push(Stream {
             listener: Listener {
                 addresses: Arc::clone(&addresses),

@@ -1,6 +1,6 @@
 //! Resolves the Service that a rule names to an upstream.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -11,6 +11,8 @@ use super::resolution::{KeptReference, NamedBy, Note, Noted, Resolution};
 use super::service;
 use super::target::{self, Chosen};
 use crate::read::port::{self, PortReference};
+use crate::resolve::reached::FoundRows;
+use crate::resolve::reached::{self, Trouble};
 use crate::value::{ClusterName, ExternalName, ServiceAddress, excerpt};
 use crate::{Dialect, EndpointMode, INGRESS_NGINX, Options, RequestedService, World, bounds};
 use ingressd_model::finding::Reason;
@@ -65,13 +67,10 @@ pub struct Backends<'a> {
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
     /// The same for hosts that are no Services.
     hosts: HashMap<Host, Arc<Resolution>>,
-    /// The upstreams that were resolved since they were last taken, perhaps several times. Those
-    /// without endpoints are added by who uses them nevertheless.
+    /// The upstreams that were resolved since they were last taken, perhaps several times.
     pub used: Vec<Arc<Upstream>>,
     /// The endpoints of all upstreams that were resolved.
-    pub found: BTreeMap<UpstreamId, Arc<[Endpoint]>>,
-    /// The upstreams for which no endpoint was found.
-    without_endpoints: HashSet<UpstreamId>,
+    pub found: FoundRows,
     /// The objects that were looked up meanwhile.
     pub dependencies: Vec<Dependency>,
     /// The DNS names that were needed meanwhile.
@@ -83,6 +82,9 @@ pub struct Backends<'a> {
 /// A host that is not a Service: the object that names it, its address, its protocol, and the
 /// settings of connections.
 type Host = (Arc<ObjectId>, ServiceAddress, Protocol, Option<Arc<ConnectionReuse>>);
+
+/// An upstream, its endpoints, and what is wrong with these.
+type WithEndpoints = (Upstream, Vec<Endpoint>, Vec<Note>);
 
 /// A port of a Service that exists.
 struct Located<'a> {
@@ -116,7 +118,7 @@ impl Located<'_> {
 impl<'a> Backends<'a> {
     /// A resolver that has resolved nothing.
     pub fn new(snapshot: &'a Snapshot, world: &'a World, options: &'a Options, slices: &'a Slices<'a>) -> Self {
-        let (resolved, hosts, without_endpoints) = (HashMap::new(), HashMap::new(), HashSet::new());
+        let (resolved, hosts, found) = (HashMap::new(), HashMap::new(), FoundRows::default());
         let (used, dependencies, named) = (Vec::new(), Vec::new(), Vec::new());
         Backends {
             snapshot,
@@ -126,8 +128,7 @@ impl<'a> Backends<'a> {
             resolved,
             hosts,
             used,
-            found: BTreeMap::new(),
-            without_endpoints,
+            found,
             dependencies,
             names: named,
             resolutions: Vec::new(),
@@ -136,14 +137,7 @@ impl<'a> Backends<'a> {
 
     /// Whether no endpoint was found for an upstream that was resolved.
     pub fn is_without_endpoints(&self, upstream: &UpstreamId) -> bool {
-        self.without_endpoints.contains(upstream)
-    }
-
-    /// Counts an upstream as used that may have no endpoints.
-    pub fn keep(&mut self, upstream: &Arc<Upstream>) {
-        if self.is_without_endpoints(&upstream.id) {
-            self.used.push(Arc::clone(upstream));
-        }
+        reached::is_empty(upstream, &self.found.troubles)
     }
 
     /// Looks up a Service, and records the dependency.
@@ -186,8 +180,9 @@ impl<'a> Backends<'a> {
             self.note(&known);
             return known;
         }
-        let (noted, mut notes) = (self.take_noted(), Vec::new());
-        let upstream = self.endpoints_of_host(requested, &mut notes).map(|(name, port, endpoints)| {
+        let noted = self.take_noted();
+        let mut troubles = Vec::new();
+        let upstream = self.endpoints_of_host(requested, &mut troubles).map(|(name, port, endpoints)| {
             let identity = UpstreamIdentity {
                 mode: "host",
                 protocol: requested.protocol,
@@ -195,9 +190,10 @@ impl<'a> Backends<'a> {
                 ..UpstreamIdentity::usual(&host.0.namespace, &name, &port.to_string())
             };
             let origin = Origin::object(&requested.origin.object);
-            (Upstream { id: identity.into(), origin, uid: None, sharers: 1 }, endpoints)
+            let upstream = Upstream { id: identity.into(), origin, uid: None, sharers: 1 };
+            (upstream, endpoints, std::mem::take(&mut troubles))
         });
-        let resolution = self.resolution(None, upstream, notes, noted);
+        let resolution = self.resolution(None, upstream, troubles, noted);
         self.hosts.insert(host, Arc::clone(&resolution));
         resolution
     }
@@ -218,30 +214,33 @@ impl<'a> Backends<'a> {
     fn resolution(
         &mut self,
         reference: Option<KeptReference>,
-        upstream: Result<(Upstream, Vec<Endpoint>), (Reason, String)>,
+        upstream: Result<WithEndpoints, (Reason, String)>,
         mut notes: Vec<Note>,
         (names, dependencies): Noted,
     ) -> Arc<Resolution> {
-        let (target, has_endpoints) = match upstream {
-            Ok((upstream, endpoints)) => {
-                let has_endpoints = !endpoints.is_empty();
-                self.found.entry(upstream.id.clone()).or_insert_with(|| endpoints.into());
+        let target = match upstream {
+            Ok((upstream, endpoints, troubles)) => {
+                if !troubles.is_empty() {
+                    let trouble = Trouble { notes: troubles, is_empty: endpoints.is_empty() };
+                    self.found.troubles.entry(upstream.id.clone()).or_insert_with(|| Arc::new(trouble));
+                }
+                self.found.tables.endpoints.entry(upstream.id.clone()).or_insert_with(|| endpoints.into());
                 // Two references that call the same port differently mostly stand side by side.
                 let target = match self.used.last().filter(|last| ***last == upstream) {
                     Some(same) => Arc::clone(same),
                     None => Arc::new(upstream),
                 };
-                (Some(target), has_endpoints)
+                Some(target)
             }
             Err((reason, note)) => {
                 notes.push((reason, note.into()));
-                (None, false)
+                None
             }
         };
         let names = std::mem::replace(&mut self.names, names);
         let dependencies = std::mem::replace(&mut self.dependencies, dependencies).into();
         let reference = reference.map(|reference| reference.sharing(target.as_deref()));
-        let resolution = Arc::new(Resolution { reference, target, has_endpoints, notes, names, dependencies });
+        let resolution = Arc::new(Resolution { reference, target, notes, names, dependencies });
         self.note(&resolution);
         resolution
     }
@@ -249,8 +248,7 @@ impl<'a> Backends<'a> {
     fn note(&mut self, resolution: &Arc<Resolution>) {
         // The routes of one object mostly use the same upstream.
         let is_last = |target: &&Arc<Upstream>| self.used.last().is_some_and(|last| Arc::ptr_eq(last, target));
-        let is_used = |target: &&Arc<Upstream>| !is_last(target) && !self.is_without_endpoints(&target.id);
-        let target = resolution.target.as_ref().filter(is_used);
+        let target = resolution.target.as_ref().filter(|target| !is_last(target));
         self.used.extend(target.cloned());
         self.names.extend_from_slice(&resolution.names);
         self.dependencies.extend_from_slice(&resolution.dependencies);
@@ -283,19 +281,23 @@ impl<'a> Backends<'a> {
         &mut self,
         reference: &BackendReference<'a>,
         notes: &mut Vec<Note>,
-    ) -> Result<(Upstream, Vec<Endpoint>), (Reason, String)> {
+    ) -> Result<WithEndpoints, (Reason, String)> {
         let located = self.locate(reference, notes)?;
         let protocol = reference.protocol.or_else(|| self.protocol_of_port(reference, &located, notes));
         let end = self.end(&located, reference, notes);
         let way = end.as_ref().ok().and_then(Option::as_ref).unwrap_or(&located);
         let id = id(reference, &located, way.mode_name(), protocol.unwrap_or(Protocol::Http));
-        let found = end.and_then(|end| self.endpoints(end.as_ref().unwrap_or(&located), notes));
-        let mut endpoints = self.found(&id, found, notes);
+        let mut troubles = Vec::new();
+        let found = end.and_then(|end| self.endpoints(end.as_ref().unwrap_or(&located), &mut troubles));
+        let mut endpoints = found.unwrap_or_else(|(reason, note)| {
+            troubles.push((reason, note.into()));
+            Vec::new()
+        });
         if reference.balance.is_some() {
             even_out(&mut endpoints);
         }
         let uid = located.service.object.uid.as_deref().filter(|_| id.naming_cookie().is_some()).map(Arc::from);
-        Ok((Upstream { id, origin: Origin::object(&located.service.id), uid, sharers: 1 }, endpoints))
+        Ok((Upstream { id, origin: Origin::object(&located.service.id), uid, sharers: 1 }, endpoints, troubles))
     }
 
     /// The protocol that the port names, where that counts.
@@ -315,20 +317,6 @@ impl<'a> Backends<'a> {
             notes.push((Reason::WithoutWebSockets, note.into()));
         }
         port::protocol(port)
-    }
-
-    /// The endpoints of an upstream; none, with the note that says why, where none were found.
-    fn found(
-        &mut self,
-        id: &UpstreamId,
-        found: Result<Vec<Endpoint>, (Reason, String)>,
-        notes: &mut Vec<Note>,
-    ) -> Vec<Endpoint> {
-        found.unwrap_or_else(|(reason, note)| {
-            notes.push((reason, note.into()));
-            self.without_endpoints.insert(id.clone());
-            Vec::new()
-        })
     }
 
     /// Finds the port of a reference, and how its endpoints are reached.

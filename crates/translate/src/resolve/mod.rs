@@ -6,6 +6,7 @@ pub mod dependency;
 pub mod endpoint;
 pub mod mode;
 pub mod names;
+pub mod reached;
 pub mod resolution;
 pub mod service;
 pub mod target;

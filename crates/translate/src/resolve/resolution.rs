@@ -20,16 +20,14 @@ pub type Note = (Reason, Arc<str>);
 /// The names and objects that were noted before a resolution, which collects its own.
 pub type Noted = (Vec<NamedBy>, Vec<Dependency>);
 
-/// The result of a reference: an upstream or none, and findings. Which endpoints there are is in
-/// the rows beside it.
+/// The result of a reference: an upstream or none, and findings. Which endpoints there are, and
+/// what is wrong with these, is in the rows beside it.
 #[derive(Debug, Clone, Default)]
 pub struct Resolution {
     /// What was resolved; `None` for a host that is no Service.
     pub reference: Option<KeptReference>,
     /// The upstream.
     pub target: Option<Arc<Upstream>>,
-    /// Whether it has endpoints; without any it answers 503.
-    pub has_endpoints: bool,
     /// The findings; never empty without a target.
     pub notes: Vec<Note>,
     /// The DNS names whose addresses are needed.
@@ -54,14 +52,12 @@ pub struct KeptReference {
 }
 
 impl Resolution {
-    /// Whether nothing but endpoints differs, of which both have some or none: who refers to it
-    /// is served as before.
+    /// Whether nothing but endpoints differs: who refers to it is served as before.
     pub fn has_other_endpoints_only(&self, other: &Self) -> bool {
         self.names.is_empty()
             && other.names.is_empty()
             && self.notes == other.notes
             && self.dependencies == other.dependencies
-            && self.has_endpoints == other.has_endpoints
             && self.target == other.target
     }
 }

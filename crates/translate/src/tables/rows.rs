@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::certified::Reported;
 use super::endpoints;
 use crate::Limits;
+use crate::resolve::reached::{self, FoundRows, Troubles};
 use crate::secret::certificate::Use;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIdentity};
@@ -16,6 +17,14 @@ use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIden
 pub struct UpstreamRow<'m> {
     pub upstream: &'m Upstream,
     pub endpoints: Arc<[Endpoint]>,
+}
+
+/// The fields that name certificates and lead to upstreams.
+#[derive(Debug, Default)]
+pub struct Uses {
+    pub certificates: Vec<Use>,
+    /// By host.
+    pub upstreams: Vec<Arc<[reached::UpstreamUse]>>,
 }
 
 /// The rows of the last translation.
@@ -32,10 +41,12 @@ pub struct Rows {
     /// What is wrong with the number of endpoints, by the namespace and whether TCP and UDP
     /// services are meant.
     bounded: BTreeMap<(Arc<str>, bool), Vec<Finding>>,
-    /// Where fields name certificates.
-    uses: Vec<Use>,
-    /// What was found about the dates of these; `None` when it has to be found anew.
+    uses: Uses,
+    /// What was found about the dates of certificates; `None` when it has to be found anew.
     reported: Option<Reported>,
+    troubles: Troubles,
+    /// What was found where upstreams are used; `None` when it has to be found anew.
+    reached: Option<Vec<Finding>>,
 }
 
 /// The tables of a model.
@@ -52,8 +63,18 @@ pub struct Made {
 
 impl Rows {
     /// Takes over what was found now; of others the same is known as before.
-    pub fn learn(&mut self, found: Tables) {
+    pub fn learn(&mut self, FoundRows { tables: found, mut troubles }: FoundRows) {
         self.moved.extend(found.endpoints.keys().map(|id| Arc::clone(&id.namespace)));
+        for id in found.endpoints.keys() {
+            let now = troubles.remove(id);
+            if self.troubles.get(id) != now.as_ref() {
+                self.reached = None;
+                match now {
+                    Some(now) => drop(self.troubles.insert(id.clone(), now)),
+                    None => drop(self.troubles.remove(id)),
+                }
+            }
+        }
         self.found.endpoints.extend(found.endpoints);
         if !found.certificates.is_empty() {
             self.found.certificates.extend(found.certificates);
@@ -61,9 +82,9 @@ impl Rows {
         }
     }
 
-    /// Takes over where fields name certificates.
-    pub fn set_uses(&mut self, uses: Vec<Use>) {
-        (self.uses, self.reported) = (uses, None);
+    /// Takes over which fields name certificates and lead to upstreams.
+    pub fn set_uses(&mut self, uses: Uses) {
+        (self.uses, self.reported, self.reached) = (uses, None, None);
     }
 
     /// The tables of a model now. What is equal is the same in memory as in the last ones.
@@ -77,16 +98,18 @@ impl Rows {
         if !is_of_last || self.reported.is_none() {
             changed += self.present();
         }
-        let Rows { found, tables, uses, reported, bounded, .. } = self;
+        let Rows { found, tables, uses, reported, bounded, troubles, reached, .. } = self;
         let reported = match reported.take().filter(|reported| reported.holds(now)) {
             Some(kept) => reported.insert(kept),
             None => {
-                let is_used: BTreeSet<_> = uses.iter().map(|(id, _)| id).chain(tables.certificates.keys()).collect();
+                let is_used: BTreeSet<_> =
+                    uses.certificates.iter().map(|(id, _)| id).chain(tables.certificates.keys()).collect();
                 found.certificates.retain(|id, _| is_used.contains(id));
-                reported.insert(Reported::of(uses, &found.certificates, now))
+                reported.insert(Reported::of(&uses.certificates, &found.certificates, now))
             }
         };
-        let findings = bounded.values().flatten().chain(&reported.findings).cloned().collect();
+        let reached = reached.get_or_insert_with(|| reached::findings(&uses.upstreams, troubles));
+        let findings = bounded.values().flatten().chain(&reported.findings).chain(&*reached).cloned().collect();
         Made { tables: Arc::clone(tables), findings, due: reported.due, changed }
     }
 
