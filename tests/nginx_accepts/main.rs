@@ -109,7 +109,7 @@ fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_names() {
             ("listen ", 2),
             (" proxy_protocol", 3),
             ("real_ip_header proxy_protocol;", 1),
-            ("$ingressd_forwarded_", 0),
+            ("$ingressd_trusted_", 0),
         ];
         assert_eq!(wanted.map(|(words, _)| (words, count(words))), wanted, "{path}");
     }
