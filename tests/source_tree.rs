@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 /// Stages that see no object of Kubernetes: its intent tells what it says. Of the objects' package
-/// they name what holds all of them, versions, selectors of labels, and whether a key refers to any.
+/// they name what holds all of them, versions, selectors of labels, and whether a key refers to
+/// any.
 const NEUTRAL: &[&str] = &["attach", "claim", "build", "assemble", "read/rule"];
 const OF_NO_KIND: &[&str] = &["Snapshot", "Version", "Selector", "references::may_refer"];
 

@@ -28,7 +28,7 @@ pub struct Layout {
     pub sites: Vec<ServerBlock>,
 }
 
-/// A block `server`.
+/// A `server` of any file of nginx, ours or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerBlock {
     /// Its file, as nginx names it.

@@ -14,6 +14,7 @@ mod ingress_nginx;
 mod layer;
 mod layers;
 mod limits;
+mod options;
 mod pacing;
 mod publishing;
 mod settings;

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use config::Config;
 
-use super::config_map;
 use super::layer::Layer;
 use super::layers::{merge, merged_value};
 use super::table::rows;
 use super::written::Layers;
-use ingressd_apply::{self as apply, Allowance, ApplyError, Survey, SystemOptions};
+use ingressd_apply::Allowance;
 use ingressd_cluster::publish;
 use ingressd_model::{HostName, Instance};
 use ingressd_nginx as nginx;
@@ -312,82 +311,6 @@ impl Settings {
     /// The addresses of our own listeners beside those for hosts. They are never upstreams.
     pub const fn own_listeners(&self) -> [SocketAddr; 2] {
         [self.gate.status, self.http.address]
-    }
-
-    /// The options of the translation, including the ports of our own listeners, which are never
-    /// upstreams.
-    pub fn translate_options(&self) -> ingressd_translate::Options {
-        let mut options = self.translate.clone();
-        // No API server has written it into the files of a folder.
-        options.fills_in_class = self.manifests.is_some();
-        options.keys_of_config_map = config_map::keys_without_annotation();
-        options.own_ports.extend(self.translate.listeners.ports());
-        let inside = self.translate.passthrough.then_some(self.gate.passthrough_port);
-        options.own_ports.extend(inside);
-        let IngressNginx { tcp_services, udp_services, .. } = self.ingress_nginx.clone();
-        (options.streams.tcp_services, options.streams.udp_services) = (tcp_services, udp_services);
-        let taken = [
-            (self.translate.listeners.http_port, "listen.http-port"),
-            (self.translate.listeners.https_port, "listen.https-port"),
-            (self.gate.status.port(), "listen.status"),
-            (self.http.address.port(), "http.address"),
-            (inside.unwrap_or_default(), "listen.passthrough-port"),
-        ];
-        options.streams.reserved.extend(taken.into_iter().filter(|(port, _)| *port != 0));
-        options
-    }
-
-    /// The options of publishing, including where nginx listens.
-    pub fn publish_options(&self) -> publish::Options {
-        publish::Options { listened: self.translate.listeners.addresses.clone(), ..self.publish.clone() }
-    }
-
-    /// The options of the gate, including the folder that nginx reads.
-    pub fn gate_options(&self) -> nginx::GateOptions {
-        nginx::GateOptions {
-            current: self.apply.root.join("current"),
-            traffic_connects: self.traffic.ingress_nginx_names,
-            ..self.gate.clone()
-        }
-    }
-
-    /// The options of applying, but for what is known of this host.
-    pub fn apply_options(&self) -> apply::Options {
-        apply::Options {
-            root: self.apply.root.clone(),
-            state: self.apply.state.clone(),
-            nginx_configuration: Some(self.nginx.configuration.clone()),
-            keep: self.apply.kept_generations,
-            confirm_timeout: self.apply.confirm_timeout,
-            draining: self.pacing.draining,
-            instance: self.instance.clone(),
-            ..apply::Options::empty()
-        }
-    }
-
-    /// Where nginx of this host is, and how it is reached.
-    pub fn system_options(&self) -> SystemOptions {
-        SystemOptions {
-            binary: self.nginx.binary.clone(),
-            configuration: Some(self.nginx.configuration.clone()),
-            prefix: self.nginx.prefix.clone(),
-            pid_file: self.nginx.pid_file.clone(),
-            unit: self.nginx.unit.clone(),
-            status: self.gate.status,
-            // A reload takes longer than the test before it.
-            test_timeout: self.apply.confirm_timeout,
-            ..SystemOptions::empty()
-        }
-    }
-
-    /// Asks nginx of this host what it is, and reads its configuration.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Survey::of`].
-    pub fn survey(&self) -> Result<Survey, ApplyError> {
-        let Nginx { binary, configuration, prefix, .. } = &self.nginx;
-        Survey::of(binary, Some(configuration), prefix.as_deref(), &self.apply.root, &self.instance)
     }
 
     /// Sets whether the rules of the firewall are loaded once for all sites, which also affects

@@ -1,5 +1,5 @@
-//! The table of kinds: one row for each kind of Kubernetes that is read. Rights, decoding, lists of
-//! snapshots and statuses follow from it.
+//! The table of kinds: one row for each kind of Kubernetes that is read. Rights, decoding, lists
+//! of snapshots and statuses follow from it.
 
 use std::any::Any;
 use std::collections::BTreeSet;

@@ -14,9 +14,9 @@ pub(super) struct Candidate {
     pub(super) left_out: bool,
 }
 
-/// A search by bisection, when several candidates may be the cause. The shortest prefix of the list
-/// without which the complaint is gone ends with a culprit. The others come back, and are searched
-/// again only if the complaint comes back with them.
+/// A search by bisection, when several candidates may be the cause. The shortest prefix of the
+/// list without which the complaint is gone ends with a culprit. The others come back, and are
+/// searched again only if the complaint comes back with them.
 #[derive(Debug)]
 pub(super) struct Bisection<T> {
     culprits: Vec<T>,

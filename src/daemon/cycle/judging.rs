@@ -22,8 +22,8 @@ pub(super) struct Attempt<'a> {
     pub(super) served: &'a Snapshot,
     /// The states of the objects in the files.
     pub(super) states: &'a [Arc<ObjectState>],
-    /// Whether there were too many attempts to search any longer: then the candidates return to the
-    /// versions that nginx ran before.
+    /// Whether there were too many attempts to search any longer: then the candidates return to
+    /// the versions that nginx ran before.
     pub(super) in_a_hurry: bool,
 }
 

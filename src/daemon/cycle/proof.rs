@@ -108,8 +108,8 @@ impl Cycle {
 
     /// Tests the objects in doubt that ask for routes without all others: nginx names many of
     /// them at once. That is free for their namespaces: to find each mistake once causes no
-    /// waiting, and who is not named may be cleared later. Returns false when more such tests may name
-    /// more.
+    /// waiting, and who is not named may be cleared later. Returns false when more such tests may
+    /// name more.
     fn prove_together(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> bool {
         for _ in 0..MOST_OF_ALL {
             let mut candidates = self.unproven(|proof| proof == Proof::Missing);

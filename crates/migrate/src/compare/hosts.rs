@@ -29,7 +29,7 @@ pub struct IngressHosts {
     expressions: Vec<(Regex, IngressHost)>,
 }
 
-/// A host.
+/// What Ingresses say about one host.
 #[derive(Debug, Clone, Default)]
 pub struct IngressHost {
     /// The Ingresses with this host, as namespace/name.

@@ -64,7 +64,7 @@ impl Checked {
 /// Why a Secret has no certificate that may be served; one clause.
 pub type Fault = &'static str;
 
-/// The result of a check.
+/// A certificate, or why there is none.
 pub type CheckResult = Result<Arc<Checked>, Fault>;
 
 /// Checked certificates by Secret. Checking a key takes as long as translating a hundred objects,

@@ -12,7 +12,7 @@ use crate::secret::certificate::Use;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIdentity};
 
-/// The row of an upstream.
+/// An upstream with its endpoints.
 #[derive(Debug)]
 pub struct UpstreamRow<'m> {
     pub upstream: &'m Upstream,

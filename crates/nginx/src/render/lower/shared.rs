@@ -296,8 +296,8 @@ fn status(plan: &Plan, address: SocketAddr, counts: bool) -> view::StatusServer 
     }
 }
 
-/// The variable with the scheme of the client's request; `is_reported` says whether a proxy is trusted
-/// to name it.
+/// The variable with the scheme of the client's request; `is_reported` says whether a proxy is
+/// trusted to name it.
 pub(super) fn scheme(is_reported: bool) -> Word {
     Word::fixed(if is_reported { "$ingressd\u{2}_scheme" } else { "$scheme" })
 }
