@@ -15,7 +15,6 @@ pub struct Kept {
     /// Without endpoints.
     pub snapshot: Snapshot,
     world: World,
-    claims: Arc<Claims>,
     /// The settings, with the ports of TCP and UDP services.
     pub options: Arc<Options>,
     /// What endpoints matter for outside of hosts.
@@ -25,21 +24,22 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps a translation of these, if it can be used again: not while claims are new.
+    /// Keeps a translation of these that is the same under the claims that it has settled, which
+    /// the next one gets when it is served.
     pub fn of(
-        (snapshot, world, claims): (&Snapshot, &World, &Arc<Claims>),
+        snapshot: &Snapshot,
+        world: &World,
         options: Arc<Options>,
         outside: Outside,
         translation: &Translation,
-    ) -> Option<Self> {
-        Arc::ptr_eq(claims, &translation.claims).then(|| Kept {
+    ) -> Self {
+        Kept {
             snapshot: Snapshot { endpoint_slices: List::default(), ..snapshot.clone() },
             world: world.clone(),
-            claims: Arc::clone(claims),
             options,
             outside,
             translation: translation.clone(),
-        })
+        }
     }
 
     /// Whether nothing has changed but endpoints, Secrets and the time.
@@ -49,7 +49,7 @@ impl Kept {
         let before = &self.snapshot;
         self.world.is_before(world)
             && self.translation.due.is_none_or(|due| world.now < due)
-            && Arc::ptr_eq(&self.claims, claims)
+            && Arc::ptr_eq(&self.translation.claims, claims)
             && before.withheld.are(withheld)
             && snapshot.changed(before, |row| !matches!(row.kind, Kind::ENDPOINT_SLICE | Kind::SECRET)).is_empty()
             && (&before.left_out, &before.unseen, &before.findings) == (left_out, unseen, findings)

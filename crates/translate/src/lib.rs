@@ -119,9 +119,9 @@ pub struct Translation {
 pub struct Work {
     /// Object versions that were read.
     pub read: usize,
-    /// Objects that were attached to their class.
+    /// Objects that were attached to their class: all of them or none.
     pub attached: usize,
-    /// Hosts whose claims were decided.
+    /// Hosts whose claims were decided: all of them or none.
     pub claimed: usize,
     /// Hosts that were built.
     pub built: usize,
@@ -237,7 +237,8 @@ impl Translator {
             rows: 0,
             states,
         };
-        memory.kept = Kept::of((snapshot, world, claims), Arc::new(options.clone()), outside, &translation);
+        let kept = || Kept::of(snapshot, world, Arc::new(options.clone()), outside, &translation);
+        memory.kept = settled.is_final.then(kept);
         memory.complete(translation, options, world.now)
     }
 }

@@ -43,6 +43,8 @@ pub struct Settled<'s, 'a> {
     pub sites: Vec<(ServerName, Site<'s, 'a>)>,
     /// All present claims.
     pub claims: Arc<Claims>,
+    /// Whether all is decided in the same way under these claims.
+    pub is_final: bool,
     /// When the next reservation ends, in seconds since 1970.
     pub ends: Option<i64>,
     /// Objects and hosts of which they get nothing.
@@ -72,11 +74,11 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let mut update = Update::of(self.known, self.options, self.world);
         let ports = self.ports(ports, withheld, &mut update);
         update.follow_names(&asks, &mut self.allowances);
-        let (claims, ends) = update.finish();
+        let (claims, ends, is_final) = update.finish();
         let claims = claims.behind_holders(&mut self.allowances);
         let sites = self.hosts(sites, &claims);
         let Arbiter { refusals, outsiders, findings, .. } = self;
-        Settled { ports, sites, claims, ends, refusals, outsiders, findings }
+        Settled { ports, sites, claims, is_final, ends, refusals, outsiders, findings }
     }
 
     /// Why objects of this class and namespace may not ask for a host, whoever has it.

@@ -161,7 +161,7 @@ mod tests {
         let mut arbiter = Arbiter::new(options, &world, known, Allowances::new(options, &snapshot));
         let mut update = Update::of(known, options, &world);
         let settled = arbiter.ports(claims, &[], &mut update);
-        let (claims, due) = update.finish();
+        let (claims, due, _) = update.finish();
         (settled, claims, due, arbiter.findings)
     }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::changes::outcome;
 use super::manifests::snapshot_of;
 use super::over_time::Numbers;
 use super::{options, routes, world};
@@ -272,7 +273,13 @@ fn series(seed: u64, services: &Snapshot, mut each: impl FnMut(Step<'_>)) {
             (has_map, last) = (!has_map, None);
         }
         world.now += numbers.one(&[0, 0, 10, 100, 200]);
-        let translation = translator.translate(&snapshot(&objects, has_map, services), &world, &claims);
+        let snapshot = snapshot(&objects, has_map, services);
+        let translation = translator.translate(&snapshot, &world, &claims);
+        if translator.memory.kept.is_some() {
+            let settled = Translator::new(options.clone()).translate(&snapshot, &world, &translation.claims);
+            let is_same = outcome(&settled) == outcome(&translation);
+            assert!(is_same, "SERIES_FROM={seed}: step {number} is another one when it is served");
+        }
         let before = last.as_ref().map(|before| (before, unchanged));
         each(Step { number, options: &options, objects: &objects, translation: &translation, before });
         last = None;

@@ -60,6 +60,9 @@ pub struct Update<'p> {
     /// The number of reservations so far.
     reserved: HashMap<Arc<str>, usize>,
     edits: Vec<(Key, Vec<Claimant>)>,
+    /// Whether these say nothing but that hosts have the one claimant who asks for them: then
+    /// nothing is decided otherwise under the new claims.
+    is_final: bool,
     new: Vec<New<'p>>,
     /// Since when the first claim is reserved.
     first_gone: Option<i64>,
@@ -80,6 +83,7 @@ impl<'p> Update<'p> {
             orders: &world.claim_orders,
             reserved: HashMap::new(),
             edits: Vec::new(),
+            is_final: true,
             new: Vec::new(),
             first_gone: None,
             order: None,
@@ -110,6 +114,8 @@ impl<'p> Update<'p> {
         let gone = after.iter().filter_map(|claimant| claimant.gone);
         self.first_gone = gone.chain(self.first_gone).min();
         if after != before {
+            let is_of_host = matches!(key, Key::Host(_, _, None));
+            self.is_final &= is_of_host && matches!(&after[..], [one] if one.gone.is_none());
             self.edits.push((key.clone(), after));
         }
     }
@@ -252,11 +258,12 @@ impl<'p> Update<'p> {
         UNNUMBERED
     }
 
-    /// The claims, and the time at which the next reservation ends.
-    pub fn finish(mut self) -> (Arc<Claims>, Option<i64>) {
+    /// The claims, the time at which the next reservation ends, and whether all is decided in the
+    /// same way under these claims.
+    pub fn finish(mut self) -> (Arc<Claims>, Option<i64>, bool) {
         let ends = self.first_gone.map(|gone| gone.saturating_add(self.grace));
         if self.edits.is_empty() {
-            return (Arc::clone(self.previous), ends);
+            return (Arc::clone(self.previous), ends, true);
         }
         let mut claims = Claims::clone(self.previous);
         self.new.sort_unstable();
@@ -274,7 +281,7 @@ impl<'p> Update<'p> {
             true => claims.held = stay.into_iter().collect(),
             false => claims.held.extend(stay),
         }
-        (Arc::new(claims), ends)
+        (Arc::new(claims), ends, self.is_final)
     }
 }
 
