@@ -40,9 +40,9 @@ pub struct Translation {
 pub struct Work {
     /// Object versions that were read.
     pub read: usize,
-    /// Objects that were attached to their class.
+    /// Objects that were attached to their class: all of them or none.
     pub attached: usize,
-    /// Hosts whose claims were decided.
+    /// Hosts whose claims were decided: all of them or none.
     pub claimed: usize,
     /// Hosts that were built.
     pub built: usize,

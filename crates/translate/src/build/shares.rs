@@ -13,8 +13,9 @@ use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, Branch, Choice, Origin, Share, Split, Test, UpstreamId};
 
 impl<'a> Servers<'a> {
-    /// Adds the other backends of a path to its action. A backend that cannot be used answers 503
-    /// to its share of the requests, the main one too; one without a share is not asked.
+    /// Adds the other backends of a path to its action. A backend that cannot be used, or has
+    /// another protocol than the main one, answers 503 to its share of the requests, the main one
+    /// too; one without a share is not asked.
     pub fn with_others(&mut self, action: Action, claim: &Claim<'_, 'a>, others: &'a [(Share, Reference)]) -> Action {
         let is_open = matches!(action, Action::Proxy { .. }) || action == UNAVAILABLE;
         if others.is_empty() || !is_open {
@@ -45,6 +46,20 @@ impl<'a> Servers<'a> {
             }
         };
         shares.retain(|(_, share)| share.ten_thousandths() > 0);
+        for (choice, _) in &mut shares {
+            // A location passes all its requests on in one way, and a TLS port gets nothing plain.
+            if let Choice::Forward(other) = choice
+                && other.protocol != main.protocol
+            {
+                let note = format!(
+                    "the port of Service {:?} has another protocol (`appProtocol`) than that of Service {:?}, and its \
+                     share of the requests answers 503; give both the same, or a path of its own to each",
+                    &*other.service, &*main.service
+                );
+                self.findings.push(Finding::new(Reason::UnsupportedBackend, claim.origin.clone(), note));
+                *choice = Choice::Respond(503);
+            }
+        }
         let is_divided = !shares.is_empty();
         let split = Split { origin: claim.origin.clone(), branches: Vec::new(), session: None, shares };
         Action::Proxy { upstream: main, split: is_divided.then(|| Arc::new(split)) }

@@ -10,7 +10,7 @@ use crate::read::intent::Reference;
 use crate::select::seen::Seen;
 use crate::{ClassRule, Declared, Options, ReadKind, Reader, Readers, Rule, RulePath, Translation, Translator};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Action, Handler, HeaderName, HeaderValue, Kind, Route, Share, StandIn, Test};
+use ingressd_model::{Action, Choice, Handler, HeaderName, HeaderValue, Kind, Route, Share, StandIn, Test};
 use ingressd_objects::{Ingress, Snapshot};
 
 struct Conditioned;
@@ -31,10 +31,12 @@ impl ReadKind for Conditioned {
         let mut declared = Ingresses::read(seen, class, snapshot, options);
         let of_path = |path: &RulePath| match path.backend.service.as_deref() {
             Some("api") => RulePath { all: tests().into(), ..path.clone() },
-            _ if matches!(path.text(), "/shared" | "/moved") => {
-                let backend = Reference { service: Some("api".into()), ..path.backend.clone() };
+            _ if matches!(path.text(), "/shared" | "/moved" | "/mixed") => {
+                let service = if path.text() == "/mixed" { "secure" } else { "api" };
+                let backend = Reference { service: Some(service.into()), ..path.backend.clone() };
                 let others = match path.text() {
                     "/moved" => vec![(Share::ALL, backend)],
+                    "/mixed" => vec![(Share::of(1, 2), backend)],
                     _ => vec![(Share::of(5000, 30_001), backend); 6],
                 };
                 RulePath { others: others.into(), ..path.clone() }
@@ -177,6 +179,22 @@ fn shares_are_never_more_than_all_requests() {
     let split = translation.model.servers[0].routes[0].action.split().unwrap();
     // The main backend's share is rounded to nothing: one of six gets what the others leave.
     assert_eq!(split.shares.iter().map(|(_, share)| share.ten_thousandths()).sum::<u16>(), 8333);
+}
+
+#[test]
+fn a_share_with_another_protocol_gets_no_request_in_the_main_ones() {
+    let secure = "apiVersion: v1\nkind: Service\nmetadata: {name: secure, namespace: default}\nspec: {ports: [{port: 80, \
+                  appProtocol: https}]}\n";
+    let of = |service: &str| {
+        let one =
+            object("one", "", &[("/mixed", service)]).replace("ingressClassName: nginx", "ingressClassName: ingressd");
+        let translation = translated(&[one, secure.to_owned()]);
+        let split = translation.model.servers[0].routes[0].action.split().unwrap();
+        (split.shares[0].0.clone(), findings(&translation).contains(&"one UnsupportedBackend".to_owned()))
+    };
+    assert_eq!(of("web"), (Choice::Respond(503), true));
+    let (same, is_reported) = of("secure");
+    assert!(matches!(same, Choice::Forward(_)) && !is_reported);
 }
 
 #[test]
