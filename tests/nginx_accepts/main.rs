@@ -105,12 +105,8 @@ fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_names() {
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
         let text = file.content.text();
         let count = |words: &str| text.lines().filter(|line| line.contains(words)).count();
-        let wanted = [
-            ("listen ", 2),
-            (" proxy_protocol", 3),
-            ("real_ip_header proxy_protocol;", 1),
-            ("$ingressd_trusted_", 0),
-        ];
+        let wanted =
+            [("listen ", 2), (" proxy_protocol", 3), ("real_ip_header proxy_protocol;", 1), ("$ingressd_trusted_", 0)];
         assert_eq!(wanted.map(|(words, _)| (words, count(words))), wanted, "{path}");
     }
     let (accepted, words) = test(&files, root.path());
