@@ -300,10 +300,13 @@ impl InForce {
     /// expect, by what was found.
     fn why(&self, (server, path): (&Server, &str), route: &Route, findings: &[Finding]) -> Vec<Value> {
         let Origin { object, .. } = &route.origin;
-        let is_unanswered = route.action.upstream().is_none_or(|upstream| self.without_endpoints.contains(upstream));
+        let is_unanswered = route.action.upstream().is_none_or(|upstream| self.lacks_endpoints(upstream));
+        let is_undecided = route.decider().is_some_and(|service| self.lacks_endpoints(service));
         let is_why = |finding: &&Finding| match &route.action {
             _ if finding.reason == Reason::LiteralPath && self.would_take(server, path, &finding.origin) => true,
-            Action::Closed => finding.severity == Severity::Error && finding.origin.object == *object,
+            _ if is_undecided || route.action == Action::Closed => {
+                finding.severity == Severity::Error && finding.origin.object == *object
+            }
             Action::Respond { .. } | Action::Proxy { .. } if is_unanswered => {
                 finding.severity != Severity::Info && finding.origin == route.origin
             }
@@ -325,6 +328,11 @@ impl InForce {
             })
         };
         found.into_iter().map(reported).collect()
+    }
+
+    /// Whether nothing was found for an upstream that could answer.
+    pub fn lacks_endpoints(&self, id: &UpstreamId) -> bool {
+        self.without_endpoints.contains(id)
     }
 
     /// The endpoints of an upstream; `None` where they are not known.
@@ -350,7 +358,11 @@ impl InForce {
             format!("Service {}/{}, port {}", upstream.namespace, upstream.service, upstream.port)
         };
         match &handler.action {
-            Action::Proxy { upstream, .. } if self.without_endpoints.contains(upstream) => {
+            action if *action != Action::Closed && handler.decider().is_some_and(|one| self.lacks_endpoints(one)) => {
+                let service = handler.decider().map(place).unwrap_or_default();
+                format!("is answered 503, because {service}, which says who may pass, has no endpoints")
+            }
+            Action::Proxy { upstream, .. } if self.lacks_endpoints(upstream) => {
                 let own = place(upstream);
                 match handler.errors.as_deref().filter(|_| handler.has_stand_in()) {
                     Some(pages) => format!("goes to {}, because {own}, has no endpoints", place(&pages.upstream)),

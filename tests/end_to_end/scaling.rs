@@ -295,6 +295,7 @@ fn services_beside_a_route_are_not_used_without_endpoints() {
                 of_web("asking").annotation("auth-url", url).build(),
                 of_web("itself").annotation("auth-url", "http://$host/may").build(),
                 ingress("may").class("nginx").path("itself.test", "Exact", "/may", "scaled").build(),
+                of_web("moved").annotation("auth-url", url).annotation("permanent-redirect", "https://a.test/").build(),
                 // What the administrator names replaces 503 as it replaces any other status.
                 of_scaled("replaced").annotation("custom-http-errors", "503").build(),
                 of_web("copied").annotation("mirror-target", url).build(),
@@ -307,6 +308,7 @@ fn services_beside_a_route_are_not_used_without_endpoints() {
             (get("http://asking.test/"), "503"),
             (get("http://itself.test/"), "503"),
             (get("http://itself.test/may"), "503"),
+            (get("http://moved.test/"), "503"),
             (get("http://copied.test/"), "web"),
             (get("http://replaced.test/"), "pages"),
             (get("http://pages.test/x?status=404"), "web"),
@@ -317,10 +319,37 @@ fn services_beside_a_route_are_not_used_without_endpoints() {
             (get("http://asking.test/"), "web"),
             (get("http://itself.test/"), "web"),
             (get("http://itself.test/may"), AT),
+            (get("http://moved.test/"), "301"),
             (get("http://copied.test/"), "web"),
             (get("http://replaced.test/"), AT),
             (get("http://pages.test/x?status=404"), AT),
         ])
         .await;
+    });
+}
+
+#[test]
+fn a_service_that_is_asked_or_gets_copies_is_scaled_by_the_files_of_its_upstream_alone() {
+    rig::run(async |rig| {
+        let of_web = |name: &str| ingress(name).class("nginx").host(&format!("{name}.test"), "web");
+        rig.serve(&["web"]);
+        let url = "http://scaled.default.svc:80/";
+        let alike = (0..20).map(|number| of_web(&format!("host-{number}")).annotation("auth-url", url).build());
+        let mut objects: Vec<_> = alike.collect();
+        objects.extend([
+            of_web("itself").annotation("auth-url", "http://$host/may").build(),
+            ingress("may").class("nginx").path("itself.test", "Exact", "/may", "scaled").build(),
+            of_web("copied").annotation("mirror-target", url).build(),
+        ]);
+        rig.manifests.write("objects.yaml", &objects);
+        rig.manifests.write("scaled.yaml", &service_at("scaled", &[SCALED], ECHO));
+        rig.start().await;
+        let others = Load::new(&[get("http://copied.test/")]).start();
+        let rows = [(get("http://host-7.test/"), "web"), (get("http://itself.test/"), "web")];
+        let scaled = there_and_back(rig, &rows, "503").await;
+        assert_eq!(of_upstreams(&scaled).1, set(["empty"]));
+        assert!(!rig.nginx.error_log().contains("no live upstreams"), "{}", rig.nginx.error_log());
+        let report = others.stop().await;
+        assert!(report.failures.is_empty() && report.kept > 0, "{report:?}");
     });
 }

@@ -98,9 +98,14 @@ fn asks_for(included: &Directive, beside: &[Directive]) -> bool {
 }
 
 fn said(directive: &Directive) -> Said {
-    // Where a shared server asks a variable, its own includes the answer.
-    let asks = directive.children().iter().any(|child| child.name == "proxy_pass");
-    let is_kept = |child: &&Directive| child.name != "include" || !asks;
-    let block = directive.block.as_ref().map(|block| block.iter().filter(is_kept).map(said).collect());
+    // Where a shared server asks a variable, its own includes the answer, behind that of a service
+    // that says who may pass.
+    let last = |name: &str| directive.children().iter().rposition(|child| child.name == name);
+    let answer = last("include").filter(|_| last("proxy_pass").is_some() && last("internal").is_none());
+    let kept = |block: &Vec<Directive>| {
+        let kept = block.iter().enumerate().filter(|(number, _)| Some(*number) != answer);
+        kept.map(|(_, child)| said(child)).collect()
+    };
+    let block = directive.block.as_ref().map(kept);
     Said(directive.name.clone(), directive.arguments.clone(), block)
 }

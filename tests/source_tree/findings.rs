@@ -18,8 +18,6 @@ const READERS: &[(&str, usize)] = &[
     ("crates/cluster/src/publish/event_tracker.rs", 1),
     ("crates/translate/src/admit/servable.rs", 1),
     ("crates/translate/src/annotation/companions.rs", 2),
-    ("crates/translate/src/build/error_backend.rs", 1),
-    ("crates/translate/src/build/server.rs", 1),
     ("src/cli/check.rs", 3),
     ("src/cli/kubectl/cluster.rs", 2),
     ("src/daemon/explain.rs", 3),

@@ -156,7 +156,6 @@ pub fn build<'a>(
         let built = servers.build_catch_all();
         outside.dependencies.extend_from_slice(&built.dependencies);
         outside.resolutions.extend_from_slice(&built.resolutions);
-        outside.asked.extend_from_slice(built.asked());
         hosts.push(Arc::new(built));
     }
     hosts.extend(kept.build(claimed_hosts, materials, |claimed_hosts| {

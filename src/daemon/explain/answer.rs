@@ -59,12 +59,12 @@ impl InForce {
         let instead = self.instead(server, handler);
         let answer = |status| Answer { status: Some(status), instead: instead.clone(), ..Answer::default() };
         match &handler.action {
+            _ if handler.lacks_endpoints(|upstream| self.lacks_endpoints(upstream)) => answer(503),
             Action::Proxy { upstream, split } => {
                 let pages = handler.errors.as_deref().map(|pages| &pages.upstream);
-                let services = match (self.without_endpoints.contains(upstream), handler.has_stand_in()) {
-                    (true, false) => return answer(503),
-                    (true, true) => Vec::from_iter(pages),
-                    (false, _) => {
+                let services = match self.lacks_endpoints(upstream) {
+                    true => Vec::from_iter(pages),
+                    false => {
                         let parts = split.as_deref().into_iter().flat_map(Split::upstreams);
                         [upstream].into_iter().chain(parts).chain(pages).collect()
                     }

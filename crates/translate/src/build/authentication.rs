@@ -92,7 +92,6 @@ fn protect(
             _ => service::resolve(servers, &requested.service, Role::Authentication, mode, dialect),
         };
         match service {
-            Ok(service) if servers.lacks_endpoints(&service) => None,
             Ok(service) => {
                 let (origin, policy) = (requested.service.origin.clone(), Arc::clone(&requested.policy));
                 let external = Some(Arc::new(ExternalAuthentication { origin, service, policy }));

@@ -70,7 +70,7 @@ pub struct More {
 
 impl Built {
     /// The upstreams whose lack of endpoints is in the server, and whether they lacked some.
-    pub fn asked(&self) -> &[(UpstreamId, bool)] {
+    fn asked(&self) -> &[(UpstreamId, bool)] {
         self.more.as_ref().map_or(&[], |more| &more.asked)
     }
 }
@@ -138,15 +138,12 @@ pub struct BuiltHosts {
 pub struct Outside {
     pub dependencies: Vec<Dependency>,
     pub resolutions: Vec<Arc<Resolution>>,
-    /// The upstreams whose lack of endpoints is in the model, and whether they lacked some.
-    pub asked: Vec<(UpstreamId, bool)>,
 }
 
 impl Outside {
     /// What these backends were asked for.
     pub fn of(mut backends: Backends<'_>) -> Self {
-        let resolutions = backends.take_resolutions().into();
-        Outside { resolutions, dependencies: backends.dependencies, asked: Vec::new() }
+        Outside { resolutions: backends.take_resolutions().into(), dependencies: backends.dependencies }
     }
 
     /// Adds more.
@@ -264,7 +261,7 @@ impl BuiltHosts {
                 let is_same = !backends.found.tables.endpoints.contains_key(id);
                 is_same || backends.is_without_endpoints(id) == *lacks
             };
-            let asked = host.map_or(&*outside.asked, |(_, asked)| asked);
+            let asked = host.map(|(_, asked)| asked).unwrap_or_default();
             let stays = stays && asked.iter().all(has);
             *is_stale |= !stays;
             if let Some((number, _)) = host {

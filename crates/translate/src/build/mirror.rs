@@ -37,7 +37,6 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, claimed: &Claim
             let mode = object.mode(servers.options);
             let dialect = object.attached.class.dialect;
             match service::resolve(servers, &requested.service, Role::Mirror, mode, dialect) {
-                Ok(service) if servers.lacks_endpoints(&service) => None,
                 Ok(service) => {
                     let (origin, policy) = (requested.service.origin.clone(), Arc::clone(&requested.policy));
                     Some(Arc::new(Mirror { origin, service, policy }))

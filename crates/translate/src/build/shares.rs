@@ -51,10 +51,11 @@ impl<'a> Servers<'a> {
             if let Choice::Forward(other) = choice
                 && other.protocol != main.protocol
             {
+                let (service, named) = (&*main.service, &*other.service);
                 let note = format!(
-                    "the port of Service {:?} has another protocol (`appProtocol`) than that of Service {:?}, and its \
-                     share of the requests answers 503; give both the same, or a path of its own to each",
-                    &*other.service, &*main.service
+                    "the port of Service {named:?} has another protocol (`appProtocol`) than that of Service \
+                     {service:?}, and its share of the requests answers 503; give both the same, or each a path of its \
+                     own"
                 );
                 self.findings.push(Finding::new(Reason::UnsupportedBackend, claim.origin.clone(), note));
                 *choice = Choice::Respond(503);

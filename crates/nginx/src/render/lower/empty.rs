@@ -14,7 +14,7 @@ use crate::render::names;
 use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view::{Block, Tables};
 use crate::{Decisions, Plan};
-use ingressd_model::{Handler, Refused, Server, ServerName, UpstreamId};
+use ingressd_model::{Action, Handler, Refused, Server, ServerName, UpstreamId};
 
 use super::backend::{Slot as Backend, slots as backends};
 use super::error_pages;
@@ -28,9 +28,12 @@ pub fn empty(plan: &Plan) -> HashSet<&UpstreamId> {
     plan.tables.without_endpoints(&plan.model).map(|upstream| &upstream.id).collect()
 }
 
-/// Writes the answer of a route whose upstream has no endpoints. It has no text, which would keep
-/// error pages away.
+/// Writes the answer of a route whose upstream has no endpoints, or the service that says who may
+/// pass. It has no text, which would keep error pages away.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    if let Some(service) = scene.handler.decider().filter(|_| scene.handler.action != Action::Closed) {
+        answer(service, scene.facts.decisions, slots)?;
+    }
     let Some(upstream) = scene.handler.action.upstream() else { return Ok(()) };
     let file = match scene.surroundings.backends.slot(upstream, scene.handler) {
         Some((prefix, slot)) => names::empty_question_file(prefix, slot),
@@ -38,6 +41,12 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         None => names::empty_file(upstream),
     };
     slots.say(Slot::Answer, "include", pattern(scene.facts.decisions, &file)?);
+    Ok(())
+}
+
+/// Writes the answer in the place of an upstream that has no endpoints.
+pub fn answer(upstream: &UpstreamId, decisions: &Decisions, slots: &mut Slots) -> Result<(), Refused> {
+    slots.say(Slot::Answer, "include", pattern(decisions, &names::empty_file(upstream))?);
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use crate::render::search_order::SearchOrder;
 use crate::render::token::{Text, Word, Words};
 use ingressd_model::{Handler, HeaderName, Mirror, Protocol, Refused, Template};
 
+use super::empty;
 use super::external_authentication::{asked, tls};
 use super::location::{Location, Scene};
 use super::server::Facts;
@@ -63,6 +64,8 @@ pub fn location(
 ) -> Result<Location, Refused> {
     let (policy, trusts) = (&mirror.policy, facts.forwarded.trusts_proxies());
     let mut slots = Slots::of_subrequests();
+    // Otherwise nginx would write an error to its log for each copy.
+    empty::answer(&mirror.service, facts.decisions, &mut slots)?;
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
     if !policy.has_body {
         say("proxy_pass_request_body", "off".into());
