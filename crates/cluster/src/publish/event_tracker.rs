@@ -307,7 +307,7 @@ fn served_note(ServedVersion { what, .. }: &ServedVersion, cause: Option<&Findin
 
 /// The first finding of each object whose routes answer 503 because of it.
 fn causes_of_503(findings: &[Finding]) -> HashMap<&ObjectId, &Finding> {
-    let closes = |finding: &&Finding| finding.severity > Severity::Info && finding.effect().contains("503");
+    let closes = |finding: &&Finding| finding.severity > Severity::Info && finding.closes_routes();
     // The first one of an object remains.
     findings.iter().rev().filter(closes).map(|finding| (&*finding.origin.object, finding)).collect()
 }
