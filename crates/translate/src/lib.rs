@@ -78,8 +78,8 @@ use self::resolve::endpoint::Slices;
 use self::resolve::resolution::NamedBy;
 use self::stages::Assembled;
 use ingressd_model::finding::Finding;
-use ingressd_model::{HostName, Model, ObjectId, ObjectState, Tables, WorkingVersion};
-use ingressd_objects::{Snapshot, Version};
+use ingressd_model::{HostName, Model, ObjectId, ObjectState, RefusedVersion, Tables, WorkingVersion};
+use ingressd_objects::Snapshot;
 
 /// The fewest hosts that are worth another thread.
 const SMALLEST_PART: usize = 64;
@@ -100,7 +100,7 @@ pub struct Translation {
     pub states: Vec<Arc<ObjectState>>,
     /// Object versions that cannot be served as written; their last good versions should replace
     /// them.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
     /// The claims on hosts and paths, including new ones: the input of the next translation once
     /// this one is served.
     pub claims: Arc<Claims>,

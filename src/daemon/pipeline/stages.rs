@@ -97,6 +97,7 @@ impl Stages for Pipeline {
             due,
             names,
             in_force,
+            ..Product::default()
         }
     }
 

@@ -1,7 +1,5 @@
 //! Which of the attached objects can be served as they are. It must not know who gets the hosts.
 
-use std::sync::Arc;
-
 use super::close_refused;
 use crate::attach::Attached;
 use crate::attach::subject::{Subject, Withheld};
@@ -38,7 +36,8 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour, translation: 
             let is_fit = intent.has_valid_path && without_groups.is_empty();
             translation.findings.extend_from_slice(&intent.faults);
             translation.findings.extend(without_groups);
-            translation.refused.push((Arc::clone(&of.id), of.version.clone()));
+            let is_value = reading.refused || intent.faults.is_empty();
+            translation.refused.push(of.refused(if is_value { Reason::RefusedValue } else { Reason::InvalidPath }));
             if reading.refused || !is_fit {
                 servable.left_out.push(subject.clone());
                 servable.withheld.extend(reading.canary.is_none().then(|| Withheld::from(&subject)));

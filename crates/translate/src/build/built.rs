@@ -23,10 +23,10 @@ use crate::secret::certificate::Certificates;
 use crate::{NameAnswer, Names, Options, Reading, Translation, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
-    Behaviour, Certificate, CertificateId, HostName, ObjectId, Origin, Passthrough, Presented, Server, ServerName,
-    Tables, Upstream,
+    Behaviour, Certificate, CertificateId, HostName, Origin, Passthrough, Presented, RefusedVersion, Server,
+    ServerName, Tables, Upstream,
 };
-use ingressd_objects::{Snapshot, Version};
+use ingressd_objects::Snapshot;
 
 /// The result of building a host, which stays in memory as long as the host.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ pub struct More {
     /// The DNS names of the Services that it refers to.
     pub names: Vec<NamedBy>,
     /// Versions that cannot be served as written.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
 }
 
 impl More {
@@ -394,7 +394,7 @@ mod tests {
     use crate::tests::{ingress, manifests, options, path, world};
     use crate::value::host;
     use crate::{Claims, Names, Options, Translator, World};
-    use ingressd_objects::List;
+    use ingressd_objects::{List, Version};
 
     /// Replaces each object with this name by a copy.
     fn touch<K: Clone>(list: &mut List<K>, name: &str) {

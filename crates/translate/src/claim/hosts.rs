@@ -108,7 +108,7 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
             let refused = if solves { party.keep_challenges() } else { std::mem::take(&mut party.subjects) };
             let fields = refused.iter().flat_map(|subject| subject.fields_of(name));
             findings.extend(fields.map(|origin| Finding::new(Reason::HostOwned, origin, note)));
-            refusals.extend(refused.iter().map(|subject| (&**subject.id(), name.clone())));
+            refusals.extend(refused.iter().map(|subject| ((&**subject.id(), name.clone()), Reason::HostOwned)));
             !party.subjects.is_empty()
         });
         if *name == ServerName::CatchAll {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::arbiter::Refusals;
+use super::arbiter::Outsiders;
 use super::site::{self, Site};
 use super::tls_entries::Entries;
 use crate::attach::subject::Subject;
@@ -20,7 +20,7 @@ use ingressd_objects::Snapshot;
 pub fn report<'a>(
     subjects: &[Subject<'a>],
     sites: &[(ServerName, Site<'_, 'a>)],
-    outsiders: &Refusals<'_>,
+    outsiders: &Outsiders<'_>,
     (snapshot, entries): (&Snapshot, &mut Entries<'a>),
     findings: &mut Vec<Finding>,
 ) {
@@ -148,7 +148,7 @@ fn is_idle(
     listed: &str,
     (id, own, above): (&ObjectId, &HashSet<String>, &HashSet<&str>),
     sites: &[(ServerName, Site<'_, '_>)],
-    outsiders: &Refusals<'_>,
+    outsiders: &Outsiders<'_>,
 ) -> bool {
     let lower = listed.to_ascii_lowercase();
     let is_asked = own.contains(&lower);

@@ -174,7 +174,7 @@ pub fn gather<'s, 'a>(subjects: &'s [Subject<'a>], arbiter: &mut Arbiter<'_, 'a>
             };
             if let Some(note) = arbiter.forbids(&subject.id().namespace, subject.rule, name) {
                 arbiter.findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
-                arbiter.refusals.insert((&**subject.id(), name.clone()));
+                arbiter.refusals.insert((&**subject.id(), name.clone()), Reason::HostNotAllowed);
                 continue;
             }
             wanting.push((name, subject, rule));
