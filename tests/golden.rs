@@ -174,8 +174,8 @@ fn golden(products: &[(Version, Product)], plain: Option<&[(Version, Product)]>)
         writeln!(text, "{id}: {} routes for {}", served.routes, served.hosts.join(", ")).unwrap();
     }
     text.push_str("## refused\n");
-    for (object, _) in &product.translation.refused {
-        writeln!(text, "{object}").unwrap();
+    for refused in &product.translation.refused {
+        writeln!(text, "{}", refused.id).unwrap();
     }
     let mut blocks = plain.map(|plain| Blocks::of(&plain[of_shown(plain)].1.files)).unwrap_or_default();
     write!(text, "## files\n{}", blocks.show(&product.files)).unwrap();

@@ -58,7 +58,7 @@ async fn renew(objects: &Objects, leads: bool) {
         // What the node serves is too old for any address of it to be published.
         lease["metadata"]["labels"] = json!({"ingressd/group": "ingressd"});
         lease["metadata"]["annotations"] = json!({
-            "ingressd/addresses": format!("198.18.0.{}", number + 1), "ingressd/serving": "true", "ingressd/carries": "1"
+            "ingressd/addresses": format!("198.18.0.{}", number + 1), "ingressd/serving": "true", "ingressd/observed": "1"
         });
         objects.apply(lease).await;
     }

@@ -120,14 +120,13 @@ impl Arguments {
     }
 }
 
-/// Manifests of a demonstration have their backends on this host: what is refused of them names
-/// the flag that allows it.
+/// Manifests of a demonstration have their backends on this host: where an address is refused, the
+/// flag is named that allows those.
 fn report_of_demo(processed: &mut Processed) {
-    let is_local = |finding: &Finding| {
-        finding.reason == Reason::ForbiddenTarget && finding.note.contains("it is a loopback address")
-    };
-    for finding in processed.findings.iter_mut().filter(|finding| is_local(finding)) {
-        let note = format!("{}; --demo judges as `ingressd demo` serves, which allows it", finding.note);
+    let is_of_address = |finding: &&mut Finding| finding.reason == Reason::ForbiddenTarget;
+    for finding in processed.findings.iter_mut().filter(is_of_address) {
+        let note =
+            format!("{}; --demo judges as `ingressd demo` serves, which allows loopback addresses", finding.note);
         finding.note = note.into();
     }
 }

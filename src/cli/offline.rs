@@ -17,7 +17,7 @@ use ingressd_nginx::render::Templates;
 use ingressd_nginx::{Capabilities, Gated, OtherSites, Plan};
 use ingressd_objects::Snapshot;
 use ingressd_objects::directory::{ChangedFiles, Directory};
-use ingressd_translate::{ClassRule, Names, Options, Translation, Wanted, World};
+use ingressd_translate::{ClassRule, Names, Options, Readers, Translation, Wanted, World};
 
 /// The version that is assumed when this host has no nginx: that of Debian 12.
 pub(super) const ASSUMED: Version = Version(1, 22, 1);
@@ -110,6 +110,7 @@ impl Processed {
         InForce {
             settings: Arc::clone(&self.settings),
             options: self.options.clone(),
+            readers: Readers::default(),
             snapshot: Snapshot::clone(&self.served),
             model: Arc::clone(&self.plan.model),
             tables: Arc::clone(&self.plan.tables),

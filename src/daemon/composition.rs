@@ -57,6 +57,11 @@ impl Composition {
         self.translator.set_readers(readers);
     }
 
+    /// The table by which it reads objects.
+    pub const fn readers(&self) -> Readers {
+        self.translator.readers()
+    }
+
     /// Translates a snapshot under the ConfigMap of the settings, as it is there. `claims` are
     /// those of what is served.
     pub fn translate(&mut self, snapshot: &Snapshot, claims: &Arc<Claims>) -> Translation {

@@ -26,9 +26,9 @@ use super::states::JudgedStates;
 use super::status::start_nginx;
 use ingressd_apply::{Complaint, Outcome};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{HostName, ObjectId, ObjectState};
+use ingressd_model::{HostName, ObjectId, ObjectState, RefusedVersion};
 use ingressd_nginx::render::{Digest, FileSet};
-use ingressd_objects::{Kinds, Snapshot, Version};
+use ingressd_objects::{Kinds, Snapshot};
 use ingressd_translate::{Claims, Namespaces};
 
 mod bisection;
@@ -116,7 +116,9 @@ pub struct Product {
     /// The states of objects, without the verdict of a cycle.
     pub states: Vec<Arc<ObjectState>>,
     /// Object versions that cannot be served as written.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
+    /// Of those, why the ones were refused whose place earlier versions take in the cycle.
+    pub replaced: BTreeMap<Arc<ObjectId>, Reason>,
     /// Secrets with certificates that are served, and when they expire, in seconds since 1970.
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
     /// The estimated cost of each namespace for nginx.
@@ -464,7 +466,8 @@ impl Cycle {
         findings.extend(self.findings_of_removals());
         findings.sort();
         findings.dedup();
-        product.states = self.judged.states(snapshot, std::mem::take(&mut product.states));
+        let (states, replaced) = (std::mem::take(&mut product.states), std::mem::take(&mut product.replaced));
+        product.states = self.judged.states(snapshot, replaced, states);
         tracing::debug!(states = self.judged.step.looked_at, "looked at for the verdicts");
         let quarantined = self.quarantine.entries().map(|(id, _)| Arc::clone(id)).collect();
         Report { product, quarantined, ..Report::of(outcome) }

@@ -24,14 +24,14 @@ use serde_json::{Value, json};
 use ingressd_config::{Settings, rows};
 use ingressd_model::finding::{Finding, Reason, Severity};
 use ingressd_model::{
-    Action, Directive, Effective, Endpoint, Field, Handler, Kind, Model, ObjectId, Origin, Passthrough, Route, Server,
+    Action, Directive, Effective, Endpoint, Field, Handler, Model, ObjectId, Origin, Passthrough, Route, Server,
     ServerName, StrictPaths, Tables, UpstreamId, Written, WrittenAt,
 };
 use ingressd_nginx::render::{has_own_tls, to_https};
 use ingressd_nginx::{Listen, SiteTaking, SitesBeside};
 use ingressd_objects::Snapshot;
 use ingressd_translate::annotation::argument_words;
-use ingressd_translate::{self, ANNOTATIONS, Scope, effective_annotations};
+use ingressd_translate::{self, ANNOTATIONS, Readers, Scope, effective_annotations};
 
 /// What happens to a path that is refused where paths are strict.
 const STRICT: &str = "is answered 400, because nginx and a backend may read the path differently (access.strict-paths)";
@@ -47,6 +47,8 @@ pub struct InForce {
     pub settings: Arc<Settings>,
     /// The options of the translation.
     pub options: ingressd_translate::Options,
+    /// How it reads objects.
+    pub readers: Readers,
     /// The objects, where a last good version counts that one.
     pub snapshot: Snapshot,
     /// What traffic does.
@@ -230,12 +232,12 @@ impl InForce {
     fn options_of(&self, server: &Server, route: &Route, findings: &[Finding]) -> Vec<Reported> {
         let object = &route.origin.object;
         let mut reported = self.annotations(object);
+        let has_options = !reported.is_empty();
         for of_host in reported.iter_mut().filter(|reported| reported.scope == Scope::Server) {
             self.decide(of_host, server, findings);
         }
         reported.retain(|reported| is_counting(&reported.effective, findings));
-        let has_annotations = object.kind == Kind::INGRESS;
-        let is_layer = |key: &str| has_annotations && ANNOTATIONS.rows().any(|row| row.setting == key);
+        let is_layer = |key: &str| has_options && ANNOTATIONS.rows().any(|row| row.setting == key);
         let settings = rows().filter(|row| row.scope != Scope::Node && !is_layer(row.key));
         reported.extend(settings.filter_map(|row| self.setting(row.key, row.scope)));
         let is_decided = |of_all: &&Directive| server.directives.iter().any(|own| own.row == of_all.row);
@@ -251,10 +253,10 @@ impl InForce {
         reported
     }
 
-    /// What counts of the annotations of an Ingress; nothing where it is none of ours.
+    /// What counts of the options of an object; nothing where it is none of ours.
     fn annotations(&self, id: &ObjectId) -> Vec<Reported> {
         let settings = |key: &str| self.settings.effective(key);
-        let found = effective_annotations(id, &self.snapshot, &self.options, &settings);
+        let found = effective_annotations(id, &self.snapshot, (self.readers, &self.options), &settings);
         let reported =
             |(table, row, effective): (&ingressd_translate::Table, &ingressd_translate::annotation::Row, Effective)| {
                 Reported { name: format!("{}{}", table.prefix, row.key), scope: row.scope, effective }

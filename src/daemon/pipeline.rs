@@ -200,6 +200,7 @@ impl Pipeline {
         InForce {
             settings: Arc::clone(self.composition.in_force()),
             options: self.composition.options().clone(),
+            readers: self.composition.readers(),
             snapshot: snapshot.clone(),
             without_endpoints: plan.tables.without_endpoints(&plan.model).map(|one| one.id.clone()).collect(),
             model: plan.model,

@@ -2,12 +2,13 @@
 //! verdict about their newest versions, and at last what nginx serves.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 use itertools::{EitherOrBoth, Itertools as _};
 
+use ingressd_model::finding::Reason;
 use ingressd_model::{
     Handler, ObjectId, ObjectState, RouteCount, ServedVersion, Server, UpstreamId, Verdict, WorkingVersion,
 };
@@ -163,16 +164,27 @@ pub struct JudgedStates {
     /// How many states had to be looked at.
     pub step: Step,
     newest: Snapshot,
+    /// Why the translation refused versions.
+    replaced: BTreeMap<Arc<ObjectId>, Reason>,
     /// The objects that nothing was made of.
     missing: BTreeSet<Arc<ObjectId>>,
 }
 
 impl JudgedStates {
     /// Adds how a cycle judged each object. `newest` is the state of the source, with earlier
-    /// versions of objects that it cannot decode.
-    pub fn states(&mut self, newest: &Snapshot, states: Vec<Arc<ObjectState>>) -> Vec<Arc<ObjectState>> {
+    /// versions of objects that it cannot decode. Versions that earlier ones take the place of are
+    /// in quarantine, but for those that the translation refused, which are `replaced`.
+    pub fn states(
+        &mut self,
+        newest: &Snapshot,
+        replaced: BTreeMap<Arc<ObjectId>, Reason>,
+        states: Vec<Arc<ObjectState>>,
+    ) -> Vec<Arc<ObjectState>> {
         let has_status = |row: &Row| row.status.is_some();
         let mut touched = newest.changed(&self.newest, has_status);
+        if replaced != self.replaced {
+            touched.extend(replaced.keys().chain(self.replaced.keys()).cloned());
+        }
         let (now, before) = (&newest.left_out, &self.newest.left_out);
         if now != before {
             let has_status = |kind| newest.list(kind).is_some_and(|(row, _)| has_status(row));
@@ -184,6 +196,18 @@ impl JudgedStates {
             _ if newest.left_out(id).is_some() => Some(None),
             found => found.map(|entry| Some(entry.version)),
         };
+        let why = |id: &ObjectId| match newest.left_out(id) {
+            Some(_) => Reason::Undecodable,
+            None => replaced.get(id).copied().unwrap_or(Reason::Quarantined),
+        };
+        let identified = |state: ObjectState| {
+            let (uid, generation) = match (newest.left_out(&state.id), newest.entry(&state.id)) {
+                (Some(left_out), _) => (left_out.uid.clone(), None),
+                (None, Some(entry)) => (entry.object.shared_uid(), entry.published.and_then(|one| one.generation)),
+                (None, None) => (None, None),
+            };
+            ObjectState { uid, generation, ..state }
+        };
         let gone = ObjectState::differences(&self.step.given, &states).filter_map(EitherOrBoth::just_left);
         let mut missing = std::mem::take(&mut self.missing);
         missing.extend(gone.map(|state| Arc::clone(&state.id)).chain(touched.iter().cloned()));
@@ -192,17 +216,19 @@ impl JudgedStates {
             let verdict = match (newest_version(&state.id), &state.working) {
                 _ if !state.is_ours() => state.verdict,
                 (None, _) => Verdict::Unjudged,
-                (Some(_), None) => Verdict::Refused,
+                (Some(Some(_)), None) if matches!(state.verdict, Verdict::Refused(_)) => state.verdict,
+                (Some(_), None) => Verdict::Refused(why(&state.id)),
                 (Some(newest), Some(working)) if newest == Some(&working.version) => Verdict::Good,
-                (Some(_), Some(_)) => Verdict::LastGood,
+                (Some(_), Some(_)) => Verdict::LastGood(why(&state.id)),
             };
-            ObjectState { verdict, ..state.clone() }
+            identified(ObjectState { verdict, ..state.clone() })
         });
         if !missing.is_empty() {
-            judged.extend(missing.iter().map(|id| Arc::new(ObjectState::new(id, Verdict::Refused))));
+            let missing = missing.iter().map(|id| identified(ObjectState::new(id, Verdict::Refused(why(id)))));
+            judged.extend(missing.map(Arc::new));
             judged.sort_by(|one, other| one.id.cmp(&other.id));
         }
-        (self.newest, self.missing) = (newest.clone(), missing);
+        (self.newest, self.missing, self.replaced) = (newest.clone(), missing, replaced);
         judged
     }
 }
@@ -292,9 +318,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use ingressd_model::finding::Reason;
     use ingressd_model::{Kind, Version};
-    use ingressd_objects::{Ingress, LeftOut, Stored};
+    use ingressd_objects::{Ingress, LeftOut, Published, Stored};
 
     fn id(name: &str) -> Arc<ObjectId> {
         Arc::new(ObjectId::new(Kind::INGRESS, "shop", name))
@@ -311,28 +336,56 @@ mod tests {
         let stored = |name: &str| Stored {
             id: id(name),
             version: Version("2".into()),
-            object: Arc::new(Ingress::default()),
-            published: None,
+            object: Arc::new(Ingress { uid: Some(format!("uid-{name}").into()), ..Ingress::default() }),
+            published: Some(Arc::new(Published { generation: Some(2), ..Published::default() })),
             place: None,
         };
-        let left_out = ["unread", "unread-and-new"].map(|name| LeftOut { id: id(name), place: None, uid: None });
-        let ingresses = ["foreign", "good", "last-good", "refused", "unread"].map(stored);
+        let left_out = ["unread", "unread-and-new"].map(|name| LeftOut {
+            id: id(name),
+            place: None,
+            uid: Some(format!("uid-{name}").into()),
+        });
+        let names = ["bad-again", "foreign", "good", "last-good", "over", "refused", "unread"];
+        let ingresses = names.map(stored);
         let newest =
             Snapshot { ingresses: ingresses.into_iter().collect(), left_out: left_out.into(), ..Snapshot::default() };
-        let mut given = states(&[("gone", "1"), ("good", "2"), ("last-good", "1"), ("unread", "2")]);
+        let of = [("bad-again", "1"), ("gone", "1"), ("good", "2"), ("last-good", "1"), ("unread", "2")];
+        let mut given = states(&of);
         let foreign = Verdict::NotOurs(Reason::ForeignClass);
-        given.insert(0, Arc::new(ObjectState::new(&id("foreign"), foreign)));
-        let judged = JudgedStates::default().states(&newest, given);
+        given.insert(1, Arc::new(ObjectState::new(&id("foreign"), foreign)));
+        let over = Verdict::Refused(Reason::OverBudget);
+        given.insert(5, Arc::new(ObjectState::new(&id("over"), over)));
+        let mut judging = JudgedStates::default();
+        let replaced = BTreeMap::from([(id("bad-again"), Reason::InvalidPath)]);
+        let judged = judging.states(&newest, replaced, given.clone());
         let expected = [
+            ("bad-again", Verdict::LastGood(Reason::InvalidPath)),
             ("foreign", foreign),
             ("gone", Verdict::Unjudged),
             ("good", Verdict::Good),
-            ("last-good", Verdict::LastGood),
-            ("refused", Verdict::Refused),
-            ("unread", Verdict::LastGood),
-            ("unread-and-new", Verdict::Refused),
+            ("last-good", Verdict::LastGood(Reason::Quarantined)),
+            ("over", over),
+            ("refused", Verdict::Refused(Reason::Quarantined)),
+            ("unread", Verdict::LastGood(Reason::Undecodable)),
+            ("unread-and-new", Verdict::Refused(Reason::Undecodable)),
         ];
         assert_eq!(judged.iter().map(|state| (&*state.id.name, state.verdict)).collect::<Vec<_>>(), expected);
+        for state in &judged {
+            let (name, is_gone) = (&*state.id.name, &*state.id.name == "gone");
+            let generation = (!is_gone && !name.starts_with("unread")).then_some(2);
+            let uid = (!is_gone).then(|| format!("uid-{name}"));
+            assert_eq!((state.uid.as_deref(), state.generation), (uid.as_deref(), generation), "{name}");
+        }
+        // nginx refuses now what the translation refused before, and a field that is not read
+        // differs.
+        let mut again = stored("good");
+        again.published = Some(Arc::new(Published { generation: Some(3), ..Published::default() }));
+        let mut later = newest.clone();
+        again.object = Arc::clone(&later.ingresses[2].object);
+        later.ingresses.edit()[2] = again;
+        let judged = judging.states(&later, BTreeMap::new(), given);
+        assert_eq!(judged[0].verdict, Verdict::LastGood(Reason::Quarantined));
+        assert_eq!((judged[3].generation, judging.step.looked_at), (Some(3), 2));
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn no_node_trusts_what_a_tenant_writes_under_our_names() {
         editor.apply(forged("ingressd.status", "ingressd", &json!({"ingressd/status": "hold"}))).await;
         let member = json!({
             "ingressd/addresses": FOREIGN, "ingressd/serving": "true", "ingressd/drained": "false",
-            "ingressd/carries": "999999999", "ingressd/claim-order": turned(&order)
+            "ingressd/observed": "999999999", "ingressd/claim-order": turned(&order)
         });
         editor.apply(forged("ingressd-two-0123456789", "ingressd", &member)).await;
         editor

@@ -12,12 +12,16 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
 use ingressd::daemon::{self, KindTables, Request, control};
-use ingressd_cluster::publish::{Address, Content, STATUSES, Situation, StatusRow, StatusStrategy, Statuses, entries};
+use ingressd_cluster::publish::{
+    Address, Content, EVENTS, STATUSES, Situation, StatusRow, StatusStrategy, Statuses, entries,
+};
 use ingressd_cluster::source::{WATCHED, WatchRow, Watched, WatchedKinds};
 use ingressd_config::Sources;
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Field, HeaderName, HeaderValue, Kind, KindName, ObjectId, Origin, Share, Test, Verdict};
-use ingressd_objects::{DropUnread, KindRow, Lasting, Permission, Published, Snapshot, Validate};
+use ingressd_model::{
+    Field, HeaderName, HeaderValue, Kind, KindName, ObjectId, ObjectPlace, Origin, PlaceKind, Share, Test, Verdict,
+};
+use ingressd_objects::{DropUnread, KindRow, Lasting, Permission, Published, ROWS, Row, Snapshot, Validate};
 use ingressd_translate::{
     ANNOTATIONS, ClassRule, Declared, Intent, OptionEntry, Options, Port, READERS, ReadKind, Reader, Readers,
     Reference, Rule, RulePath, Seen, Source, class_of_name,
@@ -132,7 +136,7 @@ impl ReadKind for Signposts {
         rule.ok_or_else(|| Box::new(foreign()))
     }
 
-    fn read(seen: Seen<'_, Signpost>, _: &ClassRule, snapshot: &Snapshot, _: &Options) -> Declared {
+    fn read(seen: Seen<'_, Signpost>, _: &ClassRule, snapshot: &Snapshot, options: &Options) -> Declared {
         let own = &seen.object.spec;
         let owner = own.owner.as_ref().map(|owner| ObjectId::new(SIGNPOST, &owner[0], &owner[1]));
         let name = [seen.entry.id.namespace.to_string(), seen.entry.id.name.to_string()];
@@ -151,9 +155,16 @@ impl ReadKind for Signposts {
         let rules = hosts.iter().map(|host| Rule::read(host, Arc::clone(&paths))).collect();
         let said = ANNOTATIONS.rows().filter(|row| own.expressions && row.key == "use-regex");
         let at = || Origin::field(seen.entry.id, Field::Other("spec.expressions".into()));
-        let options = said.map(|row| OptionEntry { row, value: "true".into(), at: at() }).collect();
-        let intent = Intent { options, ..Intent::of(Source::of(seen.entry), rules) };
-        Declared { intent, needs: owner.into_iter().collect() }
+        let said = said.map(|row| OptionEntry { row, value: "true".into(), at: at() }).collect();
+        let class = |name: &String| Arc::new(ObjectId::new(Kind::INGRESS_CLASS, "", name));
+        let parents = own.classes.iter().map(|name| ObjectPlace {
+            at: PlaceKind::Parent(class(name)),
+            verdict: class_of_name(name, snapshot, options)
+                .map_or(Verdict::NotOurs(Reason::ForeignClass), |_| Verdict::Good),
+        });
+        let needs = own.classes.iter().map(|name| ObjectId::clone(&class(name))).chain(owner).collect();
+        let parents = parents.collect();
+        Declared { intent: Intent { options: said, parents, ..Intent::of(Source::of(seen.entry), rules) }, needs }
     }
 }
 
@@ -195,7 +206,7 @@ impl OfSignposts {
     }
 
     fn current(published: &Published) -> Parents {
-        let status = published.whole.as_ref().map(|whole| whole.status.clone()).unwrap_or_default();
+        let status = published.whole.as_ref().map(|whole| (**whole).clone()).unwrap_or_default();
         let list = |key: &str| status[key].as_array().cloned().unwrap_or_default();
         let addresses = list("addresses").iter().filter_map(|entry| entry["ip"].as_str()?.parse().ok()).collect();
         Parents { addresses, all: list("parents") }
@@ -206,34 +217,27 @@ impl StatusStrategy for OfSignposts {
     type Kind = Signpost;
     type Content = Parents;
     const TROUBLE: &'static str = "the status of Signposts cannot be written";
-    const LOOKED_UP: &'static [Kind] = &[Kind::INGRESS_CLASS];
 
     fn current(&self, published: &Published) -> (Parents, bool) {
         (Self::current(published), true)
     }
 
     fn content(&self, situation: Situation<'_>) -> Parents {
-        let Situation { id, served, published, state, is_current, addresses } = situation;
+        let Situation { published, state, is_current, addresses, .. } = situation;
         let mut all = Self::current(published).all;
-        let stored = Signpost::list(&served.snapshot).find(&id.namespace, &id.name);
-        let Some((state, stored)) = state.filter(|_| is_current).zip(stored) else { return Parents { addresses, all } };
+        let Some(state) = state.filter(|_| is_current) else { return Parents { addresses, all } };
         all.retain(|parent| !Self::is_ours(parent));
-        let generation = published.whole.as_ref().and_then(|whole| whole.generation);
         let condition = |sort: &str, holds: bool, why: &str| {
             let status = if holds { "True" } else { "False" };
-            json!({"type": sort, "status": status, "reason": why, "observedGeneration": generation})
+            json!({"type": sort, "status": status, "reason": why, "observedGeneration": state.generation})
         };
-        let is_good = state.verdict == Verdict::Good;
+        let why = |well: &'static str| state.reason().map_or(well, |reason| reason.row().name);
         let conditions = [
-            condition("Accepted", is_good, if is_good { "Accepted" } else { "Refused" }),
-            condition("Programmed", !addresses.is_empty(), &state.standing().name().replace(' ', "")),
+            condition("Accepted", state.reason().is_none(), why("Accepted")),
+            condition("Programmed", !addresses.is_empty(), why("Programmed")),
         ];
-        let controller = |class: &str| served.snapshot.ingress_class(class)?.object.spec.as_ref()?.controller.clone();
-        let ours = stored.object.spec.classes.iter().map(|class| (class, controller(class)));
-        let ours = ours.filter(|(_, controller)| controller.as_ref() == CONTROLLER.get());
-        all.extend(
-            ours.map(|(class, controller)| json!({"class": class, "controller": controller, "conditions": conditions})),
-        );
+        let entry = |class: &Arc<ObjectId>| json!({"class": &*class.name, "controller": CONTROLLER.get(), "conditions": conditions});
+        all.extend(state.parents().map(entry));
         Parents { addresses, all }
     }
 
@@ -290,13 +294,13 @@ async fn reported(objects: &Objects, name: &str, right: impl Fn(&Value) -> bool)
     wait::until_right(&format!("the status of {name}"), status, |status| right(status)).await
 }
 
-/// Starts the daemon in this process.
-fn start(cluster: &Cluster) -> (mpsc::Sender<Request>, tokio::task::JoinHandle<Result<(), daemon::Error>>) {
-    let flags = [
-        ("kubeconfig", cluster.control_plane.kubeconfig().to_str().unwrap().to_owned()),
-        ("publish.addresses", format!("[{ADDRESS:?}]")),
-    ];
-    let flags = flags.map(|(key, value)| (key.to_owned(), value)).into();
+/// Starts the daemon in this process, with the rights that the rows of the kinds name alone.
+async fn start(cluster: &Cluster) -> (mpsc::Sender<Request>, tokio::task::JoinHandle<Result<(), daemon::Error>>) {
+    let rows = ROWS.iter().copied().chain([Row::of::<Signpost>()]);
+    let rights = rows.flat_map(|row| [Some(row.read), row.read_anywhere, row.status]).flatten().chain([EVENTS]);
+    let rule = |Permission { group, resource, verbs, .. }| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
+    cluster.credentials.set_rules(&cluster.objects, &rights.map(rule).collect()).await;
+    let flags = [("publish.addresses".to_owned(), format!("[{ADDRESS:?}]"))].into();
     let sources = Sources { file: Some(cluster.folder().join("ingressd.toml")), flags, ..Sources::default() };
     let settings = sources.load().unwrap();
     let (requests, received) = mpsc::channel(1);
@@ -327,7 +331,7 @@ fn a_kind_that_only_a_test_knows_is_served_and_reported() {
             objects.serve(service, &[address]).await;
         }
         cluster.nginx.start();
-        let (requests, running) = start(cluster);
+        let (requests, running) = start(cluster).await;
         // The API server does not have the kind yet, which is no mistake.
         let ready = async || cluster.daemon.status().await.unwrap_or_default();
         let status = wait::until_right("the daemon", ready, |status| status["ready"] == true).await;
@@ -369,6 +373,13 @@ fn a_kind_that_only_a_test_knows_is_served_and_reported() {
             assert!(fallen.status == 503 || is_from(&fallen, "10.244.0.1"));
         }
 
+        // Requests are counted for it.
+        let (namespace, labels) = (objects.namespace(), r#"service="near",method="read",status="2xx""#);
+        let series =
+            format!(r#"ingressd_traffic_requests_total{{namespace="{namespace}",ingress="Signpost/main",{labels}}}"#);
+        let counted = async || cluster.daemon.metric(&series).await;
+        wait::until_right("its requests", counted, |count| *count > 0.0).await;
+
         // What belongs to a protected path of an Ingress is not opened by a longer one.
         let service = json!({"name": "near", "port": {"number": 80}});
         let paths = json!([{"path": "/", "pathType": "Prefix", "backend": {"service": service}}]);
@@ -404,6 +415,7 @@ fn a_kind_that_only_a_test_knows_is_served_and_reported() {
         let explained = asked(cluster, "explain http://sign.example/deep/down".to_owned()).await;
         assert_eq!(explained["route"]["from"], format!("Signpost {}/main: host 1, path 2", objects.namespace()));
         assert_eq!(explained["route"]["is_of_object"], true);
+        assert_eq!(explained["route"]["answer"]["ingress"], format!("Signpost/{namespace}/main"));
 
         // Of what nginx refuses an earlier version is served, or nothing, and all others.
         let bent = |class: &str, name: &str, path: &str| {
@@ -413,19 +425,26 @@ fn a_kind_that_only_a_test_knows_is_served_and_reported() {
         put(objects, "bent", bent(&class, "bent", "/works")).await;
         let works = || get("http://bent.example/works");
         works().send_until("an expression", |reply| is_from(reply, "10.244.0.1")).await;
+        // What counts there was said by it.
+        let said = format!("Signpost {namespace}/bent: spec.expressions");
+        let options = async || asked(cluster, "explain http://bent.example/works".to_owned()).await["options"].take();
+        wait::until_right("its option", options, |options| options.to_string().contains(&said)).await;
         for name in ["bent", "worse"] {
             put(objects, name, bent(&class, name, "/works/a(?<=a+)")).await;
         }
-        for (name, state, standing) in [("bent", "last good", "lastgood"), ("worse", "refused", "refused")] {
+        for (name, state) in [("bent", "last good"), ("worse", "refused")] {
             let is_refused = |status: &Value| {
-                let conditions = &status["parents"][0]["conditions"];
-                conditions[0]["status"] == "False" && conditions[1]["reason"] == standing
+                let accepted = &status["parents"][0]["conditions"][0];
+                accepted["status"] == "False" && accepted["reason"] == "Quarantined"
             };
             reported(objects, name, is_refused).await;
             let shown = asked(cluster, format!("ingress Signpost/{}/{name}", objects.namespace())).await;
+            assert_eq!((&shown["state"], &shown["reason"]), (&json!(state), &json!("Quarantined")));
+            assert_eq!(shown["hosts"], json!([format!("{name}.example")]));
+            let of_host = asked(cluster, format!("host {name}.example")).await;
             assert_eq!(
-                (shown["state"].as_str(), shown["findings"][0]["reason"].as_str()),
-                (Some(state), Some("Quarantined"))
+                (&of_host["ingresses"][0]["kind"], &of_host["ingresses"][0]["state"]),
+                (&json!("Signpost"), &json!(state))
             );
         }
         assert!(is_from(&works().send().await, "10.244.0.1") && is_from(&url("/part/x").send().await, "10.244.0.3"));

@@ -409,9 +409,9 @@ fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
             let is_its = |lease: &Value| lease["metadata"]["name"].as_str().unwrap().starts_with("ingressd-two-");
             cluster.objects.list("Lease").await.into_iter().find(is_its).unwrap()
         };
-        let lacks = async || lease().await["metadata"]["annotations"]["ingressd/lacks"].clone();
+        let lacks = async || lease().await["metadata"]["annotations"]["ingressd/unserved"].clone();
         let before = wait::until_right("what the second node lacks", lacks, Value::is_string).await;
-        let forged = json!({"metadata": {"annotations": {"ingressd/lacks": null, "ingressd/generation": "x"}}});
+        let forged = json!({"metadata": {"annotations": {"ingressd/unserved": null, "ingressd/generation": "x"}}});
         cluster.objects.merge("Lease", lease().await["metadata"]["name"].as_str().unwrap(), forged).await;
         wait::until_right("its own words", lacks, |lacks| *lacks == before).await;
         // The leader may have believed the forged record. What it publishes of a later object

@@ -83,6 +83,8 @@ const KEYWORDS: &[&str] =
 struct Words {
     names: BTreeSet<String>,
     words: BTreeSet<String>,
+    /// The words of keys of annotations and labels of ours.
+    of_keys: BTreeSet<String>,
     types: Vec<String>,
 }
 
@@ -109,6 +111,12 @@ impl Words {
 impl<'ast> Visit<'ast> for Words {
     fn visit_ident(&mut self, name: &'ast syn::Ident) {
         self.add(&name.to_string());
+    }
+
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        let text = text.value();
+        let key = text.strip_prefix("ingressd/").into_iter();
+        self.of_keys.extend(key.flat_map(|key| key.split('-')).map(str::to_owned));
     }
 
     fn visit_macro(&mut self, item: &'ast syn::Macro) {
@@ -138,8 +146,9 @@ impl<'ast> Visit<'ast> for Words {
 fn names_are_usual_words_with_one_meaning() {
     let (mut complaints, mut found) = (Vec::new(), BTreeSet::new());
     for file in program_files() {
-        let Words { names, words, types } = Words::of(&file);
-        for (unusual, usual) in UNUSUAL_NAMES.iter().filter(|(unusual, _)| names.contains(*unusual)) {
+        let Words { names, words, of_keys, types } = Words::of(&file);
+        let has = |unusual: &str| names.contains(unusual) || of_keys.contains(&unusual.to_lowercase());
+        for (unusual, usual) in UNUSUAL_NAMES.iter().filter(|(unusual, _)| has(unusual)) {
             complaints.push(format!("{}: {unusual} is usually called {usual}", file.path));
         }
         for (unusual, usual) in UNUSUAL_WORDS {

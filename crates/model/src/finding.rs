@@ -90,19 +90,31 @@ impl Finding {
 
     /// What follows for requests in this case, of those that its reason has.
     pub fn effect(&self) -> &'static str {
-        let whole = self.reason.row().effect;
+        self.consequence().0
+    }
+
+    /// Whether routes answer 503 because of it.
+    pub fn closes_routes(&self) -> bool {
+        self.consequence().1
+    }
+
+    /// What follows, and whether that is that routes answer 503.
+    fn consequence(&self) -> (&'static str, bool) {
+        let ReasonRow { effect: whole, closes, .. } = *self.reason.row();
         let is_of_routes = {
             let kind = self.origin.object.kind;
             kind.asks_for_routes() || kind == Kind::SETTINGS
         };
         match self.reason {
             Reason::MissingSecret => match self.origin.field {
-                Field::Tls(_) => "the host is served with the default certificate",
-                _ if self.severity == Severity::Error => "the routes of the object answer 503",
-                _ => whole,
+                Field::Tls(_) => ("the host is served with the default certificate", false),
+                _ if self.severity == Severity::Error => ("the routes of the object answer 503", true),
+                _ => (whole, closes),
             },
             // The others of its users get in.
-            Reason::InvalidSecret if self.severity < Severity::Error => "users whose entries are left out get 401",
+            Reason::InvalidSecret if self.severity < Severity::Error => {
+                ("users whose entries are left out get 401", false)
+            }
             Reason::MissingService
             | Reason::MissingPort
             | Reason::NoEndpoints
@@ -112,13 +124,13 @@ impl Finding {
                 let of_annotation = matches!(self.origin.field, Field::Annotation(_));
                 match whole.split_once("; ") {
                     // What protects routes closes them, which is an error.
-                    _ if of_annotation && self.severity < Severity::Error => "the key has no effect",
-                    Some((of_routes, _)) if is_of_routes => of_routes,
-                    Some((_, of_streams)) => of_streams,
-                    None => whole,
+                    _ if of_annotation && self.severity < Severity::Error => ("the key has no effect", false),
+                    Some((of_routes, _)) if is_of_routes => (of_routes, closes),
+                    Some((_, of_streams)) => (of_streams, false),
+                    None => (whole, closes),
                 }
             }
-            _ => whole,
+            _ => (whole, closes),
         }
     }
 
@@ -147,6 +159,8 @@ pub struct ReasonRow {
     pub audience: Audience,
     /// What follows for requests, in a few words that are true of every finding with this reason.
     pub effect: &'static str,
+    /// Whether that is, in some cases, that routes answer 503.
+    pub closes: bool,
     /// One sentence for the documentation: what it means and what to do.
     pub meaning: &'static str,
 }
@@ -160,7 +174,7 @@ impl ReasonRow {
 }
 
 macro_rules! reasons {
-    ($($reason:ident, $severity:ident, $audience:ident, $effect:literal, $meaning:literal;)*) => {
+    ($($reason:ident, $severity:ident, $audience:ident, $effect:literal $($closes:ident)?, $meaning:literal;)*) => {
         /// The closed list of reasons for findings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Reason {
@@ -175,6 +189,7 @@ macro_rules! reasons {
                 severity: Severity::$severity,
                 audience: Audience::$audience,
                 effect: $effect,
+                closes: !concat!($(stringify!($closes))?).is_empty(),
                 meaning: $meaning,
             },)*];
         }
@@ -203,17 +218,17 @@ reasons! {
     TlsWithoutPath, Warning, Author, "the entry has no effect, or none on the host", "An entry of `spec.tls` lists a host on which other objects have paths and this object has none, because it names no path or its paths are refused: list the host in an object that has a path there. Or the entry has no effect at all, because no object has a rule for its hosts, because it lists none and its Secret is used for no host of the object, or because an earlier entry, or that of an older object, lists the same hosts: correct it as the note says.";
     ForeignChallenge, Warning, Operator, "the certificate is not renewed by HTTP-01", "An entry of `spec.tls` has a certificate of cert-manager for hosts that another namespace asked for first. Challenges of certificate authorities, below `/.well-known/acme-challenge`, are served only by that namespace, since whoever answers them gets certificates for the host. Request the certificate there, use DNS-01, or name the namespace of this object in `hosts.challenges`.";
     HostsRemoved, Error, Operator, "clients of these hosts are answered as those of unknown hosts, or the removal is held", "One change took at least ten hosts away, and at least half of all, or would take away more than `hosts.most-removed-at-once` allows, which is held. The note says how many and what changed, such as an IngressClass that was deleted. Restore it, or let a change that is held pass with `ingressd resume`. The error ends when the hosts are back, after a day, or when the daemon starts or reads its settings again.";
-    MissingService, Warning, Author, "the route answers 503; nothing is served on the port of a TCP or UDP service", "The Service does not exist. The route answers 503 until it does. Create the Service, or correct its name.";
-    MissingPort, Warning, Author, "the route answers 503; nothing is served on the port of a TCP or UDP service", "The Service does not have the port. The route answers 503 until it does. Correct the port in the Service or in the object.";
-    NoEndpoints, Warning, Author, "the route answers 503; connections to a TCP or UDP service are closed", "The Service has no ready endpoint. The route answers 503 until it has one. Look at the pods and the selector of the Service.";
-    UnreachableMode, Warning, Author, "the route answers 503; connections to a TCP or UDP service are closed", "The Service does not offer what its endpoint mode needs (`upstreams.endpoints`), such as a node port. The route answers 503. Change the type of the Service, or choose another mode (docs/networking.md).";
-    ForbiddenTarget, Error, Author, "the address gets no requests; without another one the route answers 503, or connections to a TCP or UDP service are closed", "The address of an endpoint is loopback, link-local, or an address of an edge node. It gets no requests, and without another address the route answers 503. For a pod with `hostNetwork` on an edge node the administrator can list address and port in `upstreams.own-addresses`.";
-    ExternalNameDisabled, Warning, Author, "the route answers 503; nothing is served on the port of a TCP or UDP service", "The administrator has switched off Services of type ExternalName. The route answers 503. Use another type of Service, or ask the administrator.";
-    UnresolvedName, Warning, Author, "requests go to the addresses of the last answer; without any the route answers 503, or connections to a TCP or UDP service are closed", "DNS returns no address for a name: that of a Service of type ExternalName, or the host in `auth-url`. The addresses of the last answer are used; without any the route answers 503. Correct the name, or the DNS servers in `upstreams.resolvers`.";
+    MissingService, Warning, Author, "the route answers 503; nothing is served on the port of a TCP or UDP service" closes, "The Service does not exist. The route answers 503 until it does. Create the Service, or correct its name.";
+    MissingPort, Warning, Author, "the route answers 503; nothing is served on the port of a TCP or UDP service" closes, "The Service does not have the port. The route answers 503 until it does. Correct the port in the Service or in the object.";
+    NoEndpoints, Warning, Author, "the route answers 503; connections to a TCP or UDP service are closed" closes, "The Service has no ready endpoint. The route answers 503 until it has one. Look at the pods and the selector of the Service.";
+    UnreachableMode, Warning, Author, "the route answers 503; connections to a TCP or UDP service are closed" closes, "The Service does not offer what its endpoint mode needs (`upstreams.endpoints`), such as a node port. The route answers 503. Change the type of the Service, or choose another mode (docs/networking.md).";
+    ForbiddenTarget, Error, Author, "the address gets no requests; without another one the route answers 503, or connections to a TCP or UDP service are closed" closes, "The address of an endpoint is loopback, link-local, or an address of an edge node. It gets no requests, and without another address the route answers 503. For a pod with `hostNetwork` on an edge node the administrator can list address and port in `upstreams.own-addresses`.";
+    ExternalNameDisabled, Warning, Author, "the route answers 503; nothing is served on the port of a TCP or UDP service" closes, "The administrator has switched off Services of type ExternalName. The route answers 503. Use another type of Service, or ask the administrator.";
+    UnresolvedName, Warning, Author, "requests go to the addresses of the last answer; without any the route answers 503, or connections to a TCP or UDP service are closed" closes, "DNS returns no address for a name: that of a Service of type ExternalName, or the host in `auth-url`. The addresses of the last answer are used; without any the route answers 503. Correct the name, or the DNS servers in `upstreams.resolvers`.";
     AddressesLeftOut, Warning, Author, "some addresses get no requests", "DNS returns more addresses for a name than `limits.addresses-of-name` allows. Addresses that are in use stay in use, and the surplus gets no requests. Have the administrator raise the limit.";
     MirrorLeftOut, Warning, Author, "requests are served, and not mirrored", "The service that is to get copies of requests (`mirror-target`) does not exist or may not be used; the note says why. The routes are served without mirroring. Correct the annotation, or create the service.";
     WithoutWebSockets, Info, Author, "requests are served, and WebSockets are not opened", "The Service says by `appProtocol` that its backend speaks HTTP/2, which nginx uses then (`upstreams.app-protocol`), and WebSockets cannot pass. If clients open WebSockets, set `backend-protocol: HTTP`.";
-    UnsupportedBackend, Warning, Author, "the route answers 503", "The backend is a resource other than a Service. The route answers 503. Use a Service as backend.";
+    UnsupportedBackend, Warning, Author, "the route answers 503" closes, "The backend is a resource other than a Service. The route answers 503. Use a Service as backend.";
     MissingSecret, Warning, Author, "the host or route is served without the Secret, or closed", "The Secret does not exist. The host is served with the default certificate, or the routes that need the Secret answer 503, as the note says. Create the Secret, or correct its name.";
     PortConflict, Error, Operator, "the service is not served on the port", "A TCP or UDP service needs a port of the node that is in use: by ingressd or nginx itself, by another site of nginx, by another program, by another entry, or by an object of another namespace. The service is not served. Use another port, or stop the other user of the port.";
     InvalidSecret, Error, Author, "this version of the Secret is not used", "The content of the Secret cannot be used. Its last good version stays in use, if there is one. Correct the Secret as the note says.";
@@ -228,7 +243,7 @@ reasons! {
     InvalidValue, Warning, Author, "the key, or the part that the note names, has no effect", "The value, or a part of it such as an entry of a list, does not have the form that the key needs, so it has no effect. Correct the value as the note says.";
     AboveCeiling, Warning, Author, "the ceiling is used instead of the value", "The value is above the ceiling that the administrator has set, and the ceiling is used instead. The note names the setting. Write a lower value, or ask the administrator.";
     NearestUsed, Warning, Author, "the nearest that nginx has is used instead of the value", "nginx does not have what the value asks for, and the nearest that it has is used. The note says what that is. Write the value that asks for it, or leave it as it is.";
-    InvalidSecurityValue, Error, Author, "the routes of the object answer 503", "A value that protects routes is wrong, and these routes answer 503 until it is corrected. Correct the value as the note says.";
+    InvalidSecurityValue, Error, Author, "the routes of the object answer 503" closes, "A value that protects routes is wrong, and these routes answer 503 until it is corrected. Correct the value as the note says.";
     RefusedValue, Error, Author, "this version of the object is not served", "The object cannot be served with this value, so this version of it is not served. Its last good version stays in use; without one, paths that it protects answer 503 where other objects would take their requests. Correct the value as the note says.";
     UnknownField, Warning, Author, "the field has no effect", "The object has no field of this name at this place; often the line is indented too far or too little. The field has no effect. Only `ingressd check` reports it, with the nearest known field, because an API server drops such a field or refuses the object.";
     UnknownAnnotation, Warning, Author, "the key has no effect", "The annotation is not known. The note names the nearest known one. Correct the key, or remove it.";
@@ -239,7 +254,7 @@ reasons! {
     UnsupportedKey, Warning, Author, "the key has no effect", "The key of the ConfigMap is known and has no effect here. The note says what to use instead.";
     EveryClientTrusted, Warning, Operator, "clients can write any address, and so pass lists of addresses", "The ConfigMap has headers of proxies or the PROXY protocol trusted and lists no proxies, so nginx trusts every client about its address, as ingress-nginx does. List the proxies in `proxy-real-ip-cidr`, or in the setting `access.trusted-proxies`.";
     NotAdmitted, Error, Author, "an API server with the policies of `ingressd admission` refuses the object", "A policy of `ingressd admission` refuses the object. Only `ingressd check --admission` reports this; other findings of the object say what is wrong. Correct the object, or have the administrator choose another action for the policy.";
-    ClosedRoute, Error, Author, "the route answers 503", "The route answers 503 because its protection cannot be set up; the note says why. It does not count as served. An object with only such routes keeps the addresses in its status and gets no new ones. Correct what the note names.";
+    ClosedRoute, Error, Author, "the route answers 503" closes, "The route answers 503 because its protection cannot be set up; the note says why. It does not count as served. An object with only such routes keeps the addresses in its status and gets no new ones. Correct what the note names.";
     Quarantined, Error, Author, "this version of the object is not served", "nginx refused this version of the object, or could not load the configuration with it for lack of memory or time. The last good version, if there is one, goes on being served. The note has nginx's message, and says where nginx accepts the version alone and refuses it only together with other objects: then it is tried again after each change. After a change that ingressd cannot see, such as a library of the host, `ingressd reload` tries all versions in quarantine again. Correct the object, or ask the administrator.";
     MoreFindings, Warning, Author, "some findings of the object are not shown", "The object has more findings than `limits.findings-of-object`, and only the severest are shown. Correct these, and the others will be shown.";
     StatusContention, Warning, Operator, "the addresses in the status of the object may be wrong", "Another controller keeps changing the status of the object, so ingressd writes it less and less often. Stop the other controller from writing it, or give the object a class that only one of them serves.";
@@ -356,7 +371,14 @@ mod tests {
             let origin = Origin::field(&Arc::new(ObjectId::new(kind, "shop", "cart")), field);
             let finding = Finding { severity, ..Finding::new(reason, origin, "x") };
             assert_eq!(finding.effect(), expected, "{finding}");
+            assert_eq!(finding.closes_routes(), expected.contains("503"), "{finding}");
         }
+    }
+
+    #[test]
+    fn what_closes_routes_says_so() {
+        let closing = Reason::ALL.iter().map(|row| (row.name, row.closes));
+        assert!(closing.eq(Reason::ALL.iter().map(|row| (row.name, row.effect.contains("503")))));
     }
 
     #[test]

@@ -89,7 +89,9 @@ pub use snippet::{
     SnippetPart, SnippetStatement, SnippetText,
 };
 pub use split::{Branch, Choice, Share, Split, Test, Tested};
-pub use state::{ObjectState, ServedVersion, Standing, Verdict, Version, WorkingVersion};
+pub use state::{
+    ObjectPlace, ObjectState, PlaceKind, RefusedVersion, ServedVersion, Standing, Verdict, Version, WorkingVersion,
+};
 pub use stream::{Stream, StreamPolicy};
 pub use tables::Tables;
 pub use template::{Template, TemplatePart};

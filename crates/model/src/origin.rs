@@ -23,6 +23,23 @@ impl ObjectId {
     pub fn new(kind: Kind, namespace: &str, name: &str) -> Self {
         ObjectId { kind, namespace: shared_text(namespace), name: name.into() }
     }
+
+    /// Namespace and name, as commands have them; those of another kind than Ingress have that
+    /// before them.
+    pub fn path(&self) -> String {
+        match self.kind {
+            Kind::INGRESS => format!("{}/{}", self.namespace, self.name),
+            kind => format!("{}/{}/{}", kind.name(), self.namespace, self.name),
+        }
+    }
+
+    /// Its name as that of an Ingress is reported; that of another kind has its kind before it.
+    pub fn name_with_kind(&self) -> Arc<str> {
+        match self.kind {
+            Kind::INGRESS => Arc::clone(&self.name),
+            kind => format!("{}/{}", kind.name(), self.name).into(),
+        }
+    }
 }
 
 /// The index in a list as a field stores it; longer lists do not occur in clusters.

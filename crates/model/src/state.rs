@@ -19,8 +19,15 @@ pub struct Version(pub Arc<str>);
 pub struct ObjectState {
     /// Which object it is.
     pub id: Arc<ObjectId>,
+    /// The UID of its newest version; `None` for a manifest.
+    pub uid: Option<Arc<str>>,
+    /// The `metadata.generation` of its newest version; `None` for a manifest.
+    pub generation: Option<i64>,
     /// How its newest version was judged.
     pub verdict: Verdict,
+    /// Parents, and hosts that it does not get, each with its own verdict. The hosts that it has
+    /// are those of the working version.
+    pub places: Box<[ObjectPlace]>,
     /// The version in the model, the newest one or the last good one.
     pub working: Option<Arc<WorkingVersion>>,
     /// The version in the generation that nginx runs, or will run when it starts.
@@ -37,10 +44,35 @@ pub enum Verdict {
     NotOurs(Reason),
     /// It is to be served.
     Good,
-    /// An earlier version takes its place.
-    LastGood,
-    /// It cannot be served, and there is no earlier one.
-    Refused,
+    /// An earlier version takes its place, for this reason.
+    LastGood(Reason),
+    /// It cannot be served for this reason, and there is no earlier one.
+    Refused(Reason),
+}
+
+/// A place in which an object is to be served, and how that was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectPlace {
+    pub at: PlaceKind,
+    pub verdict: Verdict,
+}
+
+/// Where an object asks to be served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlaceKind {
+    /// What the object names to be served by, such as a class in a list of classes.
+    Parent(Arc<ObjectId>),
+    /// A host, as written.
+    Host(Arc<str>),
+}
+
+/// A version of an object that cannot be served as written; its last good version should take its
+/// place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RefusedVersion {
+    pub id: Arc<ObjectId>,
+    pub version: Version,
+    pub why: Reason,
 }
 
 /// A version of an object, and what the model has of it.
@@ -75,7 +107,7 @@ pub struct ServedVersion {
     pub is_earlier: bool,
 }
 
-/// How an object stands, which follows from its state.
+/// How an object stands, which follows from its state and is held nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Its newest version is served.
@@ -152,7 +184,8 @@ impl WorkingVersion {
 impl ObjectState {
     /// An object of which nothing is served.
     pub fn new(id: &Arc<ObjectId>, verdict: Verdict) -> Self {
-        ObjectState { id: Arc::clone(id), verdict, working: None, served: None }
+        let (id, uid, generation, places) = (Arc::clone(id), None, None, Box::default());
+        ObjectState { id, uid, generation, verdict, places, working: None, served: None }
     }
 
     /// An object of which this is to be served.
@@ -165,6 +198,29 @@ impl ObjectState {
         !matches!(self.verdict, Verdict::NotOurs(_))
     }
 
+    /// Why its newest version is not served, where that has a reason: that of the version, or of
+    /// the first host that it does not get, where it has no path on any.
+    pub fn reason(&self) -> Option<Reason> {
+        match self.verdict {
+            Verdict::NotOurs(why) | Verdict::LastGood(why) | Verdict::Refused(why) => Some(why),
+            Verdict::Good if self.working.as_ref().is_some_and(|working| !working.has_routes()) => {
+                self.places.iter().find_map(|place| match place.verdict {
+                    Verdict::Refused(why) => Some(why),
+                    _ => None,
+                })
+            }
+            Verdict::Unjudged | Verdict::Good => None,
+        }
+    }
+
+    /// The parents by which it is of our classes.
+    pub fn parents(&self) -> impl Iterator<Item = &Arc<ObjectId>> {
+        self.places.iter().filter_map(|place| match (&place.at, place.verdict) {
+            (PlaceKind::Parent(parent), Verdict::Good) => Some(parent),
+            _ => None,
+        })
+    }
+
     /// Whether this finding says why it is not of our classes.
     pub fn is_why(&self, finding: &Finding) -> bool {
         matches!(self.verdict, Verdict::NotOurs(why) if finding.reason == why) && finding.origin.object == self.id
@@ -173,6 +229,15 @@ impl ObjectState {
     /// The hosts of the version that is to be served.
     pub fn hosts(&self) -> &[Arc<str>] {
         self.working.as_ref().map_or(&[], |working| &working.hosts)
+    }
+
+    /// The hosts that it asks for: those, and the ones that it does not get.
+    pub fn asked_hosts(&self) -> impl Iterator<Item = &str> {
+        let not_had = self.places.iter().filter_map(|place| match &place.at {
+            PlaceKind::Host(host) => Some(host),
+            PlaceKind::Parent(_) => None,
+        });
+        self.hosts().iter().chain(not_had).map(|host| &**host)
     }
 
     /// The version that nginx serves, or will serve when it starts.
@@ -185,13 +250,13 @@ impl ObjectState {
         let Some(served) = self.in_place() else {
             return match self.verdict {
                 Verdict::NotOurs(_) => Standing::NotOurs,
-                Verdict::Refused => Standing::Refused,
-                Verdict::Unjudged | Verdict::Good | Verdict::LastGood => Standing::Waiting,
+                Verdict::Refused(_) => Standing::Refused,
+                Verdict::Unjudged | Verdict::Good | Verdict::LastGood(_) => Standing::Waiting,
             };
         };
         let is_newest = self.working.as_ref().is_some_and(|working| working.version == served.version);
         match self.verdict {
-            Verdict::LastGood | Verdict::Refused => Standing::LastGood,
+            Verdict::LastGood(_) | Verdict::Refused(_) => Standing::LastGood,
             Verdict::Good if !is_newest => Standing::Waiting,
             Verdict::Unjudged | Verdict::NotOurs(_) => Standing::Waiting,
             Verdict::Good if served.is_closed() => Standing::Closed,
@@ -233,6 +298,7 @@ mod tests {
         let second = |served, closed, unanswered| WorkingVersion { served, closed, unanswered, ..version("2") };
         let closed = WorkingVersion { routes: 0, ..second(0, 1, 0) };
         let foreign = Verdict::NotOurs(Reason::ForeignClass);
+        let (last_good, refused) = (Verdict::LastGood(Reason::Quarantined), Verdict::Refused(Reason::Undecodable));
         let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "a"));
         for (served, working, verdict, expected) in [
             (Some(second(2, 0, 0)), Some("2"), Verdict::Good, Standing::Served),
@@ -247,10 +313,10 @@ mod tests {
             (Some(first.clone()), Some("2"), Verdict::Good, Standing::Waiting),
             (None, Some("2"), Verdict::Good, Standing::Waiting),
             (Some(first.clone()), None, Verdict::Unjudged, Standing::Waiting),
-            (Some(first.clone()), Some("1"), Verdict::LastGood, Standing::LastGood),
-            (Some(first.clone()), None, Verdict::Refused, Standing::LastGood),
-            (None, None, Verdict::Refused, Standing::Refused),
-            (None, Some("1"), Verdict::LastGood, Standing::Waiting),
+            (Some(first.clone()), Some("1"), last_good, Standing::LastGood),
+            (Some(first.clone()), None, refused, Standing::LastGood),
+            (None, None, refused, Standing::Refused),
+            (None, Some("1"), last_good, Standing::Waiting),
             (Some(first), None, foreign, Standing::Waiting),
             (None, None, foreign, Standing::NotOurs),
         ] {
@@ -259,5 +325,18 @@ mod tests {
             let state = ObjectState { working, served, ..ObjectState::new(&id, verdict) };
             assert_eq!(state.standing(), expected, "{state:?}");
         }
+    }
+
+    #[test]
+    fn what_is_not_served_has_the_reason_of_its_version_or_of_its_hosts() {
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "a"));
+        let host = |verdict| ObjectPlace { at: PlaceKind::Host("a.example".into()), verdict };
+        let of = |routes| ObjectState {
+            places: [host(Verdict::Refused(Reason::HostOwned))].into(),
+            ..ObjectState::of(&id, WorkingVersion::whole(Version("1".into()), Vec::new(), routes))
+        };
+        assert_eq!([of(0), of(1)].map(|state| state.reason()), [Some(Reason::HostOwned), None]);
+        let refused = ObjectState { verdict: Verdict::LastGood(Reason::Quarantined), ..of(0) };
+        assert_eq!(refused.reason(), Some(Reason::Quarantined));
     }
 }

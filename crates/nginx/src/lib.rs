@@ -23,7 +23,7 @@ pub use access_log::{
 };
 pub use capabilities::{Capabilities, JOINS_HEADERS, UnknownBuild};
 pub use firewall::{FirewallOptions, FirewallRules, RuleFiles};
-pub use gate::{Gate, Gated, gate, wanted};
+pub use gate::{Gate, Gated, WORKER_CONNECTIONS, gate, wanted};
 pub use geoip::{Geo, GeoFile, GeoOptions};
 pub use global::{
     Global, HeaderTest, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, OcspResponder, SetHeader, StapleSource, Uncompressed,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::kind::{Kept, KindRow, Row};
 use super::{List, Published, SourceLocation, Stored};
-use ingressd_model::{Kind, ObjectId, Version};
+use ingressd_model::{Kind, ObjectId, Version, differences};
 
 /// An object of any kind in a list.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +64,7 @@ pub trait AnyList: Any + fmt::Debug + Send + Sync {
     fn is_same(&self, other: &dyn AnyList) -> bool;
 
     /// The names of the objects that are not the same in memory in an earlier list and in this
-    /// one.
+    /// one, or have another generation.
     fn changed(&self, before: &dyn AnyList) -> Vec<Arc<ObjectId>>;
 
     /// The same list.
@@ -124,8 +124,16 @@ impl<K: Kept> AnyList for List<K> {
     }
 
     fn changed(&self, before: &dyn AnyList) -> Vec<Arc<ObjectId>> {
-        let before = (before as &dyn Any).downcast_ref().unwrap_or(List::EMPTY);
-        self.differences(before).map(|either| Arc::clone(&either.reduce(|_, stored| stored).id)).collect()
+        let before: &Self = (before as &dyn Any).downcast_ref().unwrap_or(List::EMPTY);
+        if self.is(before) {
+            return Vec::new();
+        }
+        let generation = |stored: &Stored<K>| stored.published.as_ref().and_then(|published| published.generation);
+        let is_same = |one: &Stored<K>, other: &Stored<K>| {
+            Arc::ptr_eq(&one.object, &other.object) && generation(one) == generation(other)
+        };
+        let changed = differences(&before[..], &self[..], is_same, |one, other| one.id.cmp(&other.id));
+        changed.map(|either| Arc::clone(&either.reduce(|_, stored| stored).id)).collect()
     }
 
     fn boxed(&self) -> Box<dyn AnyList> {

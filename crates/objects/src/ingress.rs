@@ -18,7 +18,7 @@ use super::StringMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "api::Ingress", into = "api::Ingress")]
 pub struct Ingress {
-    pub uid: Option<Box<str>>,
+    pub uid: Option<Arc<str>>,
     /// The time of its creation.
     pub created: Option<Timestamp>,
     pub annotations: StringMap,
@@ -83,7 +83,7 @@ impl From<api::Ingress> for Ingress {
         let mut rules: Box<[_]> = spec.rules.into_iter().flatten().map(IngressRule::from).collect();
         share(rules.iter_mut().flat_map(|rule| &mut rule.paths));
         Ingress {
-            uid: boxed(ingress.metadata.uid),
+            uid: shared(ingress.metadata.uid),
             created: ingress.metadata.creation_timestamp.map(|time| time.0),
             annotations: ingress.metadata.annotations.into(),
             class_name: boxed(spec.ingress_class_name),

@@ -64,6 +64,11 @@ pub trait Kept: Any + fmt::Debug + Send + Sync {
     /// The UID of the object.
     fn uid(&self) -> Option<&str>;
 
+    /// The same, for those who keep it: the same in memory where there may be many objects.
+    fn shared_uid(&self) -> Option<Arc<str>> {
+        self.uid().map(Arc::from)
+    }
+
     /// When it was created, where that is kept.
     fn created(&self) -> Option<Timestamp> {
         None
@@ -90,6 +95,10 @@ impl<K: Metadata<Ty = ObjectMeta> + fmt::Debug + Send + Sync + 'static> Kept for
 impl Kept for super::Ingress {
     fn uid(&self) -> Option<&str> {
         self.uid.as_deref()
+    }
+
+    fn shared_uid(&self) -> Option<Arc<str>> {
+        self.uid.clone()
     }
 
     fn created(&self) -> Option<Timestamp> {

@@ -40,7 +40,7 @@ pub use namespace::Namespace;
 pub use secret::Secret;
 pub use selector::{LabelCondition, Selector};
 pub use service::{Service, ServicePort, TargetPort};
-pub use snapshot::{LeftOut, Published, Snapshot, SourceFile, SourceLocation, Stored, WholeStatus};
+pub use snapshot::{LeftOut, Published, Snapshot, SourceFile, SourceLocation, Stored};
 pub use string_map::StringMap;
 pub use unread::DropUnread;
 pub use validation::{Problem, Validate};

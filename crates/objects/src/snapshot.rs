@@ -68,21 +68,15 @@ impl<K: ?Sized> Clone for Stored<K> {
 pub struct Published {
     /// The `resourceVersion` of the object with this status.
     pub revision: Option<Box<str>>,
+    /// The `metadata.generation` of the object.
+    pub generation: Option<i64>,
     pub status: Option<IngressStatus>,
-    /// What is kept of it for another kind.
-    pub whole: Option<Box<WholeStatus>>,
+    /// The status of another kind as it was written, because others may own parts of it; null
+    /// where there is none.
+    pub whole: Option<Box<Value>>,
     /// The field managers that own a part of the status by server-side apply; `None` when the
     /// object has no managed fields.
     pub appliers: Option<Box<[Box<str>]>>,
-}
-
-/// The status of an object as it was written, because others may own parts of it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct WholeStatus {
-    /// The `metadata.generation` of the object that it came with.
-    pub generation: Option<i64>,
-    /// The status; null where there is none.
-    pub status: Value,
 }
 
 impl Published {
@@ -94,13 +88,13 @@ impl Published {
             });
             applied.filter_map(|entry| entry.manager.map(String::into_boxed_str)).collect()
         });
-        Published { appliers, ..Published::new(metadata.resource_version.take(), None) }
+        let generation = metadata.generation.take();
+        Published { generation, appliers, ..Published::new(metadata.resource_version.take(), None) }
     }
 
     /// The same with this status, whole.
     pub fn take_whole(metadata: &mut ObjectMeta, status: Value) -> Self {
-        let whole = Some(Box::new(WholeStatus { generation: metadata.generation, status }));
-        Published { whole, ..Published::take(metadata) }
+        Published { whole: Some(Box::new(status)), ..Published::take(metadata) }
     }
 
     /// An empty status counts as none.
@@ -113,7 +107,7 @@ impl Published {
     pub fn is_empty(&self) -> bool {
         let balancer = self.status.as_ref().and_then(|status| status.load_balancer.as_ref());
         let addresses = balancer.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
-        addresses.is_empty() && self.whole.as_ref().is_none_or(|whole| whole.status.is_null())
+        addresses.is_empty() && self.whole.as_ref().is_none_or(|whole| whole.is_null())
     }
 
     /// Whether this field manager owns a part of the status; `None` when the object has no managed
@@ -244,7 +238,7 @@ impl Snapshot {
     }
 
     /// The names of the objects that are not the same in memory in an earlier snapshot and in this
-    /// one, of the kinds whose rows are `wanted`.
+    /// one, or have another generation, of the kinds whose rows are `wanted`.
     pub fn changed(&self, before: &Snapshot, wanted: impl Fn(&Row) -> bool) -> BTreeSet<Arc<ObjectId>> {
         let mut changed = BTreeSet::new();
         for (row, list) in self.lists().filter(|(row, _)| wanted(row)) {

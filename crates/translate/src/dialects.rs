@@ -69,21 +69,21 @@ pub fn merge(
     annotation::merge(&Context { object, dialect, table, snapshot, options }, own)
 }
 
-/// What counts of each annotation for an Ingress, and what that took the place of; nothing where
-/// it is none of ours. `settings` tells what counts of a setting.
+/// What counts of each annotation for an object, and what that took the place of; nothing where it
+/// is none of ours. `settings` tells what counts of a setting.
 pub fn effective_annotations(
     id: &ObjectId,
     snapshot: &Snapshot,
-    options: &Options,
+    (readers, options): (Readers, &Options),
     settings: &dyn Fn(&str) -> Option<Effective>,
 ) -> Vec<(&'static Table, &'static Row, Effective)> {
-    let Some(stored) = snapshot.ingresses.find(&id.namespace, &id.name).filter(|_| id.kind == Kind::INGRESS) else {
-        return Vec::new();
+    let read = || {
+        let (entry, reader) = (snapshot.entry(id)?, readers.of(id.kind)?);
+        let rule = (reader.select)(entry, snapshot, options)?.ok()?;
+        Some((entry.id, rule, reader.read(entry, rule, snapshot, options)?.intent.options))
     };
-    let Some(seen) = Seen::of(stored) else { return Vec::new() };
-    let Ok(rule) = class::select(seen, snapshot, options) else { return Vec::new() };
-    let (own, _) = self::options(seen, rule, options);
-    let (object, dialect, table) = (&stored.id, rule.dialect, rule.annotations);
+    let Some((object, rule, own)) = read() else { return Vec::new() };
+    let (dialect, table) = (rule.dialect, rule.annotations);
     let context = Context { object, dialect, table, snapshot, options };
     let is_canary = annotation::merge(&context, &own).canary.is_some();
     let rows = table.rows().filter(|row| row.is_served() || row.is_allowed_somewhere(options));

@@ -91,6 +91,11 @@ impl Translator {
         self.readers = readers;
     }
 
+    /// The table by which it reads objects.
+    pub const fn readers(&self) -> Readers {
+        self.readers
+    }
+
     /// Continues with other settings. What does not depend on the changed ones is kept.
     pub fn set_options(&mut self, options: Options) {
         self.memory.follow(&self.options, &options);

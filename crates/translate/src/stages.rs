@@ -232,14 +232,15 @@ pub fn assemble<'a>(
     translation.due = *ends;
     let parts = [&taken, &idle].map(|of| offers.parts(of));
     let all = objects.iter().chain(canaries);
-    translation.states = assemble::states::states(others, &asking.attached, all, &servers, &parts, refusals);
+    let (ours, refused) = ([&asking.attached[..], &asking.unserved[..]], &translation.refused);
+    translation.states = assemble::states::states(others, ours, refused, all, &servers, &parts, refusals);
     translation.findings.extend(findings);
     attach::relate(aliased, &mut translation.findings);
     translation.findings.sort();
     translation.findings.dedup();
     translation.refused.append(&mut tls.refused);
     translation.refused.sort();
-    translation.refused.dedup();
+    translation.refused.dedup_by(|later, first| (&later.id, &later.version) == (&first.id, &first.version));
     let model = Model {
         listeners: assemble::listeners(options, &passed),
         servers,

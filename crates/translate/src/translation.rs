@@ -6,8 +6,7 @@ use std::sync::Arc;
 use crate::resolve::resolution::NamedBy;
 use crate::{Claims, Namespaces};
 use ingressd_model::finding::Finding;
-use ingressd_model::{HostName, Model, ObjectId, ObjectState, Tables, WorkingVersion};
-use ingressd_objects::Version;
+use ingressd_model::{HostName, Model, ObjectId, ObjectState, RefusedVersion, Tables, WorkingVersion};
 
 /// The result of a translation.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +21,7 @@ pub struct Translation {
     pub states: Vec<Arc<ObjectState>>,
     /// Object versions that cannot be served as written; their last good versions should replace
     /// them.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
     /// The claims on hosts and paths, including new ones: the input of the next translation once
     /// this one is served.
     pub claims: Arc<Claims>,

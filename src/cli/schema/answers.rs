@@ -139,7 +139,7 @@ pub const ROUTE: &[Field] = &[
     field("before.path.because", "string?", "as of `route.path`"),
     field("does", "string", "what becomes of the request, in words"),
     field("answer", "object", "the same for programs"),
-    field("answer.ingress", "string?", "the Ingress, as namespace/name"),
+    field("answer.ingress", "string?", "the Ingress, as namespace/name; an object of another kind has that before it"),
     field("answer.status", "number?", "the status, where nginx itself answers"),
     field("answer.location", "string?", "where it redirects to, where that is the same for all requests"),
     field("answer.host", "string?", "the host that it redirects to, where the path stays"),

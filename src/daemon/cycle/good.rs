@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use super::{Cycle, Product, objects};
-use ingressd_model::ObjectState;
+use ingressd_model::{ObjectState, RefusedVersion};
 use ingressd_objects::{Snapshot, Version};
 
 impl Cycle {
@@ -12,7 +12,7 @@ impl Cycle {
     /// there is an earlier one.
     pub(super) fn good(&self, served: &Snapshot, product: &Product) -> Snapshot {
         let mut good = Snapshot { findings: Vec::new(), ..served.clone() };
-        for (id, _) in &product.refused {
+        for RefusedVersion { id, .. } in &product.refused {
             objects::take_out(&mut good, id);
         }
         let any = Version("".into());

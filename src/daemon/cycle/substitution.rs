@@ -8,7 +8,7 @@ use super::searches::Searches;
 use super::{Cycle, Product, Stages};
 use crate::daemon::objects;
 use ingressd_model::finding::Finding;
-use ingressd_model::{Kind, ObjectId};
+use ingressd_model::{Kind, ObjectId, RefusedVersion};
 use ingressd_objects::{LeftOut, Snapshot, Version};
 
 /// The most translations of a snapshot in one attempt, while refused versions are replaced.
@@ -55,18 +55,19 @@ impl Cycle {
         searches: &Searches,
     ) -> (Cow<'a, Snapshot>, Product, BTreeSet<ObjectId>) {
         let mut excluded = self.excluded(snapshot, searches);
-        let mut about_refused: Vec<Finding> = Vec::new();
+        let (mut about_refused, mut replaced) = (Vec::<Finding>::new(), BTreeMap::new());
         for pass in 1.. {
             let served = self.substitute(snapshot, &excluded);
             let mut product = stages.make(&served);
             let before = excluded.len();
-            for (id, version) in product.refused.iter().filter(|_| pass < MOST_PASSES) {
+            for RefusedVersion { id, version, why } in product.refused.iter().filter(|_| pass < MOST_PASSES) {
                 // Without an earlier version it stays in the snapshot: the translation leaves it
                 // out itself, with a finding.
                 if excluded.contains_key(id) || !self.has_earlier(id, version) {
                     continue;
                 }
                 excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out: false });
+                replaced.insert(Arc::clone(id), *why);
             }
             if excluded.len() == before {
                 // Findings about the version that took the place of a refused one would hide what
@@ -77,6 +78,7 @@ impl Cycle {
                     .findings
                     .retain(|finding| !places.contains(&finding.origin) && !is_layer(&finding.origin.object));
                 product.findings.append(&mut about_refused);
+                product.replaced = replaced;
                 let not_newest = excluded.keys().chain(snapshot.left_out.iter().map(|left_out| &left_out.id));
                 let held = not_newest.flat_map(|id| objects::references_of(&served, id)).collect();
                 return (served, product, held);
@@ -84,7 +86,10 @@ impl Cycle {
             // The fault of a refused version may be reported at the object that refers to it, for
             // example at the Ingress that names a Secret: all findings of that translation count.
             // Routes that a ConfigMap would have closed are open with its last good version.
-            let layers = product.refused.iter().any(|(id, _)| id.kind == Kind::CONFIG_MAP && excluded.contains_key(id));
+            let layers = product
+                .refused
+                .iter()
+                .any(|RefusedVersion { id, .. }| id.kind == Kind::CONFIG_MAP && excluded.contains_key(id));
             product.findings.retain(|finding| !layers || finding.origin.object.kind == Kind::CONFIG_MAP);
             about_refused.append(&mut product.findings);
         }

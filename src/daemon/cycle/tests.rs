@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::*;
 use ingressd_model::{Field, Kind, Origin, WorkingVersion};
-use ingressd_objects::{Ingress, IngressTls, LeftOut, Secret, Stored};
+use ingressd_objects::{Ingress, IngressTls, LeftOut, Secret, Stored, Version};
 
 mod following;
 mod kept;
@@ -117,7 +117,14 @@ impl Stages for Rules {
         Product {
             findings: findings.collect(),
             states: ingresses.chain(secrets).collect(),
-            refused: refused.iter().map(|(name, version)| (id(name), Version((*version).into()))).collect(),
+            refused: refused
+                .iter()
+                .map(|(name, version)| RefusedVersion {
+                    id: id(name),
+                    version: Version((*version).into()),
+                    why: Reason::RefusedValue,
+                })
+                .collect(),
             ..Product::default()
         }
     }

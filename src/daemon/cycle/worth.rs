@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Product;
-use ingressd_model::{ObjectId, ObjectState, differences};
+use ingressd_model::{ObjectId, ObjectState, RefusedVersion, differences};
 use ingressd_nginx::render::{File, FilePath, FileSet};
-use ingressd_objects::{Snapshot, Version};
+use ingressd_objects::Snapshot;
 
 /// What files are made of, as of the last attempt. Versions are good when the files are.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Worth {
     /// In how many files each object owns lines.
     owners: HashMap<Arc<ObjectId>, usize>,
     states: Vec<Arc<ObjectState>>,
-    refused: Vec<(Arc<ObjectId>, Version)>,
+    refused: Vec<RefusedVersion>,
     /// The objects that may differ from what is on disk, and those that are being written.
     fresh: BTreeSet<Arc<ObjectId>>,
     sent: BTreeSet<Arc<ObjectId>>,
@@ -29,7 +29,7 @@ impl Worth {
         let by_state = ObjectState::differences(&self.states, &product.states);
         touched.extend(by_state.map(|either| Arc::clone(&either.reduce(|_, state| state).id)));
         let refused = self.refused.iter().chain(&product.refused);
-        touched.extend(refused.map(|(id, _)| Arc::clone(id)));
+        touched.extend(refused.map(|refused| Arc::clone(&refused.id)));
         self.follow_files(&product.files, &mut touched);
         self.fresh.append(&mut touched);
         (self.good, self.states, self.refused) = (good, product.states.clone(), product.refused.clone());
@@ -69,7 +69,7 @@ impl Worth {
     fn has(&self, id: &ObjectId) -> bool {
         let is_accepted = || ObjectState::find(&self.states, id).is_some_and(|state| state.working.is_some());
         let is_read_by = self.good.list(id.kind).is_some_and(|(row, _)| row.lasts && !row.is_put_back);
-        !self.refused.iter().any(|(refused, _)| **refused == *id)
+        !self.refused.iter().any(|refused| *refused.id == *id)
             && (is_read_by || self.owners.contains_key(id) || is_accepted())
     }
 

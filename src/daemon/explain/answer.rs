@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::InForce;
-use ingressd_model::{Action, Choice, Handler, Kind, Route, Server, Split, UpstreamId};
+use ingressd_model::{Action, Choice, Handler, Route, Server, Split, UpstreamId};
 
 /// What nginx answers to a request.
 #[derive(Debug, Default)]
@@ -30,9 +30,9 @@ impl Answer {
 
     /// Names of members are a contract.
     pub fn json(&self, route: Option<&Route>, over_plain_http: Option<u16>) -> Value {
-        let object = route.map(|route| &route.origin.object).filter(|object| object.kind == Kind::INGRESS);
+        let object = route.map(|route| &route.origin.object).filter(|object| object.kind.asks_for_routes());
         json!({
-            "ingress": object.map(|object| format!("{}/{}", object.namespace, object.name)),
+            "ingress": object.map(|object| object.path()),
             "status": self.status,
             "location": self.location,
             "host": self.host,

@@ -57,7 +57,7 @@ fn example() -> String {
         concluded: true,
         states: [
             Arc::new(ObjectState { served, ..unanswered }),
-            Arc::new(ObjectState::new(&id("none"), Verdict::Refused)),
+            Arc::new(ObjectState::new(&id("none"), Verdict::Refused(Reason::Quarantined))),
         ]
         .into(),
         watches: [WatchHealth {

@@ -10,7 +10,7 @@ use crate::daemon::explain::InForce;
 use crate::daemon::status::Status;
 use ingressd_model::finding::count;
 use ingressd_model::{CertificateId, Field, PathMatch, Route, Server, Standing, TlsTermination};
-use ingressd_translate::{asked_hosts, written_host};
+use ingressd_translate::written_host;
 
 /// How many hosts are shown at a time.
 const PER_PAGE: usize = 50;
@@ -147,7 +147,7 @@ fn otherwise(asked: &Asked, status: &Status) -> Markup {
         (&state.id, status.standing(state), version.hosts.iter().map(|host| &**host).collect::<Vec<_>>())
     });
     let without = status.not_served();
-    let without = without.map(|state| (&state.id, state.standing(), asked_hosts(&status.reported.snapshot, &state.id)));
+    let without = without.map(|state| (&state.id, state.standing(), state.asked_hosts().collect()));
     let found = in_place.chain(without).filter(|(_, standing, _)| *standing != Standing::Served);
     let found: Vec<_> = found
         .filter(|(id, standing, hosts)| {

@@ -93,6 +93,7 @@ impl Stages for Pipeline {
             due,
             names,
             in_force,
+            ..Product::default()
         }
     }
 

@@ -11,7 +11,6 @@ use ingressd_cluster::publish::{Outlook, Peer, View, Writes};
 use ingressd_cluster::source::cluster::Scope;
 use ingressd_model::finding::{Finding, Shown};
 use ingressd_model::{ObjectState, WorkingVersion};
-use ingressd_translate::asked_hosts;
 
 impl Status {
     /// The status for `/status.json` and `ingressd status`. Member names are a contract.
@@ -94,6 +93,7 @@ impl Status {
             "name": &*state.id.name,
             "version": &*version.version.0,
             "state": self.standing(state).name(),
+            "reason": state.reason().map(|reason| reason.to_string()),
             "hosts": version.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
             "routes": version.answering(),
             "closed": version.answering_503(),
@@ -110,7 +110,8 @@ impl Status {
                 "namespace": &*state.id.namespace,
                 "name": &*state.id.name,
                 "state": state.standing().name(),
-                "hosts": asked_hosts(&self.reported.snapshot, &state.id),
+                "reason": state.reason().map(|reason| reason.to_string()),
+                "hosts": state.asked_hosts().collect::<Vec<_>>(),
             })
         };
         self.not_served().map(row).collect()

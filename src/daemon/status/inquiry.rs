@@ -12,7 +12,7 @@ use super::{ReadFrom, Status};
 use crate::daemon::explain::Address;
 use ingressd_cluster::source::cluster::Scope;
 use ingressd_model::finding::Finding;
-use ingressd_model::{Field, Kind, ObjectId, ServerName, Standing, WorkingVersion};
+use ingressd_model::{Field, Kind, ObjectId, ObjectState, ServerName, Standing, WorkingVersion};
 use ingressd_translate::{
     Asked, AskedRoute, AskedTls, Claimant, asked, asked_hosts, askers, host_with_wildcard, written_host,
 };
@@ -160,10 +160,13 @@ impl Status {
         answer
     }
 
-    /// The Ingresses of which something is served at hosts like this.
+    /// The objects of which something is served at hosts like this, or that ask for one in vain.
     fn having(&self, is_meant: impl Fn(&str) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
-        let has = move |version: &WorkingVersion| version.served > 0 && version.hosts.iter().any(|host| is_meant(host));
-        self.in_place().filter(move |(_, version)| has(version)).map(|(state, _)| &state.id)
+        let has = move |state: &&Arc<ObjectState>| match state.in_place() {
+            Some(version) => version.served > 0 && version.hosts.iter().any(|host| is_meant(host)),
+            None => state.is_ours() && state.asked_hosts().any(&is_meant),
+        };
+        self.states.iter().filter(has).map(|state| &state.id)
     }
 
     /// The namespaces that claim a host, the oldest claim first.
@@ -192,15 +195,17 @@ impl Status {
             // our class.
             None => Standing::Waiting.name(),
         };
-        let hosts = match version {
-            Some(version) => version.hosts.iter().map(|host| &**host).collect(),
-            None => asked_hosts(&self.reported.snapshot, id),
+        let hosts = match (version, state) {
+            (Some(version), _) => version.hosts.iter().map(|host| &**host).collect(),
+            (None, Some(state)) if state.is_ours() => state.asked_hosts().collect(),
+            (None, _) => asked_hosts(&self.reported.snapshot, id),
         };
         named([
             ("kind", Value::from(id.kind.name())),
             ("namespace", (&*id.namespace).into()),
             ("name", (&*id.name).into()),
             ("state", standing.into()),
+            ("reason", state.and_then(ObjectState::reason).map(|reason| reason.to_string()).into()),
             ("hosts", hosts.into_iter().take(MOST_ROWS).collect()),
             ("routes", version.map_or(0, WorkingVersion::answering).into()),
             ("closed", version.map_or(0, WorkingVersion::answering_503).into()),

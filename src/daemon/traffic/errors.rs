@@ -21,7 +21,7 @@ use super::Traffic;
 use super::figures::OTHERS;
 use super::table::Table;
 use crate::daemon::explain::{Address, location};
-use ingressd_model::{Kind, ObjectId};
+use ingressd_model::ObjectId;
 use line::AboutRequest;
 
 /// How many Ingresses and kinds are counted apart; the rest is counted together.
@@ -119,8 +119,10 @@ impl Complaints {
     fn count(&mut self, line: &str, table: &Table, compared: &mut usize) {
         let Some(line) = ErrorLine::read(line) else { return };
         let object = line.request.and_then(|request| object(request, table, compared));
-        let (namespace, ingress) = object.map_or(("", ""), |object| (&*object.namespace, &*object.name));
-        let key = Key { namespace: namespace.to_owned(), ingress: ingress.to_owned(), kind: line.kind().name };
+        let [namespace, ingress] = object.map_or_else(Default::default, |object| {
+            [&object.namespace, &object.name_with_kind()].map(ToString::to_string)
+        });
+        let key = Key { namespace, ingress, kind: line.kind().name };
         let (key, now) = (self.bounded(key), Timestamp::now());
         let first = SaidOfKind { count: 0, first: now, last: now, message: String::new(), endpoint: String::new() };
         let said = self.of_objects.entry(key).or_insert(first);
@@ -145,7 +147,7 @@ impl Complaints {
     }
 }
 
-/// The Ingress that takes the request.
+/// The object that takes the request.
 fn object<'t>(request: AboutRequest<'_>, table: &'t Table, compared: &mut usize) -> Option<&'t ObjectId> {
     let target = if request.target.starts_with('/') { request.target } else { "/" };
     let address = Address::read(&format!("http://{}{target}", request.host))?;
@@ -160,7 +162,7 @@ fn object<'t>(request: AboutRequest<'_>, table: &'t Table, compared: &mut usize)
             &*location(server, path).route.origin.object
         }
     };
-    (object.kind == Kind::INGRESS).then_some(object)
+    object.kind.asks_for_routes().then_some(object)
 }
 
 /// Writes the counts, whenever metrics are asked for.

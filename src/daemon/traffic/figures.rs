@@ -9,7 +9,6 @@ use super::line::Line;
 use super::named::Named;
 use super::recent::Recent;
 use super::table::Destination;
-use ingressd_model::Kind;
 use ingressd_translate::written_host;
 
 /// How many objects, and how many hosts, are counted apart; the rest is counted together. Each
@@ -222,9 +221,9 @@ fn rest() -> Key {
 
 fn key(line: &Line<'_>, destination: Option<Destination<'_>>) -> Key {
     let route = destination.and_then(|destination| destination.route);
-    let object = route.map(|route| &route.origin.object).filter(|object| object.kind == Kind::INGRESS);
+    let object = route.map(|route| &route.origin.object).filter(|object| object.kind.asks_for_routes());
     let namespace = object.map_or_else(|| Arc::from(""), |object| Arc::clone(&object.namespace));
-    let ingress = object.map_or_else(|| Arc::from(""), |object| Arc::clone(&object.name));
+    let ingress = object.map_or_else(|| Arc::from(""), |object| object.name_with_kind());
     let upstream = route.and_then(|route| route.action.upstream());
     // A part of the requests may go to another Service of the same namespace.
     let reported = line.service.filter(|reported| *reported.namespace == *namespace).map(|reported| reported.name);

@@ -14,7 +14,7 @@ use super::Traffic;
 use super::figures::{BOUNDS, Bounded, Buckets, Times};
 use super::line::Line;
 use super::table::Destination;
-use ingressd_model::{Kind, PathMatch};
+use ingressd_model::PathMatch;
 use ingressd_translate::written_host;
 
 /// How many series of each metric there are. Each is some 40 rows of a Prometheus.
@@ -104,13 +104,13 @@ impl Named {
 
 fn key(line: &Line<'_>, destination: Destination<'_>) -> Option<Key> {
     let route = destination.route?;
-    let object = Some(&route.origin.object).filter(|object| object.kind == Kind::INGRESS)?;
+    let object = Some(&route.origin.object).filter(|object| object.kind.asks_for_routes())?;
     let service = route.action.upstream().map_or_else(|| Arc::from(""), |upstream| Arc::clone(&upstream.service));
     let other = line.service.filter(|reported| *reported.namespace == *object.namespace && *reported.name != *service);
     let canary = other.filter(|_| !service.is_empty());
     Some(Key {
         namespace: Arc::clone(&object.namespace),
-        ingress: Arc::clone(&object.name),
+        ingress: object.name_with_kind(),
         service,
         canary: canary
             .map_or_else(String::new, |reported| format!("{}-{}-{}", reported.namespace, reported.name, reported.port)),

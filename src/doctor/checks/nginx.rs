@@ -6,9 +6,9 @@ use crate::doctor::report::{Found, Level, Line, or_ok};
 use ingressd_apply::process::Role;
 use ingressd_config::Settings;
 use ingressd_model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
-use ingressd_model::cost;
 use ingressd_model::finding::{Finding, Reason, Severity, count};
-use ingressd_nginx::{Capabilities, JOINS_HEADERS};
+use ingressd_model::{Field, cost};
+use ingressd_nginx::{Capabilities, JOINS_HEADERS, WORKER_CONNECTIONS};
 
 /// Features of later versions.
 const FEATURES: &[(&DirectiveRow, &str)] = &[
@@ -405,5 +405,5 @@ fn of_reason(nginx: &Nginx, reason: Reason) -> impl Iterator<Item = &Finding> {
 
 /// These findings are part of the check `limits`.
 fn is_about_connections(finding: &Finding) -> bool {
-    finding.note.contains("worker_connections")
+    matches!(&finding.origin.field, Field::Other(field) if **field == *WORKER_CONNECTIONS)
 }

@@ -158,12 +158,7 @@ const ROWS: &[Row] = &[
     ("includes", |facts| without(facts, Module::Stream), Error, "stream module is not"),
     ("default-server", |facts| finding(facts, Reason::DefaultServerTaken, "default:7 is it"), Warning, "default:7"),
     ("other-sites", |facts| finding(facts, Reason::HostConflict, "a site has the name"), Warning, "has the name"),
-    (
-        "other-sites",
-        |facts| finding(facts, Reason::HostConflict, "worker_connections are few"),
-        Good,
-        "nothing that we need",
-    ),
+    ("other-sites", few_connections, Good, "nothing that we need"),
     ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 2.7 us"),
     ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 45.0 us"),
     ("shared-servers", |facts| facts.objects = None, Note, "the objects were not read"),

@@ -182,8 +182,9 @@ impl EventTracker {
         looked_at.extend(differing);
         for id in &looked_at {
             let before = self.synced.remove(id);
-            let in_place = ObjectState::find(&served.states, id).and_then(|state| state.served.as_ref());
-            let Some(in_place) = in_place.filter(|in_place| in_place.what.served > 0) else { continue };
+            let state = ObjectState::find(&served.states, id);
+            let in_place = state.and_then(|state| Some((state, state.served.as_ref()?)));
+            let Some((state, in_place)) = in_place.filter(|(_, in_place)| in_place.what.served > 0) else { continue };
             let Some(version) = served.snapshot.version(id) else {
                 self.unsettled.insert(Arc::clone(id));
                 continue;
@@ -221,7 +222,7 @@ impl EventTracker {
                 let note = served_note(in_place, causes.get(&**id).copied());
                 let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();
                 let reported = [&*version.0, revision, if in_place.what.answering_503() > 0 { "503" } else { "" }];
-                if let Some(notice) = Notice::synced(id, &served.snapshot, &reported, &note) {
+                if let Some(notice) = Notice::synced(state, &served.snapshot, &reported, &note) {
                     suppressed += self.wait(id, notice, now);
                 }
             }
@@ -307,7 +308,7 @@ fn served_note(ServedVersion { what, .. }: &ServedVersion, cause: Option<&Findin
 
 /// The first finding of each object whose routes answer 503 because of it.
 fn causes_of_503(findings: &[Finding]) -> HashMap<&ObjectId, &Finding> {
-    let closes = |finding: &&Finding| finding.severity > Severity::Info && finding.effect().contains("503");
+    let closes = |finding: &&Finding| finding.severity > Severity::Info && finding.closes_routes();
     // The first one of an object remains.
     findings.iter().rev().filter(closes).map(|finding| (&*finding.origin.object, finding)).collect()
 }

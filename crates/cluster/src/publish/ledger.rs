@@ -185,11 +185,9 @@ impl<S: StatusStrategy> Ledger<S> {
     fn take_unsettled(&mut self, served: &Served, nodes: &Nodes) -> BTreeSet<Arc<ObjectId>> {
         let mut ids = std::mem::take(&mut self.unsettled);
         let planned = self.planned.as_ref().filter(|(before, planned)| {
-            let looked_up = served.snapshot.changed(&before.snapshot, |row| S::LOOKED_UP.contains(&row.kind));
             (before.confirmed, before.pinned) == (served.confirmed, served.pinned)
                 && before.observed <= served.observed
                 && nodes.follow(planned)
-                && looked_up.is_empty()
         });
         let nothing = Served::default();
         let before = planned.map_or(&nothing, |(before, _)| before);

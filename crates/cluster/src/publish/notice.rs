@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
 use super::documentation::Documentation;
 use ingressd_model::finding::{Finding, Reason, Severity};
-use ingressd_model::{Digest, Field, ObjectId};
+use ingressd_model::{Digest, Field, ObjectId, ObjectState};
 use ingressd_objects::Snapshot;
 
 /// The limits of the API, in bytes.
@@ -63,26 +63,26 @@ impl Notice {
             action: cut(&field, LONGEST_WORD),
             note: place_and_note(finding),
             explained: Some(finding.reason),
-            ..Notice::about(&finding.origin.object, snapshot, &reported)?
+            ..Notice::about(&finding.origin.object, snapshot.uid(&finding.origin.object), snapshot, &reported)?
         })
     }
 
     /// The notice that nginx serves this version of the object. `told` tells it from others: the
     /// version, the revision that the cluster has had since then at most, because a version that
     /// comes back is another change, and whether all routes are served.
-    pub fn synced(id: &ObjectId, snapshot: &Snapshot, reported: &[&str], note: &str) -> Option<Self> {
+    pub fn synced(state: &ObjectState, snapshot: &Snapshot, reported: &[&str], note: &str) -> Option<Self> {
         let reported: Vec<_> = std::iter::once("Synced").chain(reported.iter().copied()).collect();
         Some(Notice {
             warns: false,
             reason: "Synced",
             action: "Sync".to_owned(),
             note: note.to_owned(),
-            ..Notice::about(id, snapshot, &reported)?
+            ..Notice::about(&state.id, state.uid.as_deref(), snapshot, &reported)?
         })
     }
 
-    fn about(id: &ObjectId, snapshot: &Snapshot, reported: &[&str]) -> Option<Self> {
-        let regarding = reference(id, snapshot)?;
+    fn about(id: &ObjectId, uid: Option<&str>, snapshot: &Snapshot, reported: &[&str]) -> Option<Self> {
+        let regarding = reference(id, uid, snapshot)?;
         let parts = std::iter::once(regarding.uid.as_deref().unwrap_or_default()).chain(reported.iter().copied());
         let mark = Digest::of_all(parts.flat_map(|part| [part, "\0"])).hexadecimal(8);
         let readable = cut(&id.name, LONGEST_NAME);
@@ -171,14 +171,14 @@ fn cut(text: &str, longest: usize) -> String {
 }
 
 /// The object as a reference of the API.
-fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
+fn reference(id: &ObjectId, uid: Option<&str>, snapshot: &Snapshot) -> Option<ObjectReference> {
     let (row, _) = snapshot.list(id.kind)?;
     Some(ObjectReference {
         api_version: Some(row.api_version.to_owned()),
         kind: Some(id.kind.name().to_owned()),
         namespace: Some(id.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
         name: Some(id.name.to_string()),
-        uid: snapshot.uid(id).map(str::to_owned),
+        uid: uid.map(str::to_owned),
         ..ObjectReference::default()
     })
 }

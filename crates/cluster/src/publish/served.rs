@@ -91,7 +91,7 @@ impl Served {
     /// Whether this node does not serve an object that is ours, or that is refused because others
     /// claimed its hosts and paths first: on other nodes these may have another owner. An object
     /// that closes its own routes is closed on every node.
-    fn lacks(&self, state: &ObjectState) -> bool {
+    fn is_unserved(&self, state: &ObjectState) -> bool {
         let is_served = |served: &WorkingVersion| served.served > 0 || served.is_closed();
         match self.pinned {
             _ if !self.confirmed => false,
@@ -102,8 +102,8 @@ impl Served {
 
     /// The objects that this node does not serve.
     pub fn unserved(&self) -> Unserved {
-        let lacking = self.states.iter().filter(|state| self.lacks(state)).map(|state| &*state.id);
-        Unserved::of(&lacking.collect::<Vec<_>>(), self.pinned.is_some())
+        let unserved = self.states.iter().filter(|state| self.is_unserved(state)).map(|state| &*state.id);
+        Unserved::of(&unserved.collect::<Vec<_>>(), self.pinned.is_some())
     }
 
     /// What there is to say about an object, if any is known. `needs` is the revision in which its
@@ -118,7 +118,7 @@ impl Served {
                 Some(served) if served.served > 0 => Offer::Served,
                 _ => Offer::Unserved,
             },
-            Some(state) if self.lacks(state) => Offer::Disputed,
+            Some(state) if self.is_unserved(state) => Offer::Disputed,
             _ => Offer::Nothing,
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::address::Address;
 use super::served::Served;
-use ingressd_model::{Kind, ObjectId, ObjectState};
+use ingressd_model::{ObjectId, ObjectState};
 use ingressd_objects::{KindRow, Published};
 
 /// The part of a status that we write; the default is empty.
@@ -36,7 +36,7 @@ pub struct Situation<'a> {
     pub id: &'a ObjectId,
     /// What this host serves, with the objects as they were last read.
     pub served: &'a Served,
-    /// The status that it has, and the generation that came with it.
+    /// The status that it has.
     pub published: &'a Published,
     /// Its state, where it is in a served namespace.
     pub state: Option<&'a ObjectState>,
@@ -51,8 +51,6 @@ pub trait StatusStrategy: Send + Sync + 'static {
     type Kind: kube::Resource<DynamicType = ()> + KindRow;
     /// What to say where it cannot be written.
     const TROUBLE: &'static str;
-    /// The kinds of which objects are looked up for a content.
-    const LOOKED_UP: &'static [Kind] = &[];
     /// The content that is published.
     type Content: Content;
 

@@ -24,7 +24,9 @@ use super::settings::Settings;
 use super::table::rows;
 use super::value::Form;
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
-use ingressd_model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
+use ingressd_model::{
+    Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, RefusedVersion, WrittenAt, catalogue,
+};
 use ingressd_objects::{Snapshot, Version};
 use ingressd_translate::annotation::asks;
 use ingressd_translate::value::{address_list, boolean, empty_entry, excerpt, without_empty};
@@ -39,7 +41,7 @@ pub struct Layered {
     pub findings: Vec<Finding>,
     /// The version of the ConfigMap, when a protecting value is invalid: its last good version
     /// should replace it.
-    pub refused: Option<(Arc<ObjectId>, Version)>,
+    pub refused: Option<RefusedVersion>,
 }
 
 impl Settings {
@@ -85,7 +87,11 @@ impl Settings {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::CONFIG_MAP, namespace, name)));
             let note = "the setting ingress-nginx.configmap names this ConfigMap, which does not exist; its last good \
                 version, if there is one, stays in force; create it, or remove the setting";
-            layered.refused = Some((Arc::clone(&origin.object), Version("".into())));
+            layered.refused = Some(RefusedVersion {
+                id: Arc::clone(&origin.object),
+                version: Version("".into()),
+                why: Reason::MissingConfigMap,
+            });
             layered.findings.push(Finding::new(Reason::MissingConfigMap, origin, note));
             return layered;
         };
@@ -96,7 +102,11 @@ impl Settings {
         let is_safe = layer.read(stored.object.data.as_ref().unwrap_or(&nothing));
         layer.settings.translate.defaults = layer.defaults.into();
         layer.settings.translate.server_directives.sort_by_key(|directive| directive.row.name);
-        let refused = (!is_safe).then(|| (Arc::clone(&stored.id), stored.version.clone()));
+        let refused = (!is_safe).then(|| RefusedVersion {
+            id: Arc::clone(&stored.id),
+            version: stored.version.clone(),
+            why: Reason::InvalidSecurityValue,
+        });
         Layered { settings: layer.settings, findings: layer.findings, refused }
     }
 }

@@ -297,7 +297,11 @@ fn what_protects_is_refused_as_a_whole_and_closes_meanwhile() {
     let layered = layered(&[("whitelist-source-range", "10.0.0.0/8, x"), ("proxy-body-size", "2m")]);
     assert_eq!(
         layered.refused,
-        Some((Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")), Version("1".into())))
+        Some(RefusedVersion {
+            id: Arc::new(ObjectId::new(Kind::CONFIG_MAP, "edge", "controller")),
+            version: Version("1".into()),
+            why: Reason::InvalidSecurityValue,
+        })
     );
     assert_eq!(layered.findings[0].reason, Reason::InvalidSecurityValue);
     let defaults = &layered.settings.translate.defaults;

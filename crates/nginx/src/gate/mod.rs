@@ -328,6 +328,9 @@ fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
     wants.map(|external| Finding::new(Reason::MissingCapability, external.origin.clone(), words)).collect()
 }
 
+/// The field of the finding that workers may have too few connections.
+pub const WORKER_CONNECTIONS: &str = "worker_connections";
+
 /// A worker keeps a connection to each recently used upstream, and refuses requests when it has no
 /// connection left.
 fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &GateOptions) -> Option<Finding> {
@@ -340,7 +343,8 @@ fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &Gat
             needed.saturating_mul(2)
         )
     };
-    (connections < needed).then(|| Finding::new(Reason::HostConflict, host(), words()))
+    let origin = || Origin { field: Field::Other(WORKER_CONNECTIONS.into()), ..host() };
+    (connections < needed).then(|| Finding::new(Reason::HostConflict, origin(), words()))
 }
 
 /// The origin of findings that no object of the cluster caused.

@@ -16,9 +16,10 @@ use crate::{HostOptions, Limits, Policy, Reading, bounds};
 use ingressd_model::cost::Cost;
 use ingressd_model::finding::{Finding, Reason, count};
 use ingressd_model::{
-    Action, ByteSize, CorsPart, Handler, HostName, ListMark, ObjectId, Origin, Server, ServerName, Snippet,
+    Action, ByteSize, CorsPart, Handler, HostName, ListMark, ObjectId, Origin, RefusedVersion, Server, ServerName,
+    Snippet,
 };
-use ingressd_objects::{Snapshot, Version};
+use ingressd_objects::Snapshot;
 
 /// The objects within their budgets.
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ pub struct Admission<'a> {
     /// The size of each zone where it is not the usual one, by namespace.
     pub zones: BTreeMap<Arc<str>, ByteSize>,
     /// Versions that alone exceed the limits of one object.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
     /// Objects that are left out and keep their claims on hosts: as many as a namespace may have.
     pub withheld: Vec<&'a Attached<'a>>,
     pub findings: Vec<Finding>,
@@ -331,7 +332,7 @@ impl<'a> Admission<'a> {
         let mut held: HashMap<&Arc<str>, u64> = HashMap::new();
         for (object, Why { mut note, by_itself }) in left_out {
             if by_itself {
-                self.refused.push((Arc::clone(object.id()), object.attached.intent.of.version.clone()));
+                self.refused.push(object.attached.intent.of.refused(Reason::OverBudget));
             }
             let hosts = held.entry(namespace(&object)).or_default();
             *hosts += number(demand::hosts(&object).count());

@@ -1,15 +1,12 @@
 //! Which of the attached objects can be served as they are.
 
-use std::sync::Arc;
-
 use super::admitted::Admitted;
 use super::close_refused;
 use crate::attach::Attached;
 use crate::read::path::PathType;
 use crate::{ExpressionScope, Policy, position};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{AccessList, Behaviour, Field, ObjectId, Origin};
-use ingressd_objects::Version;
+use ingressd_model::{AccessList, Behaviour, Field, Origin, RefusedVersion};
 
 /// Objects by whether they can be served as they are.
 #[derive(Default)]
@@ -21,7 +18,7 @@ pub struct Servable<'a> {
     /// The invalid ones, as they would be served, the oldest first.
     pub left_out: Vec<Admitted<'a>>,
     /// The versions that are invalid.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
     pub findings: Vec<Finding>,
 }
 
@@ -42,7 +39,8 @@ pub fn judge<'a>(attached: &'a [Attached<'a>], common: &Behaviour) -> Servable<'
             let is_fit = intent.has_valid_path && without_groups.is_empty();
             servable.findings.extend_from_slice(&intent.faults);
             servable.findings.extend(without_groups);
-            servable.refused.push((Arc::clone(&of.id), of.version.clone()));
+            let is_value = reading.refused || intent.faults.is_empty();
+            servable.refused.push(of.refused(if is_value { Reason::RefusedValue } else { Reason::InvalidPath }));
             if reading.refused || !is_fit {
                 servable.left_out.push(object.clone());
                 servable.withheld.extend(reading.canary.is_none().then_some(object.attached));

@@ -24,10 +24,10 @@ use crate::secret::certificate::{Certificates, Use};
 use crate::{NameAnswer, Names, Options, Reading, Translation, World};
 use ingressd_model::finding::Finding;
 use ingressd_model::{
-    Behaviour, Certificate, CertificateId, HostName, ObjectId, Origin, Passthrough, Presented, Server, ServerName,
-    Upstream, UpstreamId,
+    Behaviour, Certificate, CertificateId, HostName, Origin, Passthrough, Presented, RefusedVersion, Server,
+    ServerName, Upstream, UpstreamId,
 };
-use ingressd_objects::{Snapshot, Version};
+use ingressd_objects::Snapshot;
 
 /// The result of building a host, which stays in memory as long as the host.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub struct More {
     /// The DNS names of the Services that it refers to.
     pub names: Vec<NamedBy>,
     /// Versions that cannot be served as written.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
 }
 
 impl Built {
@@ -413,7 +413,7 @@ mod tests {
     use crate::tests::{ingress, manifests, options, path, world};
     use crate::value::host;
     use crate::{Claims, Names, Options, Translator, World};
-    use ingressd_objects::List;
+    use ingressd_objects::{List, Version};
 
     /// Replaces each object with this name by a copy.
     fn touch<K: Clone>(list: &mut List<K>, name: &str) {

@@ -24,10 +24,10 @@ use crate::value::excerpt;
 use crate::{CommonPolicy, Dialect, EndpointMode, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
-    Action, Argument, Behaviour, ClientCertificates, Directive, Field, Handler, Hsts, HttpsRedirect, ObjectId, Origin,
-    Passthrough, PathMatch, Protocol, Route, Server, ServerName, Upstream, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Behaviour, ClientCertificates, Directive, Field, Handler, Hsts, HttpsRedirect, Origin,
+    Passthrough, PathMatch, Protocol, RefusedVersion, Route, Server, ServerName, Upstream, UpstreamId, UrlPath,
+    catalogue,
 };
-use ingressd_objects::Version;
 
 /// The response where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };
@@ -92,7 +92,7 @@ pub struct Servers<'a> {
     pub asked: Vec<(UpstreamId, bool)>,
     /// Object versions with a path that cannot be served as written: an earlier version is better,
     /// if there is one.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
 }
 
 impl<'a> Servers<'a> {
@@ -331,8 +331,7 @@ impl<'a> Servers<'a> {
                 // protected.
                 let note = format!("it cannot be used: {refused}; paths that begin like it answer 503");
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
-                let of = &claim.object.attached.intent.of;
-                self.refused.push((Arc::clone(&of.id), of.version.clone()));
+                self.refused.push(claim.object.attached.intent.of.refused(Reason::InvalidPath));
                 let above = claimed::above(&claim.path);
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
                 let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });

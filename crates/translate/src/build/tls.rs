@@ -12,9 +12,9 @@ use crate::value::host;
 use crate::{Options, World};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{
-    Certificate, CertificateId, Field, Kind, ObjectId, Origin, Presented, ServerName, TlsTermination,
+    Certificate, CertificateId, Field, Kind, ObjectId, Origin, Presented, RefusedVersion, ServerName, TlsTermination,
 };
-use ingressd_objects::{Snapshot, Version};
+use ingressd_objects::Snapshot;
 
 /// Chooses certificates and collects those in use.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Tls<'a> {
     /// Where a field names one of them.
     pub uses: Vec<Use>,
     /// Versions of Secrets without a certificate that may be served.
-    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    pub refused: Vec<RefusedVersion>,
     /// What is wrong.
     pub findings: Vec<Finding>,
 }
@@ -257,7 +257,8 @@ impl<'a> Tls<'a> {
                 let note =
                     format!("the certificate in Secret {name:?} cannot be used, so the default one is served: {fault}");
                 self.findings.push(Finding::new(Reason::InvalidCertificate, origin.clone(), note));
-                self.refused.push((Arc::clone(&secret.id), secret.version.clone()));
+                let (id, version) = (Arc::clone(&secret.id), secret.version.clone());
+                self.refused.push(RefusedVersion { id, version, why: Reason::InvalidCertificate });
                 None
             }
         }

@@ -1,7 +1,7 @@
 //! The arbiter of all claims. It decides in three rounds: about ports, about hosts, and about the
 //! paths of each host.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::asks;
@@ -12,11 +12,14 @@ use crate::attach::Attached;
 use crate::options::allowed::Allowances;
 use crate::read::stream::StreamClaim;
 use crate::{ClassRule, Options, World};
-use ingressd_model::finding::Finding;
+use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{ObjectId, ServerName};
 
-/// Objects and hosts of which they get nothing.
-pub type Refusals<'a> = HashSet<(&'a ObjectId, ServerName)>;
+/// Objects and hosts of which they get nothing, with the reason.
+pub type Refusals<'a> = HashMap<(&'a ObjectId, ServerName), Reason>;
+
+/// Objects and hosts of which they get nothing because others have all the paths.
+pub type Outsiders<'a> = HashSet<(&'a ObjectId, ServerName)>;
 
 /// Decides about all claims.
 #[derive(Debug)]
@@ -27,10 +30,8 @@ pub struct Arbiter<'o, 'a> {
     pub known: &'o Arc<Claims>,
     /// What each namespace may claim at all.
     pub allowances: Allowances<'a>,
-    /// Objects and hosts of which they get nothing.
     pub refusals: Refusals<'a>,
-    /// The same, because others have all the paths.
-    pub outsiders: Refusals<'a>,
+    pub outsiders: Outsiders<'a>,
     pub findings: Vec<Finding>,
 }
 
@@ -47,10 +48,8 @@ pub struct Settled<'s, 'a> {
     pub is_final: bool,
     /// When the next reservation ends, in seconds since 1970.
     pub ends: Option<i64>,
-    /// Objects and hosts of which they get nothing.
     pub refusals: Refusals<'a>,
-    /// The same, because others have all the paths.
-    pub outsiders: Refusals<'a>,
+    pub outsiders: Outsiders<'a>,
     pub findings: Vec<Finding>,
 }
 

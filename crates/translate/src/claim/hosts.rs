@@ -109,7 +109,7 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
             let refused = if solves { party.keep_challenges() } else { std::mem::take(&mut party.objects) };
             let fields = refused.iter().flat_map(|object| object.fields_of(name));
             findings.extend(fields.map(|origin| Finding::new(Reason::HostOwned, origin, note)));
-            refusals.extend(refused.iter().map(|object| (&**object.id(), name.clone())));
+            refusals.extend(refused.iter().map(|object| ((&**object.id(), name.clone()), Reason::HostOwned)));
             !party.objects.is_empty()
         });
         if *name == ServerName::CatchAll {

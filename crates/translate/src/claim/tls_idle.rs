@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::arbiter::Refusals;
+use super::arbiter::Outsiders;
 use super::claimed::{self, ClaimedHost};
 use super::tls_entries::Entries;
 use crate::admit::admitted::Admitted;
@@ -23,7 +23,7 @@ pub const FEW_HOSTS: usize = 16;
 pub fn report<'a>(
     objects: &[Admitted<'a>],
     claimed_hosts: &[(ServerName, ClaimedHost<'_, 'a>)],
-    outsiders: &Refusals<'_>,
+    outsiders: &Outsiders<'_>,
     (snapshot, entries): (&Snapshot, &mut Entries<'a>),
     findings: &mut Vec<Finding>,
 ) {
@@ -153,7 +153,7 @@ fn is_idle(
     listed: &str,
     (id, own, above): (&ObjectId, &HashSet<String>, &HashSet<&str>),
     claimed_hosts: &[(ServerName, ClaimedHost<'_, '_>)],
-    outsiders: &Refusals<'_>,
+    outsiders: &Outsiders<'_>,
 ) -> bool {
     let lower = listed.to_ascii_lowercase();
     let is_asked = own.contains(&lower);

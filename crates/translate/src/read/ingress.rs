@@ -37,6 +37,7 @@ pub fn read(seen: Seen<'_, Ingress>, (options, findings): (Layer, Vec<Finding>))
         rules,
         faults,
         has_valid_path,
+        parents: Box::default(),
     }
 }
 

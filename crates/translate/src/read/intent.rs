@@ -9,15 +9,15 @@ use jiff::Timestamp;
 use super::rule::Rule;
 use crate::Layer;
 use crate::read::port::PortReference;
-use ingressd_model::ObjectId;
-use ingressd_model::finding::Finding;
+use ingressd_model::finding::{Finding, Reason};
+use ingressd_model::{ObjectId, ObjectPlace, RefusedVersion};
 use ingressd_objects::{Entry, Version};
 
 /// Which version of which object says something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub id: Arc<ObjectId>,
-    pub uid: Option<Box<str>>,
+    pub uid: Option<Arc<str>>,
     /// The time of the object's creation.
     pub created: Option<Timestamp>,
     /// When its file was written, in seconds since 1970; `None` for objects of a cluster.
@@ -45,6 +45,8 @@ pub struct Intent {
     pub has_valid_path: bool,
     /// Whether it asks cert-manager for its certificates.
     pub asks_for_certificates: bool,
+    /// What it names to be served by, where it may name several, each with whether it is ours.
+    pub parents: Box<[ObjectPlace]>,
 }
 
 impl Intent {
@@ -61,6 +63,7 @@ impl Intent {
             faults: Box::default(),
             has_valid_path,
             asks_for_certificates: false,
+            parents: Box::default(),
         }
     }
 }
@@ -99,11 +102,16 @@ impl Source {
     pub fn of(entry: Entry<'_>) -> Self {
         Source {
             id: Arc::clone(entry.id),
-            uid: entry.object.uid().map(Box::from),
+            uid: entry.object.shared_uid(),
             created: entry.object.created(),
             written: entry.place.and_then(|place| place.file.written),
             version: entry.version.clone(),
         }
+    }
+
+    /// That this version cannot be served as written.
+    pub fn refused(&self, why: Reason) -> RefusedVersion {
+        RefusedVersion { id: Arc::clone(&self.id), version: self.version.clone(), why }
     }
 
     /// Whether this is the source of the object.

@@ -2,7 +2,7 @@
 
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, translate, world};
-use crate::{Translation, Translator, effective_annotations, written_host};
+use crate::{Readers, Translation, Translator, effective_annotations, written_host};
 use ingressd_model::{Action, Balance, Branch, Choice, HeaderName, Kind, ObjectId, Route, Split, Test};
 use ingressd_objects::rows;
 
@@ -160,7 +160,7 @@ fn of_a_canary_only_the_keys_of_canaries_count() {
     let keys = ", canary-weight: '10', rewrite-target: /x, proxy-body-size: 50m, auth-url: 'http://a.example/'";
     let snapshot = snapshot(&canary("part", keys, &[path("/", "Prefix", "api")]));
     let id = ObjectId::new(Kind::INGRESS, "default", "part");
-    let counts = effective_annotations(&id, &snapshot, &options(), &|_| None);
+    let counts = effective_annotations(&id, &snapshot, (Readers::default(), &options()), &|_| None);
     let own = counts.iter().filter(|(.., effective)| effective.counts.is_of(&id));
     assert_eq!(own.map(|(_, row, _)| row.key).collect::<Vec<_>>(), ["canary", "canary-weight"]);
 }

@@ -33,7 +33,7 @@ fn certificates() {
             "mismatched-tls InvalidCertificate",
         ]
     );
-    let refused: Vec<_> = translation.refused.iter().map(|(id, _)| &*id.name).collect();
+    let refused: Vec<_> = translation.refused.iter().map(|refused| &*refused.id.name).collect();
     assert_eq!(refused, ["mismatched-tls"]);
     assert_eq!(translation.tables.certificates.len(), translation.model.certificates.len());
     for certificate in translation.tables.certificates.values() {

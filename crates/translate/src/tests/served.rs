@@ -1,7 +1,7 @@
 //! How many routes of an object count as served or closed.
 
 use super::{ingress, options, path, routes, shared, translate};
-use crate::{Limits, Options};
+use crate::{HostOwnership, Limits, Options};
 use ingressd_model::finding::Severity;
 
 const HOST: &str = "a.example";
@@ -118,4 +118,44 @@ fn what_a_refused_object_protects_is_not_open_by_another_one() {
         // Where no other object has the host, it has no server.
         assert_eq!(translate(&refused, options()).model.servers.len(), 0);
     }
+}
+
+#[test]
+fn what_is_not_served_has_a_reason_and_so_has_each_host_that_it_does_not_get() {
+    let object = |name: &str, host: &str, annotations: &str, kind: &str| {
+        ingress(name, "nginx", host, annotations, &[path("/", kind, "web")])
+    };
+    let rule = object("thief", "b.example", "", "Prefix");
+    let theirs = format!("rules: [{{host: a.example, http: {{paths: [{}]}}}}, ", path("/b", "Prefix", "web"));
+    let both = rule.replace("rules: [", &theirs);
+    let both = both.replace("namespace: default", "namespace: evil");
+    let documents = [
+        object("owner", "a.example", "", "Prefix"),
+        both,
+        object("path", "c.example", "", "Infix"),
+        object("value", "d.example", "configuration-snippet: x", "Prefix"),
+    ];
+    let mut options = options();
+    options.limits.object.paths = 1;
+    let wide = ingress("wide", "nginx", "e.example", "", &["/", "/b"].map(|text| path(text, "Prefix", "web")));
+    let exclusive = Options { ownership: HostOwnership::Namespace, ..super::options() };
+    let translation = translate(&documents.join("\n---\n"), exclusive);
+    let wide = translate(&wide, options);
+    let found: Vec<_> = translation
+        .states
+        .iter()
+        .chain(&wide.states)
+        .map(|state| {
+            let places = state.places.iter().map(|place| format!("{:?} {:?}", place.at, place.verdict));
+            format!("{} {:?} {}", state.id.name, state.verdict, places.collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    let expected = [
+        "owner Good ",
+        "path Refused(InvalidPath) Host(\"c.example\") Refused(InvalidPath)",
+        "value Refused(RefusedValue) Host(\"d.example\") Refused(RefusedValue)",
+        "thief Good Host(\"a.example\") Refused(HostOwned)",
+        "wide Refused(OverBudget) Host(\"e.example\") Refused(OverBudget)",
+    ];
+    assert_eq!(found, expected);
 }

@@ -60,7 +60,7 @@ impl All {
         let states = self.gated.states(states, &plan, std::iter::empty());
         let product = Product { files, states, ..Product::default() };
         self.worth.follow(snapshot.clone(), &product);
-        let judged = self.judged.states(snapshot, product.states);
+        let judged = self.judged.states(snapshot, BTreeMap::new(), product.states);
         let before = (!self.served.is_empty()).then_some(&*self.served);
         let served = states::still_in_place(&mut self.step, &judged, before, Some(Instant::now()));
         self.served = states::shared(served, &self.served);

@@ -162,7 +162,7 @@ fn kept(good: &Snapshot, product: &Product) -> BTreeMap<Arc<ObjectId>, Version> 
     let is_worth = |id: &ObjectId| {
         let is_accepted = ObjectState::find(&product.states, id).is_some_and(|state| state.working.is_some());
         let reads = matches!(id.kind, Kind::INGRESS_CLASS | Kind::NAMESPACE);
-        let is_refused = product.refused.iter().any(|(refused, _)| **refused == *id);
+        let is_refused = product.refused.iter().any(|refused| *refused.id == *id);
         !is_refused && (reads || is_accepted || owners.contains(id))
     };
     let lasting = good.lists().filter(|(row, _)| row.lasts).flat_map(|(_, list)| list.entries());
@@ -237,7 +237,7 @@ fn series(seed: u64) {
         let Estimate { model, tables, .. } = &*anew.estimate;
         assert_eq!(product.estimate.costs(), by_namespace(model, tables), "{why}");
         let mut good = snapshot.clone();
-        for (id, _) in &product.refused {
+        for RefusedVersion { id, .. } in &product.refused {
             crate::daemon::objects::take_out(&mut good, id);
         }
         worth.follow(good.clone(), &product);
@@ -250,8 +250,8 @@ fn series(seed: u64) {
         for (id, version) in &should {
             assert!(unwritten.contains(id) || disk.kept.get(id) == Some(version), "{why}: {id} would be lost");
         }
-        let judged = made.judged.states(&newest, product.states.clone());
-        assert_eq!(judged, JudgedStates::default().states(&newest, anew.states), "{why}");
+        let judged = made.judged.states(&newest, BTreeMap::new(), product.states.clone());
+        assert_eq!(judged, JudgedStates::default().states(&newest, BTreeMap::new(), anew.states), "{why}");
         let (before, now) = (knows.then_some(&*served), began + Duration::from_secs(u64::try_from(number).unwrap()));
         let outcome = numbers.below(6);
         let (states, expected) = match outcome {

@@ -22,8 +22,8 @@ use ingressd_cluster::source::cluster::probe::{AccessReview, Server};
 use ingressd_config::{AskedOfNode, Settings};
 use ingressd_model::catalogue::{Module, Version};
 use ingressd_model::finding::{Finding, Reason};
-use ingressd_model::{Kind, ObjectId, Origin, Validity};
-use ingressd_nginx::{Capabilities, HostBlock, HostLine, OtherSites};
+use ingressd_model::{Field, Kind, ObjectId, Origin, Validity};
+use ingressd_nginx::{Capabilities, HostBlock, HostLine, OtherSites, WORKER_CONNECTIONS};
 use ingressd_translate::EndpointMode;
 
 pub const NOW: i64 = 1_800_000_000;
@@ -206,6 +206,11 @@ pub fn without_databases(facts: &mut Facts) {
 pub fn finding(facts: &mut Facts, reason: Reason, note: &str) {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::HOST, "", "nginx")));
     nginx(facts).findings.push(Finding::new(reason, origin, note));
+}
+
+pub fn few_connections(facts: &mut Facts) {
+    finding(facts, Reason::HostConflict, "a worker may have too few");
+    nginx(facts).findings.last_mut().unwrap().origin.field = Field::Other(WORKER_CONNECTIONS.into());
 }
 
 pub fn server(facts: &mut Facts, ahead: Option<i64>) {

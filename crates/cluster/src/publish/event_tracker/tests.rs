@@ -181,7 +181,8 @@ fn object(name: &str, version: &str, confirmed: &str, has_address: bool) -> (Sto
         published: Some(Arc::new(published)),
         place: None,
     };
-    (stored, in_place(&id, &Version(confirmed.into())))
+    let state = in_place(&id, &Version(confirmed.into()));
+    (stored, Arc::new(ObjectState { uid: Some(format!("uid-{name}").into()), ..ObjectState::clone(&state) }))
 }
 
 /// The same with other versions in place.
@@ -248,7 +249,12 @@ fn a_new_warning_does_not_wait_for_what_is_good() {
     let mut tracker = EventTracker::default();
     let served = Served { findings: Arc::default(), ..bulk(5000) };
     tracker.update(&served, &[], now);
-    assert_eq!(tracker.take(now).unwrap().reason, "Synced");
+    let synced = tracker.take(now).unwrap();
+    // It is about the object that was judged, whatever was read meanwhile.
+    assert_eq!(
+        (synced.reason, synced.regarding.uid),
+        ("Synced", Some(format!("uid-{}", synced.regarding.name.unwrap())))
+    );
     look(&mut tracker, &served, &[finding("0007", "x")], now);
     assert_eq!(tracker.take(now).unwrap().reason, "MissingService");
 }

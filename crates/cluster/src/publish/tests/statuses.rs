@@ -33,7 +33,7 @@ impl StatusStrategy for OfServices {
     const TROUBLE: &'static str = "the status of Services cannot be written";
 
     fn current(&self, published: &Published) -> (Reached, bool) {
-        let status = published.whole.as_ref().map(|whole| whole.status.clone()).unwrap_or_default();
+        let status = published.whole.as_ref().map(|whole| (**whole).clone()).unwrap_or_default();
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let entries = list(&status["loadBalancer"]["ingress"]);
         let addresses = entries.iter().filter_map(|entry| entry["ip"].as_str()?.parse().ok()).collect();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::found::{Found, Undecodable};
 use crate::source::watched::Watched;
 use ingressd_model::{Digester, ObjectId};
-use ingressd_objects::{Kept as _, Problem, Published, Stored, Version, WholeStatus, identity};
+use ingressd_objects::{Kept as _, Problem, Published, Stored, Version, identity};
 
 /// The annotation that kubectl writes for itself; it can be larger than the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -51,7 +51,7 @@ impl<K: Watched> Item<K> {
             }
             Err(Undecodable { why, uid, status }) => {
                 let whole = status.clone().filter(|_| K::HAS_WHOLE_STATUS);
-                let whole = whole.map(|status| Box::new(WholeStatus { generation: None, status }));
+                let whole = whole.map(Box::new);
                 // Other kinds have statuses of another form, which we do not publish.
                 let status = status.and_then(|status| serde_json::from_value(status).ok());
                 let published = Some(Published { whole, ..Published::new(found.position, status) });

@@ -180,7 +180,7 @@ pub fn gather<'s, 'a>(objects: &'s [Admitted<'a>], arbiter: &mut Arbiter<'_, 'a>
             };
             if let Some(note) = arbiter.forbids(&object.id().namespace, object.attached.class, name) {
                 arbiter.findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
-                arbiter.refusals.insert((&**object.id(), name.clone()));
+                arbiter.refusals.insert((&**object.id(), name.clone()), Reason::HostNotAllowed);
                 continue;
             }
             wanting.push((name, object, rule));
