@@ -17,8 +17,6 @@ const READERS: &[(&str, usize)] = &[
     ("crates/migrate/src/judge.rs", 2),
     ("crates/translate/src/admit/servable.rs", 1),
     ("crates/translate/src/annotation/companions.rs", 2),
-    ("crates/translate/src/build/error_backend.rs", 1),
-    ("crates/translate/src/build/server.rs", 1),
     ("src/cli/check.rs", 2),
     ("src/cli/kubectl/cluster.rs", 2),
     ("src/daemon/explain.rs", 3),

@@ -25,7 +25,7 @@ use crate::read::stream::StreamClaim;
 use crate::resolve::reached::FoundRows;
 use crate::resolve::reached::UpstreamUse;
 use crate::secret::certificate::Certificates;
-use crate::tables::rows::Uses;
+use crate::tables::rows::TableUses;
 use crate::{Allowances, CommonPolicy, Options, Translation, admit, select};
 use ingressd_model::finding::Finding;
 use ingressd_model::{Forwarded, Model, ObjectState, Passthroughs, ServerName, Upstream};
@@ -182,7 +182,7 @@ pub struct Assembled {
     pub outside: Outside,
     /// What was found out about endpoints and certificates.
     pub found: FoundRows,
-    pub uses: Uses,
+    pub uses: TableUses,
 }
 
 /// Puts together what was built, with what belongs to no host. States, findings and what else is
@@ -261,6 +261,6 @@ pub fn assemble<'a>(
         passthroughs: Passthroughs { hosts: passed, policy: options.streams.policy.clone() },
         stream_upstreams,
     };
-    let uses = Uses { certificates: uses, upstreams: of_upstreams };
+    let uses = TableUses { certificates: uses, upstreams: of_upstreams };
     Assembled { model, outside, found, uses }
 }

@@ -9,7 +9,7 @@ use super::server::Servers;
 use crate::admit::admitted::Admitted;
 use crate::build::service::{self, Target};
 use crate::claim::claimed::ClaimedHost;
-use crate::resolve::reached::{self, Role};
+use crate::resolve::reached::{self, UpstreamRole};
 use crate::value::ServiceAddress;
 use crate::{EndpointMode, Options, RequestedAuthentication};
 use ingressd_model::finding::Reason;
@@ -78,7 +78,7 @@ fn protect(
         let service = match &requested.service.address {
             ServiceAddress::SameHost => match target {
                 Some(Ok(upstream)) => {
-                    servers.lead(upstream, &requested.service.origin, Role::AuthenticationOnHost);
+                    servers.lead(upstream, &requested.service.origin, UpstreamRole::AuthenticationOnHost);
                     Ok(upstream.clone())
                 }
                 Some(Err(fault)) => Err(fault.clone()),
@@ -89,7 +89,7 @@ fn protect(
                         .into(),
                 )),
             },
-            _ => service::resolve(servers, &requested.service, Role::Authentication, mode, dialect),
+            _ => service::resolve(servers, &requested.service, UpstreamRole::Authentication, mode, dialect),
         };
         match service {
             Ok(service) => {

@@ -7,7 +7,7 @@ use super::server::{Servers, UNAVAILABLE};
 use crate::admit::admitted::Admitted;
 use crate::read::port::PortReference;
 use crate::read::rule::Backend;
-use crate::resolve::reached::Role;
+use crate::resolve::reached::UpstreamRole;
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Action, ErrorPages, Origin, Protocol, StandIn};
 
@@ -39,7 +39,7 @@ impl<'a> Servers<'a> {
         let (uses, used) = (self.uses.len(), self.backends.used.len());
         let other = self.other_backend(object, origin);
         if let Some(own) = action.upstream().filter(|_| !has_answers) {
-            self.uses[uses..].iter_mut().for_each(|one| one.role = Role::StandIn(own.clone()));
+            self.uses[uses..].iter_mut().for_each(|one| one.role = UpstreamRole::StandIn(own.clone()));
         }
         let Some(other) = other else {
             self.backends.used.truncate(used);

@@ -9,7 +9,7 @@ use crate::RequestedMirror;
 use crate::admit::admitted::Admitted;
 use crate::build::service;
 use crate::claim::claimed::ClaimedHost;
-use crate::resolve::reached::{self, Role};
+use crate::resolve::reached::{self, UpstreamRole};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Behaviour, Handler, Mirror, ObjectId, Server};
 
@@ -36,7 +36,7 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, claimed: &Claim
         let mirror = mirrors.entry(id).or_insert_with(|| {
             let mode = object.mode(servers.options);
             let dialect = object.attached.class.dialect;
-            match service::resolve(servers, &requested.service, Role::Mirror, mode, dialect) {
+            match service::resolve(servers, &requested.service, UpstreamRole::Mirror, mode, dialect) {
                 Ok(service) => {
                     let (origin, policy) = (requested.service.origin.clone(), Arc::clone(&requested.policy));
                     Some(Arc::new(Mirror { origin, service, policy }))

@@ -19,7 +19,7 @@ use crate::read::path::{self, Matching, Text};
 use crate::read::port::PortReference;
 use crate::read::rule::Backend;
 use crate::resolve::backend::{BackendReference, Backends};
-use crate::resolve::reached::{Role, UpstreamUse};
+use crate::resolve::reached::{UpstreamRole, UpstreamUse};
 use crate::value::excerpt;
 use crate::{CommonPolicy, Dialect, EndpointMode, Options, Policy};
 use ingressd_model::finding::{Finding, Reason};
@@ -452,7 +452,7 @@ impl<'a> Servers<'a> {
         }
         self.backends.used.truncate(used);
         self.backends.names.truncate(names);
-        self.uses[uses..].iter_mut().for_each(|one| one.role = Role::BehindClosed);
+        self.uses[uses..].iter_mut().for_each(|one| one.role = UpstreamRole::BehindClosed);
     }
 
     /// An action for the first port of a Service.
@@ -538,12 +538,12 @@ impl<'a> Servers<'a> {
             resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
         self.findings.extend(findings);
         let Some(Upstream { id: upstream, .. }) = resolution.target.as_deref() else { return UNAVAILABLE };
-        self.lead(upstream, origin, Role::Backend);
+        self.lead(upstream, origin, UpstreamRole::Backend);
         Action::Proxy { upstream: upstream.clone(), split: None }
     }
 
     /// Notes that a field leads to an upstream.
-    pub fn lead(&mut self, upstream: &UpstreamId, origin: &Origin, role: Role) {
+    pub fn lead(&mut self, upstream: &UpstreamId, origin: &Origin, role: UpstreamRole) {
         self.uses.push(UpstreamUse { upstream: upstream.clone(), origin: origin.clone(), role });
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::build::server::Servers;
 use crate::read::port::PortReference;
 use crate::resolve::backend::BackendReference;
-use crate::resolve::reached::Role;
+use crate::resolve::reached::UpstreamRole;
 use crate::resolve::service::{Fault, in_cluster, refusal};
 use crate::value::ServiceAddress;
 use crate::{Dialect, EndpointMode, RequestedService};
@@ -19,7 +19,7 @@ pub type Target = Result<UpstreamId, Fault>;
 pub fn resolve<'a>(
     servers: &mut Servers<'a>,
     requested: &RequestedService,
-    role: Role,
+    role: UpstreamRole,
     mode: EndpointMode,
     dialect: &'static Dialect,
 ) -> Target {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::read::stream::StreamClaim;
 use crate::resolve::backend::{BackendReference, Backends};
-use crate::resolve::reached::{Role, UpstreamUse};
+use crate::resolve::reached::{UpstreamRole, UpstreamUse};
 use crate::resolve::resolution::Note;
 use crate::{Options, SPECIFICATION};
 use ingressd_model::finding::Finding;
@@ -57,7 +57,11 @@ pub fn build<'a>(
         let report = |(reason, note): &Note| Finding::new(*reason, claim.origin.clone(), Arc::clone(note));
         findings.extend(resolution.notes.iter().map(report));
         let Some(upstream) = &resolution.target else { continue };
-        uses.push(UpstreamUse { upstream: upstream.id.clone(), origin: claim.origin.clone(), role: Role::Backend });
+        uses.push(UpstreamUse {
+            upstream: upstream.id.clone(),
+            origin: claim.origin.clone(),
+            role: UpstreamRole::Backend,
+        });
         streams.push(Stream {
             listener: Listener {
                 addresses: Arc::clone(&addresses),

@@ -12,7 +12,7 @@ use super::service;
 use super::target::{self, Chosen};
 use crate::read::port::{self, PortReference};
 use crate::resolve::reached::FoundRows;
-use crate::resolve::reached::{self, Trouble};
+use crate::resolve::reached::{self, EndpointTrouble};
 use crate::value::{ClusterName, ExternalName, ServiceAddress, excerpt};
 use crate::{Dialect, EndpointMode, INGRESS_NGINX, Options, RequestedService, World, bounds};
 use ingressd_model::finding::Reason;
@@ -221,7 +221,7 @@ impl<'a> Backends<'a> {
         let target = match upstream {
             Ok((upstream, endpoints, troubles)) => {
                 if !troubles.is_empty() {
-                    let trouble = Trouble { notes: troubles, is_empty: endpoints.is_empty() };
+                    let trouble = EndpointTrouble { notes: troubles, is_empty: endpoints.is_empty() };
                     self.found.troubles.entry(upstream.id.clone()).or_insert_with(|| Arc::new(trouble));
                 }
                 self.found.tables.endpoints.entry(upstream.id.clone()).or_insert_with(|| endpoints.into());

@@ -10,17 +10,17 @@ use ingressd_model::{Origin, Tables, UpstreamId};
 
 /// What is wrong with the endpoints of an upstream.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct EndpointTrouble {
     /// Never empty. Where there is no endpoint, the last one says why.
     pub notes: Vec<Note>,
     pub is_empty: bool,
 }
 
 /// What is wrong with the endpoints of upstreams; others are not here.
-pub type Troubles = BTreeMap<UpstreamId, Arc<Trouble>>;
+pub type EndpointTroubles = BTreeMap<UpstreamId, Arc<EndpointTrouble>>;
 
 /// Whether nothing was found that could answer.
-pub fn is_empty(upstream: &UpstreamId, troubles: &Troubles) -> bool {
+pub fn is_empty(upstream: &UpstreamId, troubles: &EndpointTroubles) -> bool {
     troubles.get(upstream).is_some_and(|trouble| trouble.is_empty)
 }
 
@@ -29,7 +29,7 @@ pub fn is_empty(upstream: &UpstreamId, troubles: &Troubles) -> bool {
 pub struct FoundRows {
     pub tables: Tables,
     /// What is wrong with the endpoints there.
-    pub troubles: Troubles,
+    pub troubles: EndpointTroubles,
 }
 
 impl FoundRows {
@@ -46,12 +46,12 @@ impl FoundRows {
 pub struct UpstreamUse {
     pub upstream: UpstreamId,
     pub origin: Origin,
-    pub role: Role,
+    pub role: UpstreamRole,
 }
 
 /// What an upstream is to a field that leads to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
+pub enum UpstreamRole {
     /// It gets requests or connections.
     Backend,
     /// It would get them if the route were not closed. DNS is not asked for its name.
@@ -66,8 +66,8 @@ pub enum Role {
     Mirror,
 }
 
-/// What is found where upstreams are used. Troubles of others are dropped.
-pub fn findings(uses: &[Arc<[UpstreamUse]>], troubles: &mut Troubles) -> Vec<Finding> {
+/// What is found where upstreams are used. EndpointTroubles of others are dropped.
+pub fn findings(uses: &[Arc<[UpstreamUse]>], troubles: &mut EndpointTroubles) -> Vec<Finding> {
     let (mut findings, mut known) = (Vec::new(), BTreeSet::new());
     if troubles.is_empty() {
         return findings;
@@ -83,7 +83,7 @@ pub fn findings(uses: &[Arc<[UpstreamUse]>], troubles: &mut Troubles) -> Vec<Fin
 }
 
 impl UpstreamUse {
-    fn report(&self, trouble: &Trouble, troubles: &Troubles, findings: &mut Vec<Finding>) {
+    fn report(&self, trouble: &EndpointTrouble, troubles: &EndpointTroubles, findings: &mut Vec<Finding>) {
         let UpstreamUse { upstream, origin, role } = self;
         let reported = |(reason, note): &Note| Finding::new(*reason, origin.clone(), Arc::clone(note));
         let all_but = |left_out: Option<Reason>| {
@@ -91,19 +91,21 @@ impl UpstreamUse {
         };
         let why = trouble.notes.last().filter(|_| trouble.is_empty);
         match (role, why) {
-            (Role::Backend, _) | (Role::Authentication | Role::Mirror, None) => findings.extend(all_but(None)),
-            (Role::BehindClosed, _) => findings.extend(all_but(Some(Reason::UnresolvedName))),
-            (Role::StandIn(own), _) => {
+            (UpstreamRole::Backend, _) | (UpstreamRole::Authentication | UpstreamRole::Mirror, None) => {
+                findings.extend(all_but(None))
+            }
+            (UpstreamRole::BehindClosed, _) => findings.extend(all_but(Some(Reason::UnresolvedName))),
+            (UpstreamRole::StandIn(own), _) => {
                 let is_needed = is_empty(own, troubles);
                 findings.extend(all_but((!is_needed).then_some(Reason::NoEndpoints)));
             }
-            (Role::Authentication, Some((reason, note))) => findings.push(closing(*reason, origin, note)),
-            (Role::AuthenticationOnHost, None) => {}
-            (Role::AuthenticationOnHost, Some(_)) => {
+            (UpstreamRole::Authentication, Some((reason, note))) => findings.push(closing(*reason, origin, note)),
+            (UpstreamRole::AuthenticationOnHost, None) => {}
+            (UpstreamRole::AuthenticationOnHost, Some(_)) => {
                 let note = format!("Service {:?} of the path on the host has no endpoints", &*upstream.service);
                 findings.push(closing(Reason::NoEndpoints, origin, &note));
             }
-            (Role::Mirror, Some((reason, note))) => findings.push(without_copies(*reason, origin, note)),
+            (UpstreamRole::Mirror, Some((reason, note))) => findings.push(without_copies(*reason, origin, note)),
         }
     }
 }

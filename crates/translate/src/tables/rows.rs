@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::certified::Reported;
 use super::endpoints;
 use crate::Limits;
-use crate::resolve::reached::{self, FoundRows, Troubles};
+use crate::resolve::reached::{self, EndpointTroubles, FoundRows};
 use crate::secret::certificate::Use;
 use ingressd_model::finding::Finding;
 use ingressd_model::{Endpoint, Model, Tables, Upstream, UpstreamId, UpstreamIdentity};
@@ -21,7 +21,7 @@ pub struct UpstreamRow<'m> {
 
 /// The fields that name certificates and lead to upstreams.
 #[derive(Debug, Default)]
-pub struct Uses {
+pub struct TableUses {
     pub certificates: Vec<Use>,
     /// By host.
     pub upstreams: Vec<Arc<[reached::UpstreamUse]>>,
@@ -41,10 +41,10 @@ pub struct Rows {
     /// What is wrong with the number of endpoints, by the namespace and whether TCP and UDP
     /// services are meant.
     bounded: BTreeMap<(Arc<str>, bool), Vec<Finding>>,
-    uses: Uses,
+    uses: TableUses,
     /// What was found about the dates of certificates; `None` when it has to be found anew.
     reported: Option<Reported>,
-    troubles: Troubles,
+    troubles: EndpointTroubles,
     /// What was found where upstreams are used; `None` when it has to be found anew.
     reached: Option<Vec<Finding>>,
 }
@@ -83,7 +83,7 @@ impl Rows {
     }
 
     /// Takes over which fields name certificates and lead to upstreams.
-    pub fn set_uses(&mut self, uses: Uses) {
+    pub fn set_uses(&mut self, uses: TableUses) {
         (self.uses, self.reported, self.reached) = (uses, None, None);
     }
 

@@ -86,7 +86,6 @@ impl HostOption for AppRoot {
 /// An object of a host with its value of an option.
 #[derive(Debug)]
 pub struct Saying<'s, 'a, T> {
-    /// The object.
     pub object: &'s Admitted<'a>,
     pub says: &'s T,
     /// Whether it is of the namespace that claimed the host first.

@@ -31,7 +31,6 @@ pub const SMALLEST_PART: usize = 64;
 /// A path of a host, and the object that claims it.
 #[derive(Debug, Clone)]
 pub struct Claim<'s, 'a> {
-    /// The object.
     pub object: &'s Admitted<'a>,
     /// The field of the path.
     pub origin: Origin,
