@@ -14,8 +14,8 @@ use crate::value::ServiceAddress;
 use crate::{EndpointMode, Options, RequestedAuthentication};
 use ingressd_model::finding::Reason;
 use ingressd_model::{
-    Action, Behaviour, ExternalAuthentication, ObjectId, PathMatch, Protocol, Route, Server, Template, TemplatePart,
-    UrlPath, expression,
+    Action, Behaviour, ExternalAuthentication, ObjectId, PathMatch, Protocol, Route, Server, StandIn, Template,
+    TemplatePart, UrlPath, expression,
 };
 
 /// The resolved behaviour by the address in memory of the requested one, which the routes of
@@ -168,6 +168,9 @@ fn target(
         let note = format!("no path of {whose} takes {} on the host", path.as_str());
         return Err((Reason::MissingService, note.into()));
     };
+    let nobody = || (Reason::MissingService, Arc::from(format!("{} leads to no backend", path.as_str())));
+    // What stands in for a Service that does not exist says nothing about who may pass.
+    let stands_in = route.errors.as_deref().is_some_and(|pages| pages.stand_in == StandIn::Always);
     match &route.action {
         // In ingress-nginx such a request would loop.
         _ if asks_itself(route) => Err((
@@ -179,6 +182,7 @@ fn target(
             )
             .into(),
         )),
+        Action::Proxy { .. } if stands_in => Err(nobody()),
         Action::Proxy { upstream, split: None }
             if route.behaviour.rewrite.is_none()
                 && matches!(upstream.protocol, Protocol::Http | Protocol::Https)
@@ -194,7 +198,7 @@ fn target(
             )
             .into(),
         )),
-        _ => Err((Reason::MissingService, format!("{} leads to no backend", path.as_str()).into())),
+        _ => Err(nobody()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{findings, ingress, manifests, options, path, routes, translate, world};
 use crate::{Hsts, Options, Translator};
+use ingressd_model::Action;
 
 /// The protection or change of the automatic `/` of a host, in words.
 fn fallback(class: &str, annotations: &str) -> String {
@@ -116,4 +117,22 @@ fn a_default_backend_of_an_object_is_reported_until_it_is_there() {
     assert_eq!(reported(&[&document]), ["i MissingService"]);
     assert_eq!(reported(&[&document, service]), Vec::<String>::new());
     assert_eq!(reported(&[&document]), ["i MissingService"]);
+}
+
+#[test]
+fn what_stands_in_for_a_missing_service_lets_nobody_in() {
+    let asking = ingress("asking", "nginx", "a.example", "auth-url: 'http://$host/may'", &[path("/", "Prefix", "web")]);
+    let stands_in = "default-backend: web";
+    let answering =
+        |service: &str| ingress("answering", "nginx", "a.example", stands_in, &[path("/may", "Exact", service)]);
+    let line = |service: &str| {
+        let translation = translate(&[asking.clone(), answering(service)].join("\n---\n"), options());
+        let [may, own] = &translation.model.servers[0].routes[..] else { panic!("{:?}", routes(&translation)) };
+        let decider = own.decider().map_or("nobody", |decider| &decider.service);
+        let of_asking = findings(&translation).into_iter().filter(|line| line.starts_with("asking "));
+        let stands_in = may.action.upstream().map(|upstream| &*upstream.service);
+        format!("{stands_in:?} {:?} {decider} {}", own.action == Action::Closed, of_asking.collect::<String>())
+    };
+    assert_eq!(line("api"), r#"Some("api") false api "#);
+    assert_eq!(line("gone"), r#"Some("web") true nobody asking MissingService"#);
 }
