@@ -210,16 +210,21 @@ impl Server {
     /// port or its endpoints are missing, or those of the service that says who may pass. And the
     /// canary of each route whose share the main object takes because of that.
     pub fn unanswered(&self, is_empty: impl Fn(&UpstreamId) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
-        self.all_routes().flat_map(Route::own).flat_map(move |handler| {
-            let is_missing = handler.action == Action::Respond { status: 503 };
-            let own = (is_missing || handler.lacks_endpoints(&is_empty)).then_some(&handler.origin.object);
-            let canary = handler.action.split().filter(|split| split.origin.object != handler.origin.object);
-            let canary = canary.filter(|split| {
+        self.routes.iter().chain(self.own_fallback()).flat_map(move |route| {
+            let is_missing = |handler: &Handler| handler.action == Action::Respond { status: 503 };
+            let own = route.own().any(|handler| is_missing(handler) || handler.lacks_endpoints(&is_empty));
+            let mut splits = route.own().filter_map(|handler| Some((handler, handler.action.split()?)));
+            let canary = splits.find(|(handler, split)| {
                 let mut others = split.upstreams().filter(|other| Some(*other) != handler.action.upstream());
-                others.next().is_some_and(&is_empty)
+                split.origin.object != route.origin.object && others.next().is_some_and(&is_empty)
             });
-            own.into_iter().chain(canary.map(|split| &split.origin.object))
+            own.then_some(&route.origin.object).into_iter().chain(canary.map(|(_, split)| &split.origin.object))
         })
+    }
+
+    /// The fallback, where an object defines it.
+    fn own_fallback(&self) -> Option<&Route> {
+        Some(&self.fallback).filter(|fallback| fallback.origin.field == Field::DefaultBackend)
     }
 
     /// The number of routes that each object owns. A fallback counts when the object defines it.
@@ -239,10 +244,9 @@ impl Server {
 
     /// Tells how many routes here objects own; one that has some in several places is told again.
     pub fn count_routes<'a>(&'a self, mut report: impl FnMut(&'a Arc<ObjectId>, RouteCount)) {
-        let own = (self.fallback.origin.field == Field::DefaultBackend).then_some(&self.fallback);
         // Routes of one object are mostly adjacent.
         let of_objects = self.routes.chunk_by(|one, other| Arc::ptr_eq(&one.origin.object, &other.origin.object));
-        for of_object in of_objects.chain(own.map(std::slice::from_ref)) {
+        for of_object in of_objects.chain(self.own_fallback().map(std::slice::from_ref)) {
             let is_closed = |route: &&Route| route.own().any(|handler| handler.action == Action::Closed);
             let closed = of_object.iter().filter(is_closed).count();
             let count = RouteCount { closed: number(closed), open: number(of_object.len() - closed) };
@@ -274,8 +278,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        AccessList, AuthenticationPolicy, Behaviour, ExternalAuthentication, HeaderName, Kind, PathMatch, Template,
-        UpstreamId, UrlPath,
+        AccessList, AuthenticationPolicy, Behaviour, Branch, ExternalAuthentication, HeaderName, Kind, PathMatch,
+        Template, UpstreamId, UrlPath,
     };
 
     /// A route of a namespace that leads to a backend of a namespace, or to none.
@@ -361,6 +365,25 @@ mod tests {
         ] {
             assert_eq!(server(routes, route("a", "open", "")).strict_paths(), expected);
         }
+    }
+
+    #[test]
+    fn what_no_object_defines_leaves_no_object_unanswered() {
+        let one = |backend: &str| route("a", "open", backend);
+        let server = server(vec![one("own")], one("other"));
+        for (empty, expected) in [("own", 1), ("other", 0)] {
+            assert_eq!(server.unanswered(|upstream| *upstream.namespace == *empty).count(), expected, "{empty}");
+        }
+        let mut defined = server.clone();
+        let origin = Origin::field(&server.fallback.origin.object, Field::DefaultBackend);
+        defined.fallback.origin = origin.clone();
+        defined.fallback.otherwise = Arc::new(Handler { origin, ..Handler::clone(&server.fallback) });
+        assert_eq!(defined.unanswered(|upstream| *upstream.namespace == *"other").count(), 1);
+        // A route counts once, however many handlers it has.
+        let mut several = one("own");
+        several.branches = vec![Branch { all: Vec::new(), then: Arc::clone(&several.otherwise) }];
+        let several = Server { routes: vec![several], ..server };
+        assert_eq!(several.unanswered(|upstream| *upstream.namespace == *"own").count(), 1);
     }
 
     #[test]
