@@ -359,17 +359,20 @@ impl InForce {
         let place = |upstream: &UpstreamId| {
             format!("Service {}/{}, port {}", upstream.namespace, upstream.service, upstream.port)
         };
+        let unavailable = |because: &str, instead: Option<&UpstreamId>| match instead.or_else(|| handler.page(503)) {
+            Some(other) => format!("goes to {}, because {because}", place(other)),
+            None => format!("is answered 503, because {because}"),
+        };
         match &handler.action {
-            action if *action != Action::Closed && handler.decider().is_some_and(|one| self.lacks_endpoints(one)) => {
+            Action::Closed => "is answered 503, because something that protects it cannot be set up".to_owned(),
+            _ if handler.decider().is_some_and(|one| self.lacks_endpoints(one)) => {
                 let service = handler.decider().map(place).unwrap_or_default();
-                format!("is answered 503, because {service}, which says who may pass, has no endpoints")
+                unavailable(&format!("{service}, which says who may pass, has no endpoints"), None)
             }
             Action::Proxy { upstream, .. } if self.lacks_endpoints(upstream) => {
-                let own = place(upstream);
-                match handler.errors.as_deref().filter(|_| handler.has_stand_in()) {
-                    Some(pages) => format!("goes to {}, because {own}, has no endpoints", place(&pages.upstream)),
-                    None => format!("is answered 503, because {own}, has no endpoints"),
-                }
+                let other = handler.errors.as_deref().filter(|_| handler.has_stand_in());
+                let because = format!("{}, has no endpoints", place(upstream));
+                unavailable(&because, other.map(|pages| &pages.upstream))
             }
             Action::Proxy { upstream, split } => {
                 let split = split.as_deref().filter(|split| split.upstreams().next().is_some()).map(|split| {
@@ -383,7 +386,6 @@ impl InForce {
             Action::ToRewritten => "is answered 302, to the URL that its path becomes".to_owned(),
             Action::ToHost { status, host } => format!("is answered {status}, to the same path of {host}"),
             Action::Respond { status } => format!("is answered {status}"),
-            Action::Closed => "is answered 503, because something that protects it cannot be set up".to_owned(),
         }
     }
 

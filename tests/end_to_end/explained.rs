@@ -52,6 +52,9 @@ const ROWS: &[(&str, &str)] = &[
     ("shop.test/absent", "503"),
     ("idle.test/", "503"),
     ("relieved.test/", "bare"),
+    ("undecided.test/", "503"),
+    ("paged.test/", "bare"),
+    ("paged-and-closed.test/", "503"),
     ("bare.test/other", "404"),
     ("closed.test/", "503"),
     ("moved.test/x", "301"),
@@ -124,6 +127,15 @@ fn of_controller(name: &str, year: u16) -> Ingress {
     ingress(name).class("nginx").created(&format!("{year}-01-01T00:00:00Z"))
 }
 
+/// A service without endpoints that is asked who may pass.
+const IDLE: &str = "http://idle.default.svc:80/";
+
+/// A host where a service is asked, with a page for clients that cannot pass because of that.
+fn paged(name: &str, asked: &str) -> Ingress {
+    let object = of_controller(name, 2021).host(&format!("{name}.test"), "shop").annotation("auth-url", asked);
+    object.annotation("custom-http-errors", "503").annotation("default-backend", "bare")
+}
+
 fn write(rig: &Rig, long: &str) {
     rig.manifests.write(
         "objects.yaml",
@@ -184,6 +196,9 @@ fn write(rig: &Rig, long: &str) {
             of_controller("unguarded", 2021).path("guarded.test", "Exact", "/b[0-9]", "open").build(),
             of_controller("idle", 2021).host("idle.test", "idle").build(),
             of_controller("relieved", 2021).host("relieved.test", "idle").annotation("default-backend", "bare").build(),
+            of_controller("undecided", 2021).host("undecided.test", "shop").annotation("auth-url", IDLE).build(),
+            paged("paged", IDLE).build(),
+            paged("paged-and-closed", "http://absent.default.svc:80/").build(),
             of_controller("logged", 2021).host("logged.test", "shop").annotation("enable-rewrite-log", "true").build(),
             ingress("open").host("strict.test", "open").build(),
             ingress("admin")

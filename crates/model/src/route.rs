@@ -253,6 +253,13 @@ impl Handler {
         self.action != Action::Closed && own.into_iter().chain(self.decider()).any(is_empty)
     }
 
+    /// The backend whose page replaces an answer of nginx itself with this status, if that has no
+    /// text of its own.
+    pub fn page(&self, status: u16) -> Option<&UpstreamId> {
+        let pages = self.errors.as_deref().filter(|pages| pages.stand_in != StandIn::Always);
+        pages.filter(|pages| pages.statuses.contains(&status)).map(|pages| &pages.upstream)
+    }
+
     /// Whether another backend takes its requests while its upstream has no endpoints.
     pub fn has_stand_in(&self) -> bool {
         let waits = |pages: &ErrorPages| pages.stand_in == StandIn::WithoutEndpoints;

@@ -57,9 +57,13 @@ impl InForce {
 
     fn handled(&self, server: &Server, handler: &Handler) -> Answer {
         let instead = self.instead(server, handler);
+        let name = |id: &UpstreamId| format!("{}/{}", id.namespace, id.service);
         let answer = |status| Answer { status: Some(status), instead: instead.clone(), ..Answer::default() };
         match &handler.action {
-            _ if handler.lacks_endpoints(|upstream| self.lacks_endpoints(upstream)) => answer(503),
+            _ if handler.lacks_endpoints(|upstream| self.lacks_endpoints(upstream)) => match handler.page(503) {
+                Some(other) => Answer { services: vec![name(other)], instead, ..Answer::default() },
+                None => answer(503),
+            },
             Action::Proxy { upstream, split } => {
                 let pages = handler.errors.as_deref().map(|pages| &pages.upstream);
                 let services = match self.lacks_endpoints(upstream) {
@@ -69,7 +73,6 @@ impl InForce {
                         [upstream].into_iter().chain(parts).chain(pages).collect()
                     }
                 };
-                let name = |id: &UpstreamId| format!("{}/{}", id.namespace, id.service);
                 let mut services: Vec<_> = services.into_iter().map(name).collect();
                 services.dedup();
                 Answer { services, instead, ..Answer::default() }
