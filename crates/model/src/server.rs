@@ -208,7 +208,7 @@ impl Server {
 
     /// The object of each route that answers 503 without a fault that closes it: its Service, its
     /// port or its endpoints are missing, or those of the service that says who may pass. And the
-    /// canary of each route whose share the main object takes because of that.
+    /// canary of each such route, and of each whose share the main object takes because of that.
     pub fn unanswered(&self, is_empty: impl Fn(&UpstreamId) -> bool) -> impl Iterator<Item = &Arc<ObjectId>> {
         self.routes.iter().chain(self.own_fallback()).flat_map(move |route| {
             let is_missing = |handler: &Handler| handler.action == Action::Respond { status: 503 };
@@ -216,7 +216,7 @@ impl Server {
             let mut splits = route.own().filter_map(|handler| Some((handler, handler.action.split()?)));
             let canary = splits.find(|(handler, split)| {
                 let mut others = split.upstreams().filter(|other| Some(*other) != handler.action.upstream());
-                split.origin.object != route.origin.object && others.next().is_some_and(&is_empty)
+                split.origin.object != route.origin.object && (own || others.next().is_some_and(&is_empty))
             });
             own.then_some(&route.origin.object).into_iter().chain(canary.map(|(_, split)| &split.origin.object))
         })
@@ -278,8 +278,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        AccessList, AuthenticationPolicy, Behaviour, Branch, ExternalAuthentication, HeaderName, Kind, PathMatch,
-        Template, UpstreamId, UrlPath,
+        AccessList, AuthenticationPolicy, Behaviour, Branch, Choice, ExternalAuthentication, HeaderName, Kind,
+        PathMatch, Share, Split, Template, UpstreamId, UrlPath,
     };
 
     /// A route of a namespace that leads to a backend of a namespace, or to none.
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_object_defines_leaves_no_object_unanswered() {
+    fn routes_are_unanswered_once_and_for_the_objects_that_define_them() {
         let one = |backend: &str| route("a", "open", backend);
         let server = server(vec![one("own")], one("other"));
         for (empty, expected) in [("own", 1), ("other", 0)] {
@@ -379,6 +379,17 @@ mod tests {
         defined.fallback.origin = origin.clone();
         defined.fallback.otherwise = Arc::new(Handler { origin, ..Handler::clone(&server.fallback) });
         assert_eq!(defined.unanswered(|upstream| *upstream.namespace == *"other").count(), 1);
+        // A canary gets no requests either, where its own Service has endpoints.
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::INGRESS, "a", "canary")));
+        let shares = vec![(Choice::Forward(UpstreamId::usual("canary", "b", "80")), Share::of(1, 2))];
+        let split = Arc::new(Split { origin, branches: Vec::new(), session: None, shares });
+        let mut with_canary = one("own");
+        with_canary.action = Action::Proxy { upstream: UpstreamId::usual("own", "b", "80"), split: Some(split) };
+        let with_canary = Server { routes: vec![with_canary], ..server.clone() };
+        for (empty, expected) in [("own", &["b", "canary"][..]), ("canary", &["canary"]), ("other", &[])] {
+            let unanswered = with_canary.unanswered(|upstream| *upstream.namespace == *empty);
+            assert_eq!(unanswered.map(|id| &*id.name).collect::<Vec<_>>(), expected, "{empty}");
+        }
         // A route counts once, however many handlers it has.
         let mut several = one("own");
         several.branches = vec![Branch { all: Vec::new(), then: Arc::clone(&several.otherwise) }];
