@@ -334,8 +334,8 @@ pub fn authentication(external: &ExternalAuthentication, namespace: &str) -> Str
 }
 
 /// The internal location that sends copies to a service; each distinct policy has one. `reported`
-/// are the headers that an authentication service sets. Its name does not begin with a slash, so no
-/// request path matches it.
+/// are the headers that an authentication service sets. Its name does not begin with a slash, so
+/// no request path matches it.
 pub fn mirror(service: &UpstreamId, policy: &MirrorPolicy, reported: &[HeaderName]) -> String {
     format!("{OURS}-mirror-{}", hash(&[&readable(service), &format!("{policy:?}"), &format!("{reported:?}")]))
 }
