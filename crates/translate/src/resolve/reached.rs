@@ -92,7 +92,7 @@ impl UpstreamUse {
         let why = trouble.notes.last().filter(|_| trouble.is_empty);
         match (role, why) {
             (UpstreamRole::Backend, _) | (UpstreamRole::Authentication | UpstreamRole::Mirror, None) => {
-                findings.extend(all_but(None))
+                findings.extend(all_but(None));
             }
             (UpstreamRole::BehindClosed, _) => findings.extend(all_but(Some(Reason::UnresolvedName))),
             (UpstreamRole::StandIn(own), _) => {
