@@ -273,7 +273,7 @@ fn register_objects(registry: &mut Registry, status: &Status) {
         for (kind, state) in iproduct!(kinds, ["accepted"].into_iter().chain(Standing::OF_OURS.map(Standing::name))) {
             drop(objects.get_or_create(&[("kind", kind.name()), ("state", state)]));
         }
-        for (state, _) in status.in_place() {
+        for state in status.states.iter().filter(|state| state.in_place().is_some()) {
             objects.get_or_create(&[("kind", state.id.kind.name()), ("state", "accepted")]).inc();
         }
         for (kind, standing) in status.standings() {

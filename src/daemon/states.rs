@@ -197,7 +197,7 @@ impl JudgedStates {
             found => found.map(|entry| Some(entry.version)),
         };
         let why = |id: &ObjectId| match newest.left_out(id) {
-            Some(_) => Reason::Undecodable,
+            Some(left_out) => left_out.why,
             None => replaced.get(id).copied().unwrap_or(Reason::Quarantined),
         };
         let identified = |state: ObjectState| {
@@ -344,6 +344,7 @@ mod tests {
             id: id(name),
             place: None,
             uid: Some(format!("uid-{name}").into()),
+            why: if name == "unread" { Reason::InvalidPath } else { Reason::Undecodable },
         });
         let names = ["bad-again", "foreign", "good", "last-good", "over", "refused", "unread"];
         let ingresses = names.map(stored);
@@ -366,7 +367,7 @@ mod tests {
             ("last-good", Verdict::LastGood(Reason::Quarantined)),
             ("over", over),
             ("refused", Verdict::Refused(Reason::Quarantined)),
-            ("unread", Verdict::LastGood(Reason::Undecodable)),
+            ("unread", Verdict::LastGood(Reason::InvalidPath)),
             ("unread-and-new", Verdict::Refused(Reason::Undecodable)),
         ];
         assert_eq!(judged.iter().map(|state| (&*state.id.name, state.verdict)).collect::<Vec<_>>(), expected);

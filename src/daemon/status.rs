@@ -337,12 +337,14 @@ impl Status {
 
     /// The objects that are served, or will be as soon as nginx runs, with the versions of them.
     pub fn in_place(&self) -> impl Iterator<Item = (&Arc<ObjectState>, &WorkingVersion)> {
-        self.states.iter().filter_map(|state| Some((state, state.in_place()?)))
+        let all = self.states.iter().filter_map(|state| Some((state, state.in_place()?)));
+        all.filter(|(state, _)| state.standing() != Standing::Refused)
     }
 
     /// The objects of our classes of which nothing is served.
     pub fn not_served(&self) -> impl Iterator<Item = &Arc<ObjectState>> {
-        self.states.iter().filter(|state| state.served.is_none() && state.is_ours())
+        let is_in_place = |state: &ObjectState| state.served.is_some() && state.standing() != Standing::Refused;
+        self.states.iter().filter(move |state| state.is_ours() && !is_in_place(state))
     }
 
     fn state(&self, id: &ObjectId) -> Option<&ObjectState> {
@@ -399,7 +401,7 @@ mod tests {
     use super::*;
     use ingressd_apply::Pin;
     use ingressd_cluster::source::cluster::Need;
-    use ingressd_model::{ServedVersion, Version};
+    use ingressd_model::{ObjectPlace, PlaceKind, ServedVersion, Version};
 
     #[test]
     fn only_the_confirmed_generation_is_ready() {
@@ -424,6 +426,24 @@ mod tests {
                 Err(words) => assert!(ready.clone().is_err_and(|why| why.contains(words)), "{phase:?}: {ready:?}"),
             }
         }
+    }
+
+    #[test]
+    fn what_gets_none_of_its_hosts_is_among_what_is_not_served() {
+        let id = Arc::new(ObjectId::new(Kind::INGRESS, "shop", "cart"));
+        let working = Arc::new(WorkingVersion::default());
+        let served = ServedVersion { what: Arc::clone(&working), since: None, is_earlier: false };
+        let place =
+            ObjectPlace { at: PlaceKind::Host("a.example".into()), verdict: Verdict::Refused(Reason::HostOwned) };
+        let (places, working, served) = ([place].into(), Some(working), Some(served));
+        let state = ObjectState { places, working, served, ..ObjectState::new(&id, Verdict::Good) };
+        let status = Status { states: [Arc::new(state)].into(), ..Status::default() };
+        let json = status.json(Instant::now());
+        let known = json!({"kind": "Ingress", "namespace": "shop", "name": "cart", "state": "refused", "reason": "HostOwned",
+            "hosts": ["a.example"]});
+        assert_eq!((&json["ingresses"], &json["not_served"]), (&json!([]), &json!([known])));
+        let subject = &status.answer(&Inquiry::Object((*id).clone()), Instant::now())["subject"];
+        assert_eq!(subject["hosts"], json!(["a.example"]));
     }
 
     #[test]

@@ -87,8 +87,8 @@ fn each_mistake_is_one_event_on_its_object() {
         wait::until_right("that everything is served", unsung, Vec::is_empty).await;
         // A site of this host has the name.
         let is_taken = |ingress: &&Value| text(&ingress["name"]) == "taken";
-        let taken = status["ingresses"].as_array().unwrap().iter().find(is_taken).unwrap();
-        assert_eq!((&taken["served_seconds"], &taken["routes"]), (&Value::Null, &json!(0)));
+        let taken = status["not_served"].as_array().unwrap().iter().find(is_taken).unwrap();
+        assert_eq!(taken["state"], "refused");
         assert_eq!(cluster.objects.addresses("taken").await, [""; 0]);
 
         // Nothing else is said about what is as it should be.

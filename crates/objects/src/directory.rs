@@ -105,7 +105,7 @@ impl How<'_> {
     }
 }
 
-/// ChangedFiles when a file is written or replaced.
+/// It changes when a file is written or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([i64; 5], [u64; 2]);
 

@@ -142,7 +142,8 @@ impl Faults {
         let found = entry.problems.iter().map(|problem| finding(&place, entry.id.as_ref(), problem.clone()));
         self.findings.extend(found);
         let unusable = entry.id.as_ref().filter(|_| entry.object.is_none());
-        self.left_out.extend(unusable.map(|id| LeftOut { id: Arc::clone(id), place: Some(place), uid: None }));
+        let why = Problem::first_reason(&entry.problems);
+        self.left_out.extend(unusable.map(|id| LeftOut { id: Arc::clone(id), place: Some(place), uid: None, why }));
     }
 }
 

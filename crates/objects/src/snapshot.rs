@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::kind::{ROWS, Row};
 use super::{AnyList, Endpoints, Entry, Ingress, List, Lists, Namespace, Secret, Service};
-use ingressd_model::finding::Finding;
+use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{Kind, ObjectId, Version};
 
 /// A file with manifests.
@@ -168,6 +168,8 @@ pub struct LeftOut {
     pub place: Option<SourceLocation>,
     /// Its UID, when it comes from an API server.
     pub uid: Option<Arc<str>>,
+    /// The reason of its first problem.
+    pub why: Reason,
 }
 
 impl Snapshot {

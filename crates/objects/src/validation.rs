@@ -33,6 +33,11 @@ impl Problem {
         Problem { reason: Reason::Undecodable, field: Field::Object, note: note.into() }
     }
 
+    /// The reason of the first of them.
+    pub fn first_reason(problems: &[Problem]) -> Reason {
+        problems.first().map_or(Reason::Undecodable, |problem| problem.reason)
+    }
+
     fn at(path: impl Into<Cow<'static, str>>, note: impl Into<String>) -> Self {
         Problem { reason: Reason::Undecodable, field: Field::Other(path.into()), note: note.into() }
     }

@@ -228,12 +228,13 @@ impl Daemon {
         wait::until_right(what, ask, right).await
     }
 
-    /// Waits until nginx is confirmed to run an Ingress. Before, workers of the generation before
-    /// may still take connections.
+    /// Waits until nginx is confirmed to run an Ingress, or nothing of it can be served. Before,
+    /// workers of the generation before may still take connections.
     pub async fn confirmed(&mut self, ingress: &str) {
         let names = |status: &Value| {
-            let ingresses = status["ingresses"].as_array();
-            ingresses.is_some_and(|ingresses| ingresses.iter().any(|object| object["name"] == ingress))
+            let of = |list: &str| status[list].as_array().cloned().unwrap_or_default();
+            let refused = of("not_served").into_iter().filter(|object| object["state"] == "refused");
+            of("ingresses").into_iter().chain(refused).any(|object| object["name"] == ingress)
         };
         self.status_when(&format!("the confirmation of Ingress {ingress}"), names).await;
     }

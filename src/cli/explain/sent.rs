@@ -59,7 +59,7 @@ pub struct Took {
     pub is_passed_on: bool,
 }
 
-/// Sends the request to a socket that `told`, the daemon's answer, names.
+/// Sends the request to a socket that `reported`, the daemon's answer, names.
 pub fn send(settings: &Settings, address: &Address, reported: &Value) -> Result<Sent, Exit> {
     if address.host() == "*" || PathAndQuery::try_from(address.target()).is_err() {
         complain!("ingressd: no request can have this URL: --send needs a host, and a path that is encoded");

@@ -18,7 +18,7 @@ pub struct AnswerComparison {
     pub notes: Vec<String>,
 }
 
-/// Compares the answer with what was `told` of the request.
+/// Compares the answer with what was `reported` of the request.
 pub fn verdict(reported: &Value, sent: &Sent) -> AnswerComparison {
     let mut verdict = AnswerComparison { answered: answered(sent), ..AnswerComparison::default() };
     let is_there = |part: &&Value| part["on"].as_array().is_some_and(|on| on.iter().any(|on| *on == *sent.socket));

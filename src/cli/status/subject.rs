@@ -17,7 +17,8 @@ pub fn subject(status: &Value, width: Option<usize>) -> String {
     };
     let findings = rows(&subject["findings"]);
     // The reason why it is not ours is shown already.
-    let reported = |finding: &&Value| is_host || subject["state"] != "not ours" || finding["reason"] != "ForeignClass";
+    let reported =
+        |finding: &&Value| is_host || subject["state"] != "not ours" || finding["reason"] != subject["reason"];
     let findings = findings.iter().filter(reported).map(|finding| match finding["page"].as_str() {
         Some(page) => format!("{}\n         {}", problem(finding, width), styled(FAINT, &printable(page))),
         None => problem(finding, width),
@@ -58,6 +59,8 @@ fn ingress(status: &Value, width: Option<usize>) -> Vec<String> {
     };
     if let Some(why) = subject["why"].as_str() {
         fact("why", printable(why));
+    } else if let Some(reason) = subject["reason"].as_str() {
+        fact("reason", printable(reason));
     }
     if subject["state"] == "absent" {
         return lines;
@@ -224,6 +227,7 @@ mod tests {
     fn one_ingress_is_reported_with_all_that_is_known_of_it() {
         let reported = status(json!({
             "kind": "Ingress", "namespace": "shop", "name": "cart", "state": "last good", "class": "ingressd",
+            "reason": "Quarantined",
             "hosts": ["a.example", "b.example"], "served_seconds": 7200, "routes": 2, "closed": 1, "addresses": ["192.0.2.1"],
             "tls": [{"hosts": ["a.example"], "secret": "cart-tls", "served": true, "ends": 0},
                 {"hosts": ["b.example"], "secret": "gone", "served": false}],
@@ -234,6 +238,7 @@ mod tests {
         }));
         let expected = "\
 Ingress shop/cart  last good: an earlier version is served, because the newest cannot be
+reason      Quarantined
 class       ingressd
 hosts       a.example, b.example
 since       2 h
@@ -263,6 +268,7 @@ serving generation 7, as the folder /m says
     #[test]
     fn what_is_not_ours_and_what_is_not_there_says_why() {
         let foreign = json!({"kind": "Ingress", "namespace": "shop", "name": "cart", "state": "not ours", "why": "IngressClass x",
+            "reason": "ForeignClass",
             "findings": [{"severity": "info", "reason": "ForeignClass", "note": "IngressClass x"}]});
         let reported = plain(&status(foreign.clone()));
         assert!(reported.starts_with("Ingress shop/cart  not ours\nwhy         IngressClass x\n"), "{reported}");

@@ -370,7 +370,7 @@ fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
     let mut rules = Rules::default();
     Cycle::open(state.path(), None).unwrap().turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     let mut broken = snapshot(&["a@2"]);
-    let left_out = |name: &str| LeftOut { id: id(name), place: None, uid: None };
+    let left_out = |name: &str| LeftOut { id: id(name), place: None, uid: None, why: Reason::Undecodable };
     broken.left_out.extend(["b", "never-seen"].map(left_out));
     Cycle::open(state.path(), None).unwrap().turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@2", "b@1"]);
@@ -422,7 +422,7 @@ fn what_cannot_be_read_after_a_restart_has_the_secrets_that_it_refers_to() {
     let first = referring(snapshot(&["a@1", "secret-a@1", "secret-b@1"]), "a", &["secret-a", "secret-b"]);
     Cycle::open(state.path(), None).unwrap().turn(&first, &mut rules);
     let mut broken = snapshot(&["secret-b@2"]);
-    broken.left_out.push(LeftOut { id: id("a"), place: None, uid: None });
+    broken.left_out.push(LeftOut { id: id("a"), place: None, uid: None, why: Reason::Undecodable });
     let report = Cycle::open(state.path(), None).unwrap().turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@1", "secret-a@1", "secret-b@2"]);
     assert_eq!(report.held.len(), 2);

@@ -144,24 +144,25 @@ fn endpoints(in_force: &InForce, route: &Route) -> Markup {
 /// Ingresses that are not served as their newest version says.
 fn otherwise(asked: &Asked, status: &Status) -> Markup {
     let in_place = status.in_place().map(|(state, version)| {
-        (&state.id, status.standing(state), version.hosts.iter().map(|host| &**host).collect::<Vec<_>>())
+        (state, status.standing(state), version.hosts.iter().map(|host| &**host).collect::<Vec<_>>())
     });
     let without = status.not_served();
-    let without = without.map(|state| (&state.id, state.standing(), state.asked_hosts().collect()));
+    let without = without.map(|state| (state, state.standing(), state.asked_hosts().collect()));
     let found = in_place.chain(without).filter(|(_, standing, _)| *standing != Standing::Served);
     let found: Vec<_> = found
-        .filter(|(id, standing, hosts)| {
-            let name = id.to_string();
+        .filter(|(state, standing, hosts)| {
+            let name = state.id.to_string();
             asked.wants(&[&[&name, standing.name()], hosts.as_slice()].concat())
         })
         .collect();
     let rows: Vec<_> = found
         .iter()
         .take(MOST_INGRESSES)
-        .map(|(id, standing, hosts)| {
+        .map(|(state, standing, hosts)| {
+            let reason = state.reason().map(|reason| format!(" ({reason})"));
             vec![
-                html! { (text(&id.to_string())) },
-                html! { strong { (standing.name()) } " " (meaning(*standing)) },
+                html! { (text(&state.id.to_string())) },
+                html! { strong { (standing.name()) } " " (meaning(*standing)) @if let Some(reason) = reason { (reason) } },
                 html! { @for host in hosts.iter().take(MOST_ROUTES) { (text(host)) " " } },
             ]
         })

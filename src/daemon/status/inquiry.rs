@@ -196,9 +196,11 @@ impl Status {
             None => Standing::Waiting.name(),
         };
         let hosts = match (version, state) {
-            (Some(version), _) => version.hosts.iter().map(|host| &**host).collect(),
-            (None, Some(state)) if state.is_ours() => state.asked_hosts().collect(),
-            (None, _) => asked_hosts(&self.reported.snapshot, id),
+            (Some(version), Some(state)) if state.standing() != Standing::Refused => {
+                version.hosts.iter().map(|host| &**host).collect()
+            }
+            (_, Some(state)) if state.is_ours() => state.asked_hosts().collect(),
+            _ => asked_hosts(&self.reported.snapshot, id),
         };
         named([
             ("kind", Value::from(id.kind.name())),

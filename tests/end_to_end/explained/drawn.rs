@@ -260,7 +260,7 @@ fn write(rig: &mut Rig, objects: &[Drawn]) {
     rig.manifests.write("objects.yaml", &objects);
 }
 
-/// How what is `told` of a URL differs from what nginx does with it.
+/// How what is `reported` of a URL differs from what nginx does with it.
 async fn difference(rig: &Rig, url: &str, reported: &Value) -> Option<String> {
     // Where only PCRE can judge an expression, explain says so.
     if reported["route"]["unless"].is_string() {

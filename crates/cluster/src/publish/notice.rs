@@ -67,9 +67,9 @@ impl Notice {
         })
     }
 
-    /// The notice that nginx serves this version of the object. `told` tells it from others: the
-    /// version, the revision that the cluster has had since then at most, because a version that
-    /// comes back is another change, and whether all routes are served.
+    /// The notice that nginx serves this version of the object. `reported` distinguishes it from
+    /// others: the version, the revision that the cluster has had since then at most, because a
+    /// version that comes back is another change, and whether all routes are served.
     pub fn synced(state: &ObjectState, snapshot: &Snapshot, reported: &[&str], note: &str) -> Option<Self> {
         let reported: Vec<_> = std::iter::once("Synced").chain(reported.iter().copied()).collect();
         Some(Notice {

@@ -362,7 +362,7 @@ impl Cost {
         times(DIRECTIVE, 4)
     }
 
-    /// The additional cost of a host for each distinct mirror; `told` is the number of headers
+    /// The additional cost of a host for each distinct mirror; `reported` is the number of headers
     /// that an authentication service sets.
     pub fn of_copy(policy: &MirrorPolicy, reported: usize) -> Self {
         let mut cost = QUESTION;

@@ -178,7 +178,7 @@ impl HeaderList {
     }
 }
 
-/// The text of the template `told`, which keeps what a trusted proxy sends.
+/// The text of the template `trusted`, which keeps what a trusted proxy sends.
 pub fn trusted() -> String {
     let mut trusted = String::from("    uninitialized_variable_warn off;\n    if ($ingressd_trusted) {\n");
     for header in HEADERS.iter().filter(|header| matches!(header.usual, ClearedUnlessTrusted)) {

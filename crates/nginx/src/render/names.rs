@@ -333,9 +333,9 @@ pub fn authentication(external: &ExternalAuthentication, namespace: &str) -> Str
     format!("{OURS}-auth-{}", hash(&parts))
 }
 
-/// The internal location that sends copies to a service; each distinct policy has one. `told` are
-/// the headers that an authentication service sets. Its name does not begin with a slash, so no
-/// request path matches it.
+/// The internal location that sends copies to a service; each distinct policy has one. `reported`
+/// are the headers that an authentication service sets. Its name does not begin with a slash, so
+/// no request path matches it.
 pub fn mirror(service: &UpstreamId, policy: &MirrorPolicy, reported: &[HeaderName]) -> String {
     format!("{OURS}-mirror-{}", hash(&[&readable(service), &format!("{policy:?}"), &format!("{reported:?}")]))
 }

@@ -75,10 +75,10 @@ fn working(
         true => None,
         false => refusals.get(&(&**object.id(), name.clone())).copied(),
     };
-    let named = object.rules().filter_map(|(_, rule)| Some((rule.name.as_ref().ok()?, Arc::clone(&rule.host))));
-    let catch_all = object.is_for_all_hosts().then(|| (&CATCH_ALL, Arc::from("*")));
+    let named = object.rules().map(|(_, rule)| (rule.name.as_ref(), Arc::clone(&rule.host)));
+    let catch_all = object.is_for_all_hosts().then(|| (Ok(&CATCH_ALL), Arc::from("*")));
     for (name, host) in named.chain(catch_all) {
-        if let Some(why) = why(name) {
+        if let Some(why) = name.map_or(Some(Reason::InvalidHost), why) {
             not_had.insert(host, why);
             continue;
         }

@@ -152,8 +152,8 @@ impl<'r, 'a> Hosts<'r, '_, 'a> {
         }
         let redirect = redirect.filter(|_| !is_without_owner);
         let is_redirected = |namespace: &str| redirect.iter().any(|(_, by)| *by.object.namespace == *namespace);
-        let all_subjects = objects.iter().chain(&others);
-        let unserved = all_subjects.filter(|object| !is_redirected(&object.id().namespace));
+        let both = objects.iter().chain(&others);
+        let unserved = both.filter(|object| !is_redirected(&object.id().namespace));
         findings.extend(unserved.filter_map(|object| object.redirect_of(name)).map(|(to, origin)| {
             let note = format!(
                 "another namespace has the host whose requests would be redirected to {to}; remove the annotation, or \

@@ -66,7 +66,7 @@ pub enum UpstreamRole {
     Mirror,
 }
 
-/// What is found where upstreams are used. EndpointTroubles of others are dropped.
+/// What is found where upstreams are used. The troubles of others are dropped.
 pub fn findings(uses: &[Arc<[UpstreamUse]>], troubles: &mut EndpointTroubles) -> Vec<Finding> {
     let (mut findings, mut known) = (Vec::new(), BTreeSet::new());
     if troubles.is_empty() {

@@ -134,6 +134,7 @@ fn what_is_not_served_has_a_reason_and_so_has_each_host_that_it_does_not_get() {
         both,
         object("path", "c.example", "", "Infix"),
         object("value", "d.example", "configuration-snippet: x", "Prefix"),
+        object("host", "a!.example", "", "Prefix"),
     ];
     let mut options = options();
     options.limits.object.paths = 1;
@@ -151,6 +152,7 @@ fn what_is_not_served_has_a_reason_and_so_has_each_host_that_it_does_not_get() {
         })
         .collect();
     let expected = [
+        "host Good Host(\"a!.example\") Refused(InvalidHost)",
         "owner Good ",
         "path Refused(InvalidPath) Host(\"c.example\") Refused(InvalidPath)",
         "value Refused(RefusedValue) Host(\"d.example\") Refused(RefusedValue)",

@@ -51,7 +51,7 @@ impl Numbers {
         of[self.below(of.len())]
     }
 
-    /// ChangedFiles a file of the folder.
+    /// Changes a file of the folder.
     fn change(&mut self, folder: &Path) {
         let namespace = self.one(&["blog", "shop"]);
         let (kind, name, text) = match self.below(12) {

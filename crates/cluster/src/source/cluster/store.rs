@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::item::{Item, Unfit};
 use crate::source::watched::Watched;
-use ingressd_model::finding::Finding;
+use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{ObjectId, Origin};
 use ingressd_objects::{LeftOut, List, Lists, Problem, Published, Snapshot, Stored};
 
@@ -37,6 +37,8 @@ pub struct Unusable {
     /// The findings about it.
     pub findings: Vec<Finding>,
     pub uid: Option<Arc<str>>,
+    /// The reason of its first problem.
+    pub why: Reason,
 }
 
 /// The objects of a kind that only its row knows.
@@ -56,7 +58,12 @@ impl<K: Watched> AnyStore for Store<K> {
         *K::list_mut(snapshot) = self.list.clone();
         for (id, unusable) in &self.problems {
             snapshot.findings.extend(unusable.findings.iter().cloned());
-            snapshot.left_out.push(LeftOut { id: Arc::clone(id), place: None, uid: unusable.uid.clone() });
+            snapshot.left_out.push(LeftOut {
+                id: Arc::clone(id),
+                place: None,
+                uid: unusable.uid.clone(),
+                why: unusable.why,
+            });
         }
     }
 
@@ -121,12 +128,13 @@ impl<K: Watched> Store<K> {
 
     fn object_to(&mut self, id: &Arc<ObjectId>, unfit: Unfit) -> Effect {
         let Unfit { problems, uid, published } = unfit;
+        let why = Problem::first_reason(&problems);
         let finding = |problem: Problem| {
             let note = format!("{}; the last usable version is served", problem.note);
             Finding::new(problem.reason, Origin::field(id, problem.field), note)
         };
         let findings: Vec<_> = problems.into_iter().map(finding).collect();
-        let before = self.problems.insert(Arc::clone(id), Unusable { findings, uid });
+        let before = self.problems.insert(Arc::clone(id), Unusable { findings, uid, why });
         let known = self.list.position(&id.namespace, &id.name).ok();
         let reported = known.and_then(|index| Some((index, published_in(&self.list[index], published)?)));
         let effect = if reported.is_some() { Effect::Status } else { Effect::Nothing };

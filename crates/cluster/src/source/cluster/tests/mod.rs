@@ -316,6 +316,7 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     assert_eq!(reported(&snapshot), [(Reason::Undecodable, "Ingress shop/c".to_owned())]);
     let uid = later["metadata"]["uid"].as_str();
     assert!(uid.is_some() && matches!(&*snapshot.left_out, [left_out] if left_out.uid.as_deref() == uid), "{uid:?}");
+    assert_eq!(snapshot.left_out[0].why, Reason::Undecodable);
     // An object that becomes invalid stays as it was, and the others change.
     later["metadata"]["name"] = json!("a");
     double.put("ingresses", later.clone());
