@@ -336,15 +336,13 @@ impl Status {
     }
 
     /// The objects that are served, or will be as soon as nginx runs, with the versions of them.
-    pub fn in_place(&self) -> impl Iterator<Item = (&Arc<ObjectState>, &WorkingVersion)> {
-        let all = self.states.iter().filter_map(|state| Some((state, state.in_place()?)));
-        all.filter(|(state, _)| state.standing() != Standing::Refused)
+    pub fn in_force(&self) -> impl Iterator<Item = (&Arc<ObjectState>, &WorkingVersion)> {
+        self.states.iter().filter_map(|state| Some((state, state.in_force()?)))
     }
 
     /// The objects of our classes of which nothing is served.
     pub fn not_served(&self) -> impl Iterator<Item = &Arc<ObjectState>> {
-        let is_in_place = |state: &ObjectState| state.served.is_some() && state.standing() != Standing::Refused;
-        self.states.iter().filter(move |state| state.is_ours() && !is_in_place(state))
+        self.states.iter().filter(|state| state.is_ours() && state.in_force().is_none())
     }
 
     fn state(&self, id: &ObjectId) -> Option<&ObjectState> {

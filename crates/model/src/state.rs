@@ -245,6 +245,11 @@ impl ObjectState {
         self.served.as_ref().map(|served| &*served.what)
     }
 
+    /// The version of which nginx serves something, or answers for it.
+    pub fn in_force(&self) -> Option<&WorkingVersion> {
+        self.in_place().filter(|_| self.standing() != Standing::Refused)
+    }
+
     /// How it stands.
     pub fn standing(&self) -> Standing {
         let Some(served) = self.in_place() else {

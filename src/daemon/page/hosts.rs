@@ -143,12 +143,12 @@ fn endpoints(in_force: &InForce, route: &Route) -> Markup {
 
 /// Ingresses that are not served as their newest version says.
 fn otherwise(asked: &Asked, status: &Status) -> Markup {
-    let in_place = status.in_place().map(|(state, version)| {
+    let in_force = status.in_force().map(|(state, version)| {
         (state, status.standing(state), version.hosts.iter().map(|host| &**host).collect::<Vec<_>>())
     });
     let without = status.not_served();
     let without = without.map(|state| (state, state.standing(), state.asked_hosts().collect()));
-    let found = in_place.chain(without).filter(|(_, standing, _)| *standing != Standing::Served);
+    let found = in_force.chain(without).filter(|(_, standing, _)| *standing != Standing::Served);
     let found: Vec<_> = found
         .filter(|(state, standing, hosts)| {
             let name = state.id.to_string();

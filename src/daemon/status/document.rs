@@ -78,7 +78,7 @@ impl Status {
             ("objects", objects.collect::<Map<_, _>>().into()),
             ("watches", self.watches_json(now)),
             ("estimate", estimate::json(self.estimate.costs())),
-            ("ingresses", self.in_place().map(|(state, version)| self.ingress_json(state, version, now)).collect()),
+            ("ingresses", self.in_force().map(|(state, version)| self.ingress_json(state, version, now)).collect()),
             ("not_served", self.not_served_json()),
             ("findings", shown.findings.iter().map(|finding| self::finding(finding)).collect()),
             ("findings_left_out", left_out.collect()),

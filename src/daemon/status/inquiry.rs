@@ -195,11 +195,9 @@ impl Status {
             // our class.
             None => Standing::Waiting.name(),
         };
-        let hosts = match (version, state) {
-            (Some(version), Some(state)) if state.standing() != Standing::Refused => {
-                version.hosts.iter().map(|host| &**host).collect()
-            }
-            (_, Some(state)) if state.is_ours() => state.asked_hosts().collect(),
+        let hosts = match (state.and_then(|state| state.in_force()), state) {
+            (Some(version), _) => version.hosts.iter().map(|host| &**host).collect(),
+            (None, Some(state)) if state.is_ours() => state.asked_hosts().collect(),
             _ => asked_hosts(&self.reported.snapshot, id),
         };
         named([
