@@ -1,5 +1,6 @@
 //! The daemon as users run it, with a settings file.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -223,9 +224,9 @@ impl Daemon {
     pub async fn status_when(&mut self, what: &str, right: impl Fn(&Value) -> bool) -> Value {
         let ask = async || {
             self.must_run();
-            self.status().await.unwrap_or_default()
+            Shown(self.status().await.unwrap_or_default())
         };
-        wait::until_right(what, ask, right).await
+        wait::until_right(what, ask, |status| right(&status.0)).await.0
     }
 
     /// Waits until nginx is confirmed to run an Ingress, or nothing of it can be served. Before,
@@ -314,6 +315,15 @@ impl Daemon {
         if let Some(status) = process.try_wait().unwrap() {
             panic!("the daemon ended with {status}");
         }
+    }
+}
+
+/// A status in one line, so that a test that fails shows the daemon's log too where output is cut.
+struct Shown(Value);
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.0)
     }
 }
 
