@@ -1,5 +1,7 @@
 //! Refusals of nginx that name no place, and many refusals at once.
 
+use std::time::Duration;
+
 use ingressd_apply::{Applier, Complaint, Options, Outcome, Step, Steps, System};
 use nix::sys::signal::{Signal, kill};
 
@@ -120,6 +122,29 @@ fn a_master_that_was_killed_while_it_read_finds_the_last_confirmed_generation() 
     nginx.start();
     assert_confirmed(&eventually("confirmed", || applier.recheck()), 1);
     assert_confirmed(&applier.apply(&three), 3);
+}
+
+#[test]
+fn a_master_that_was_killed_when_it_was_to_go_back_does_not_start_with_what_it_could_not_read() {
+    let nginx = Nginx::started();
+    assert_confirmed(&nginx.applier().apply(&Files::with_status(nginx.status).set()), 1);
+    let processes = [nginx.only_new_workers(), vec![nginx.pid().unwrap()]].concat();
+    let mut goes_back = false;
+    let steps = Steps::observed_by(move |step| match step {
+        Step::Switched => kill(processes[2], Signal::SIGSTOP).unwrap(),
+        Step::SwitchedBack => goes_back = true,
+        Step::HungUp if goes_back => processes.iter().for_each(|pid| kill(*pid, Signal::SIGKILL).unwrap()),
+        _ => {}
+    });
+    // The time is only spent waiting for a master that stands still.
+    let options = Options { confirm_timeout: Duration::from_secs(2), ..nginx.options() };
+    let mut applier = Applier::open(options, nginx.system()).unwrap().with_steps(steps);
+    let two = Files::with_status(nginx.status).server("a", nginx.status, "return 204;").set();
+    let outcome = applier.apply(&two);
+    assert!(matches!(&outcome, Outcome::Killed { generation: Some(1), read: true, .. }), "{outcome:?}");
+    let outcome = applier.apply(&two);
+    assert!(matches!(&outcome, Outcome::Killed { generation: Some(1), read: false, .. }), "{outcome:?}");
+    assert_eq!(nginx.on_disk(), Some(1));
 }
 
 #[test]

@@ -427,12 +427,14 @@ impl<H: Host> Applier<H> {
                 self.generations.confirm(target)?;
                 return Ok(outcome(why, too_much));
             }
-            Ok(
-                Confirmation::Down(also)
-                | Confirmation::Killed(also)
-                | Confirmation::Refused(also)
-                | Confirmation::Late { why: also, .. },
-            ) => format!("is in place again but not confirmed: {also}"),
+            // It may have begun to read the other one, and its next start must not.
+            Ok(Confirmation::Killed(why)) => {
+                self.killed = true;
+                return Ok(Outcome::Killed { generation, why, read: true });
+            }
+            Ok(Confirmation::Down(also) | Confirmation::Refused(also) | Confirmation::Late { why: also, .. }) => {
+                format!("is in place again but not confirmed: {also}")
+            }
             Err(error) => format!("is in place again, but {error}"),
         };
         // Should it serve the other one after all, the next looks notice.
