@@ -12,6 +12,7 @@ use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
+use procfs::process::StatFlags;
 use rayon::prelude::*;
 
 use super::error::{ApplyError, is_shortage};
@@ -32,7 +33,7 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 pub enum NoMaster {
     /// None is considered to be running, for this reason.
     Down(String),
-    /// It could not be found out, for this reason, which says nothing about nginx.
+    /// It could not be found out, for this reason: a shortage of ours, or it is about to end.
     Unknown(String),
 }
 
@@ -167,8 +168,21 @@ impl System {
 
     /// The process with this PID, provided that it is a master of our binary.
     fn proven(&self, pid: u32) -> Result<Process, NoMaster> {
-        let stat = process::stat(pid).map_err(unknown)?;
-        let stat = stat.ok_or_else(|| NoMaster::Down(format!("no process {pid} runs")))?;
+        let found = self.master_at(pid);
+        let Err(NoMaster::Down(_)) = found else { return found };
+        // A process that ends has no program and no title as long as its memory is freed. How it
+        // ended can be said afterwards.
+        match process::stat(pid).map_err(unknown)? {
+            None => Err(gone(pid)),
+            Some(stat) if StatFlags::from_bits_truncate(stat.flags).contains(StatFlags::PF_EXITING) => {
+                Err(NoMaster::Unknown(format!("process {pid} is about to end")))
+            }
+            Some(_) => found,
+        }
+    }
+
+    fn master_at(&self, pid: u32) -> Result<Process, NoMaster> {
+        let stat = process::stat(pid).map_err(unknown)?.ok_or_else(|| gone(pid))?;
         self.check_binary(pid)?;
         let process = Process { pid, started: stat.starttime };
         // Its title is read first, which costs less.
@@ -335,6 +349,10 @@ fn unknown(error: io::Error) -> NoMaster {
 }
 
 /// No master is known because a file cannot be read.
+fn gone(pid: u32) -> NoMaster {
+    NoMaster::Down(format!("no process {pid} runs"))
+}
+
 fn unread(path: &Path, error: &io::Error) -> NoMaster {
     let why = format!("cannot read {}: {error}", path.display());
     if is_shortage(error) { NoMaster::Unknown(why) } else { NoMaster::Down(why) }
@@ -482,7 +500,10 @@ fn last_lines(reader: impl io::Read) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Path, Process, Version, is_root, knows_error_option, parse_served, run, was_killed};
+    use super::{
+        Duration, NoMaster, Path, Process, Stdio, System, SystemOptions, Version, is_root, knows_error_option,
+        parse_served, run, was_killed,
+    };
     use crate::ApplyError;
 
     #[test]
@@ -547,6 +568,32 @@ mod tests {
         ] {
             assert_eq!(was_killed(master, result, pid_file), expected, "{result:?} {pid_file:?}");
         }
+    }
+
+    #[test]
+    fn a_master_that_frees_its_memory_is_about_to_end() {
+        use std::io::Write as _;
+        use std::os::unix::process::CommandExt as _;
+        let binary = std::fs::canonicalize("/usr/bin/tail").unwrap();
+        let system = System::new(SystemOptions { binary: binary.clone(), ..SystemOptions::empty() });
+        // It keeps what it reads until the end of its input.
+        let mut large = std::process::Command::new(binary);
+        large.arg0("nginx: master process").args(["-c", "300000000"]).stdin(Stdio::piped());
+        let mut large = large.spawn().unwrap();
+        let mut input = large.stdin.take().unwrap();
+        input.write_all(&vec![0; 300_000_000]).unwrap();
+        assert!(system.proven(large.id()).is_ok());
+        large.kill().unwrap();
+        // It waits to be reaped then.
+        let last = loop {
+            match system.proven(large.id()) {
+                Ok(_) => {}
+                Err(NoMaster::Unknown(why)) => assert!(why.contains("is about to end"), "{why}"),
+                Err(NoMaster::Down(why)) => break why,
+            }
+        };
+        large.wait().unwrap();
+        assert_eq!(last, format!("no process {} runs", large.id()));
     }
 
     #[test]
