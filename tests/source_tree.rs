@@ -16,10 +16,9 @@ use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 /// Stages that see no object of Kubernetes: its intent tells what it says. Of the objects' package
-/// they name what holds all of them, versions, selectors of labels, and whether a key refers to
-/// any.
+/// they name what holds all of them, versions and selectors of labels.
 const NEUTRAL: &[&str] = &["attach", "claim", "build", "assemble", "read/rule"];
-const OF_NO_KIND: &[&str] = &["Snapshot", "Version", "Selector", "references::may_refer"];
+const OF_NO_KIND: &[&str] = &["Snapshot", "Version", "Selector"];
 
 /// Crates that only some rooms and files may name, of those that the manifest of their package
 /// lets them.

@@ -30,7 +30,6 @@ use ingressd_model::Kind;
 use ingressd_model::catalogue::Version;
 use ingressd_model::finding::on_one_line;
 use ingressd_objects::{Inventory, Selector, Snapshot};
-use ingressd_translate::ANNOTATIONS;
 
 /// Arguments of `ingressd migrate`.
 #[derive(Debug, clap::Args)]
@@ -186,11 +185,7 @@ impl Judging {
         sources.further = Some(drop_in.text.clone());
         let settings = sources.load_without_templates().map_err(|error| complain(&error))?;
         keep_served(inventory, &settings);
-        let prefix = controller.and_then(|controller| controller.value("annotations-prefix"));
-        let prefix = prefix.unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/');
-        let certificate = settings.translate.default_certificate.as_ref();
-        let certificate = certificate.map(|(namespace, name)| (&**namespace, &**name));
-        stand_in_for_secrets(inventory, &format!("{prefix}/"), certificate).map_err(|error| {
+        stand_in_for_secrets(inventory, &settings.translate).map_err(|error| {
             complain!("ingressd: nothing can stand in for Secrets: {error}");
             Exit::Unavailable
         })?;

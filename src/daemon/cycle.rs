@@ -28,7 +28,7 @@ use ingressd_apply::{Complaint, Outcome};
 use ingressd_model::finding::{Finding, Reason};
 use ingressd_model::{HostName, ObjectId, ObjectState, RefusedVersion};
 use ingressd_nginx::render::{Digest, FileSet};
-use ingressd_objects::{Kinds, Snapshot};
+use ingressd_objects::{Kinds, Needs, Snapshot};
 use ingressd_translate::{Claims, Namespaces};
 
 mod bisection;
@@ -143,7 +143,7 @@ pub struct Report {
     pub product: Product,
     /// The objects with a version in quarantine.
     pub quarantined: Vec<Arc<ObjectId>>,
-    /// The Secrets and ConfigMaps to which served versions refer that are not the newest.
+    /// The Secrets and ConfigMaps that served versions need which are not the newest.
     pub held: BTreeSet<ObjectId>,
     /// The number of attempts.
     pub attempts: usize,
@@ -172,6 +172,7 @@ impl Report {
 #[derive(Debug)]
 pub struct Cycle {
     state: PathBuf,
+    needs: Needs,
     quarantine: Quarantine,
     store: Arc<Mutex<LastGood>>,
     keeper: Keeper,
@@ -213,6 +214,7 @@ impl Cycle {
         let now = Instant::now();
         Ok(Cycle {
             state: state.to_owned(),
+            needs: Needs::default(),
             quarantine: Quarantine::open(state)?,
             store,
             keeper,
@@ -233,8 +235,9 @@ impl Cycle {
         })
     }
 
-    /// Keeps objects of these kinds from now on.
-    pub fn keep(&mut self, kinds: Kinds) {
+    /// Keeps objects of these kinds from now on, and what they need.
+    pub fn keep(&mut self, kinds: Kinds, needs: Needs) {
+        self.needs = needs;
         self.store.lock().unwrap_or_else(PoisonError::into_inner).set_kinds(kinds);
     }
 

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::error::Error;
 use super::link::Link;
 use super::status::ReadFrom;
+use super::tables::KindTables;
 use ingressd_cluster::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOptions};
 use ingressd_cluster::source::{DirectorySource, WatchedKinds};
 use ingressd_config::Settings;
@@ -50,10 +51,10 @@ pub struct Feed {
 
 impl Feed {
     /// Begins to read and watch the cluster of the link, or the folder that the settings name.
-    pub fn start(settings: &Settings, kinds: WatchedKinds, link: Option<&Link>) -> Result<Self, Error> {
+    pub fn start(settings: &Settings, tables: KindTables, link: Option<&Link>) -> Result<Self, Error> {
         match (link, &settings.manifests) {
-            (Some(link), _) => Ok(Feed::cluster(link, settings, kinds)),
-            (None, Some(folder)) => Feed::folder(folder, kinds),
+            (Some(link), _) => Ok(Feed::cluster(link, settings, tables)),
+            (None, Some(folder)) => Feed::folder(folder, tables.objects),
             (None, None) => Err(Error::NoSource),
         }
     }
@@ -104,8 +105,9 @@ impl Feed {
         Ok(Feed { observed, task, holder: None })
     }
 
-    fn cluster(link: &Link, settings: &Settings, kinds: WatchedKinds) -> Self {
-        let options = WatchOptions { kinds, ..watch_options(settings) };
+    fn cluster(link: &Link, settings: &Settings, tables: KindTables) -> Self {
+        let (kinds, needs) = (tables.objects, settings.needs(tables.readers));
+        let options = WatchOptions { kinds, needs, ..watch_options(settings) };
         let mut source = ClusterSource::start(link.clients(), &options);
         let holder = Some(source.holder());
         let (sender, observed) = watch::channel(Observed::default());

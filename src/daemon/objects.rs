@@ -61,29 +61,22 @@ pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
     }
 }
 
-/// Restores the Secrets and ConfigMaps that an object refers to, where they are missing and no
-/// object `refuses` them: an earlier version of an object needs what it was served with.
-pub fn put_back_references(
+/// Restores these Secrets and ConfigMaps where they are missing and nothing `refuses` them: an
+/// earlier version of an object needs what it was served with.
+pub fn put_back_needed(
     snapshot: &mut Snapshot,
-    id: &ObjectId,
+    needed: &BTreeSet<ObjectId>,
     confirmed: &Snapshot,
     refuses: impl Fn(&ObjectId) -> bool,
     store: &impl Earlier,
 ) {
     // There is no version from which an earlier one would have to differ.
     let not = Version("".into());
-    for object in references_of(snapshot, id) {
-        if !refuses(&object) && snapshot.entry(&object).is_none() {
-            put_back(snapshot, &object, confirmed, Some(&not), store);
+    for object in needed {
+        if !refuses(object) && snapshot.entry(object).is_none() {
+            put_back(snapshot, object, confirmed, Some(&not), store);
         }
     }
-}
-
-/// The identities of the Secrets and ConfigMaps that an object in the snapshot refers to; empty
-/// for kinds that do not ask for them.
-pub fn references_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
-    let row = snapshot.list(id.kind).map(|(row, _)| row).filter(|row| row.refers);
-    row.map(|row| row.references(snapshot, id)).unwrap_or_default()
 }
 
 /// The object, if the snapshot has it and it is of a kind that lasts.

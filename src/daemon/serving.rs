@@ -143,7 +143,7 @@ impl Daemon {
             if let Some(earlier) = &mut earlier.publication {
                 earlier.follow_server();
             }
-            let feed = Feed::start(settings, tables.objects, link.as_ref())?;
+            let feed = Feed::start(settings, tables, link.as_ref())?;
             Ok::<_, Error>((link, feed))
         };
         // The objects are read while nginx is surveyed.

@@ -91,7 +91,7 @@ impl CycleTools {
             let state = &settings.apply.state;
             let mut cycle =
                 Cycle::open(state, pipeline.applier.in_place()).map_err(|source| Error::unreadable(state, source))?;
-            cycle.keep(tables.objects.kinds());
+            cycle.keep(tables.objects.kinds(), settings.needs(tables.readers));
             if is_reload {
                 cycle.release_all();
             }

@@ -162,9 +162,9 @@ impl ReadKind for Signposts {
             verdict: class_of_name(name, snapshot, options)
                 .map_or(Verdict::NotOurs(Reason::ForeignClass), |_| Verdict::Good),
         });
-        let needs = own.classes.iter().map(|name| ObjectId::clone(&class(name))).chain(owner).collect();
+        let looked_up = own.classes.iter().map(|name| ObjectId::clone(&class(name))).chain(owner).collect();
         let parents = parents.collect();
-        Declared { intent: Intent { options: said, parents, ..Intent::of(Source::of(seen.entry), rules) }, needs }
+        Declared { intent: Intent { options: said, parents, ..Intent::of(Source::of(seen.entry), rules) }, looked_up }
     }
 }
 

@@ -5,6 +5,9 @@ use super::settings::{IngressNginx, Nginx, Settings};
 use ingressd_apply::{self as apply, ApplyError, Survey, SystemOptions};
 use ingressd_cluster::publish;
 use ingressd_nginx as nginx;
+use ingressd_objects::Needs;
+use ingressd_objects::rows::ConfigMap;
+use ingressd_translate::Readers;
 
 impl Settings {
     /// The options of the translation, including the ports of our own listeners, which are never
@@ -28,6 +31,18 @@ impl Settings {
         ];
         options.streams.reserved.extend(taken.into_iter().filter(|(port, _)| *port != 0));
         options
+    }
+
+    /// What objects need, as these readers say, and what the ConfigMap of an ingress-nginx names.
+    pub fn needs(&self, readers: Readers) -> Needs {
+        let (options, layer) = (self.translate_options(), self.ingress_nginx.config_map.clone());
+        Needs::new(move |entry| {
+            let is_layer = |(namespace, name): &(_, _)| (namespace, name) == (&entry.id.namespace, &entry.id.name);
+            match entry.object::<ConfigMap>().filter(|_| layer.as_ref().is_some_and(is_layer)) {
+                Some(map) => config_map::needs(entry.id, map),
+                None => readers.needs(entry, &options),
+            }
+        })
     }
 
     /// The options of publishing, including where nginx listens.

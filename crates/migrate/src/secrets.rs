@@ -7,6 +7,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::Inventory;
+use ingressd_translate::{Options, Readers};
 
 /// The user name in a substitute.
 const USER: &str = "nobody";
@@ -14,25 +15,24 @@ const USER: &str = "nobody";
 /// A hash without a known password.
 const HASH: &str = "$apr1$......$9R2Ty9mVKkmJ7TyKsnNEK.";
 
-/// Gives every Secret of which only the name is known a certificate for the hosts that use it, a
-/// CA, and passwords. `prefix` is that of annotations; the default certificate is named as
-/// namespace and name.
+/// Gives every Secret of which only the name is known, under the settings of the translation, a
+/// certificate for the hosts that use it, a CA, and passwords.
 ///
 /// # Errors
 ///
 /// When no key can be made.
-pub fn stand_in_for_secrets(
-    inventory: &mut Inventory,
-    prefix: &str,
-    default_certificate: Option<(&str, &str)>,
-) -> Result<(), rcgen::Error> {
+pub fn stand_in_for_secrets(inventory: &mut Inventory, options: &Options) -> Result<(), rcgen::Error> {
     let key = KeyPair::generate()?;
     let mut parameters = CertificateParams::new(Vec::new())?;
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = parameters.self_signed(&key)?.pem();
-    let (hosts, maps) = named(inventory, prefix);
-    let more = default_certificate.map(|(namespace, name)| ObjectId::new(Kind::SECRET, namespace, name));
-    inventory.stand_in_for_secrets(more.as_slice(), |id| {
+    let (hosts, maps) = named(inventory, options);
+    let entries = inventory.snapshot.lists().flat_map(|(_, list)| list.entries());
+    let needed = entries.flat_map(|entry| Readers::default().needs(entry, options));
+    let certificate = options.default_certificate.iter();
+    let certificate = certificate.map(|(namespace, name)| ObjectId::new(Kind::SECRET, namespace, name));
+    let needed = needed.filter(|id| id.kind == Kind::SECRET).chain(certificate).collect();
+    inventory.stand_in_for_secrets(needed, |id| {
         if maps.contains(id) {
             return BTreeMap::from([(USER.to_owned(), HASH.as_bytes().to_vec())]);
         }
@@ -52,7 +52,7 @@ pub fn stand_in_for_secrets(
 }
 
 /// The hosts of each Secret with a certificate, and the Secrets that are maps of users.
-fn named(inventory: &Inventory, prefix: &str) -> (BTreeMap<ObjectId, BTreeSet<String>>, BTreeSet<ObjectId>) {
+fn named(inventory: &Inventory, options: &Options) -> (BTreeMap<ObjectId, BTreeSet<String>>, BTreeSet<ObjectId>) {
     let (mut hosts, mut maps) = (BTreeMap::<_, BTreeSet<String>>::new(), BTreeSet::new());
     for stored in &inventory.snapshot.ingresses {
         let secret = |name: &str| {
@@ -65,7 +65,9 @@ fn named(inventory: &Inventory, prefix: &str) -> (BTreeMap<ObjectId, BTreeSet<St
             let known = hosts.entry(secret(name)).or_default();
             known.extend(of_rules.iter().copied().chain(tls.hosts.iter().map(|host| &**host)).map(str::to_lowercase));
         }
-        let annotation = |key: &str| stored.object.annotations.get(&format!("{prefix}{key}"));
+        let tables = || options.classes.iter().map(|class| class.annotations);
+        let annotations = &stored.object.annotations;
+        let annotation = |key: &str| tables().find_map(|table| annotations.get(&format!("{}{key}", table.prefix)));
         if annotation("auth-secret-type").is_some_and(|kind| kind.trim() == "auth-map") {
             maps.extend(annotation("auth-secret").map(secret));
         }

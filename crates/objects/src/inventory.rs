@@ -12,7 +12,6 @@ use super::directory::{ChangedFiles, Directory, NeverRead};
 use super::file::{self, ReadFile};
 use super::identity::NAMESPACE;
 use super::manifest::{Purpose, Terms};
-use super::references::of_ingress;
 use super::{Kinds, Secret, Snapshot, Stored, Version, document, yaml};
 use ingressd_model::{ObjectId, SecretBytes};
 
@@ -92,18 +91,15 @@ impl Inventory {
     }
 
     /// Gives this data to Secrets of which only the name is known. If no Secret was read at all,
-    /// it adds those that Ingresses name, and these.
-    pub fn stand_in_for_secrets(&mut self, more: &[ObjectId], data: impl Fn(&ObjectId) -> BTreeMap<String, Vec<u8>>) {
+    /// it adds those that are needed.
+    pub fn stand_in_for_secrets(
+        &mut self,
+        needed: BTreeSet<ObjectId>,
+        data: impl Fn(&ObjectId) -> BTreeMap<String, Vec<u8>>,
+    ) {
         let secrets = &self.snapshot.secrets;
-        let wanted: BTreeSet<ObjectId> = match secrets.is_empty() {
-            true => self
-                .snapshot
-                .ingresses
-                .iter()
-                .flat_map(of_ingress)
-                .filter(|id| id.kind == ingressd_model::Kind::SECRET)
-                .chain(more.iter().cloned())
-                .collect(),
+        let wanted = match secrets.is_empty() {
+            true => needed,
             false => secrets
                 .iter()
                 .filter(|stored| is_unknown(&stored.object))
@@ -262,7 +258,9 @@ mod tests {
     fn secrets_of_which_only_names_are_known_get_something_to_hold() {
         let filled = |objects: &[Value]| {
             let mut inventory = Inventory::of_objects(objects);
-            inventory.stand_in_for_secrets(&[ObjectId::new(Kind::SECRET, "c", "more")], |id| {
+            let needed = [("a", "pair"), ("c", "more")];
+            let needed = needed.map(|(namespace, name)| ObjectId::new(Kind::SECRET, namespace, name));
+            inventory.stand_in_for_secrets(needed.into(), |id| {
                 BTreeMap::from([("name".to_owned(), id.name.as_bytes().to_vec())])
             });
             let held = inventory.snapshot.secrets.iter().map(|stored| {

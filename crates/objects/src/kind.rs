@@ -2,7 +2,6 @@
 //! of snapshots and statuses follow from it.
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -15,13 +14,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::manifest::{self, Purpose};
-use super::references::{of_config_map, of_ingress};
 use super::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, Node, Secret, Service};
 use super::unread::DropUnread;
 use super::validation::Problem;
 use super::validation::Validate;
-use super::{AnyList, Endpoints, List, Lists, Snapshot, Stored};
-use ingressd_model::{Kind, ObjectId};
+use super::{AnyList, Endpoints, List, Lists, Snapshot};
+use ingressd_model::Kind;
 
 /// Excludes Secrets that are never referred to and can be many and large: Helm releases, and
 /// tokens.
@@ -163,8 +161,6 @@ pub trait KindRow:
     const PAGE: u32 = 500;
     /// Whether objects are kept only while something refers to them.
     const REFERENCED: bool = false;
-    /// Whether its objects refer to such objects.
-    const REFERS: bool = false;
     /// Whether an API server may not have the kind, as with a custom resource: then there is none
     /// of its objects, which is no mistake.
     const MAY_BE_ABSENT: bool = false;
@@ -184,11 +180,6 @@ pub trait KindRow:
     /// Its list in a snapshot that is being made.
     fn list_mut(snapshot: &mut Snapshot) -> &mut List<Self::Kept> {
         snapshot.further.list_mut::<Self>()
-    }
-
-    /// The objects that it may refer to, of kinds that are kept by reference.
-    fn references(_stored: &Stored<Self::Kept>) -> BTreeSet<ObjectId> {
-        BTreeSet::new()
     }
 }
 
@@ -216,13 +207,8 @@ impl KindRow for Ingress {
         resource: "ingresses/status",
         ..Permission::of::<Self>(&["patch"], "the addresses of the nodes; not needed with publish.status = false")
     });
-    const REFERS: bool = true;
 
     kept_in!(ingresses);
-
-    fn references(stored: &Stored<Self::Kept>) -> BTreeSet<ObjectId> {
-        of_ingress(stored)
-    }
 }
 
 impl KindRow for IngressClass {
@@ -294,10 +280,6 @@ impl KindRow for ConfigMap {
     const REFERENCED: bool = true;
 
     kept_in!(config_maps);
-
-    fn references(stored: &Stored<Self>) -> BTreeSet<ObjectId> {
-        of_config_map(stored)
-    }
 }
 
 impl KindRow for Node {
@@ -350,13 +332,10 @@ pub struct Row {
     pub status: Option<Permission>,
     /// Whether objects are kept only while something refers to them.
     pub is_referenced: bool,
-    /// Whether its objects refer to such objects.
-    pub refers: bool,
     /// Whether an earlier version takes the place of an object that cannot be served.
     pub is_put_back: bool,
     /// Whether its objects are kept for the next start.
     pub lasts: bool,
-    references: fn(&Snapshot, &ObjectId) -> BTreeSet<ObjectId>,
     decode: Decode,
     write: fn(&dyn Kept) -> Option<Value>,
     read_back: fn(Value) -> Option<Arc<dyn Kept>>,
@@ -389,12 +368,8 @@ impl Row {
             read_anywhere: K::READ_ANYWHERE,
             status: K::STATUS,
             is_referenced: K::REFERENCED,
-            refers: K::REFERS,
             is_put_back: K::IS_PUT_BACK,
             lasts: K::LASTING.is_some(),
-            references: |snapshot, id| {
-                K::list(snapshot).find(&id.namespace, &id.name).map(K::references).unwrap_or_default()
-            },
             decode: |value, purpose, problems| {
                 Some(Arc::new(K::Kept::from(manifest::typed::<K>(value, purpose, problems)?)))
             },
@@ -403,11 +378,6 @@ impl Row {
             edit: |snapshot| K::list_mut(snapshot),
             edit_in: |lists| lists.list_mut::<K>(),
         }
-    }
-
-    /// The objects that one in a snapshot may refer to, of kinds that are kept by reference.
-    pub fn references(&self, snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
-        (self.references)(snapshot, id)
     }
 
     /// The object in a manifest, as far as it can be decoded, with its problems.

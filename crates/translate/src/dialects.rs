@@ -1,6 +1,7 @@
 //! Connects the engine with the tables of dialects: the only place where the semantics of
 //! Ingresses meet annotations.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::annotation::{self, Context, Row};
@@ -9,10 +10,10 @@ use crate::read::ingress;
 use crate::read::reader::{Declared, ReadKind, Reader, Readers};
 use crate::select::seen::Seen;
 use crate::select::{self, class};
-use crate::value::ServiceAddress;
+use crate::value::{ServiceAddress, secret_reference};
 use crate::{ClassRule, Dialect, INGRESS_NGINX, Options, Reading};
 use ingressd_model::finding::Finding;
-use ingressd_model::{Effective, Kind, ObjectId, WrittenAt};
+use ingressd_model::{Effective, Kind, ObjectId, WrittenAt, is_subdomain};
 use ingressd_objects::{Ingress, Snapshot, Stored};
 
 pub use crate::annotation::{Layer, OptionEntry, Scope, Table};
@@ -54,7 +55,21 @@ impl ReadKind for Ingresses {
     }
 
     fn read(seen: Seen<'_, Ingress>, class: &ClassRule, _: &Snapshot, options: &Options) -> Declared {
-        Declared { intent: ingress::read(seen, self::options(seen, class, options)), needs: Vec::new() }
+        Declared { intent: ingress::read(seen, self::options(seen, class, options)), looked_up: Vec::new() }
+    }
+
+    /// Those of its TLS entries and of its annotations. Keys that are in no table of ours would
+    /// fill the memory of every node.
+    fn needs(seen: Seen<'_, Ingress>, options: &Options) -> BTreeSet<ObjectId> {
+        let own = &*seen.entry.id.namespace;
+        let of_tls = seen.object.tls.iter().filter_map(|tls| tls.secret_name.as_deref());
+        let of_tls = of_tls.filter(|name| is_subdomain(name)).map(|name| ObjectId::new(Kind::SECRET, own, name));
+        let named = |(key, value)| {
+            let (row, _) = options.classes.iter().find_map(|class| class.annotations.entry(key))?;
+            let (kind, (namespace, name)) = (row.form.refers_to()?, secret_reference(value).ok()?);
+            Some(ObjectId::new(kind, namespace.unwrap_or(own), name))
+        };
+        of_tls.chain(seen.object.annotations.iter().filter_map(named)).collect()
     }
 }
 

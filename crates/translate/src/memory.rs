@@ -25,7 +25,6 @@ use crate::select::{self, Selected};
 use crate::tables::rows::{Made, Rows};
 use crate::{Dialect, OptionEntry, Options, Translation, World};
 use ingressd_model::{Certificate, CertificateId, Kind, Model, ObjectId, ObjectState, Tables};
-use ingressd_objects::references::may_refer;
 use ingressd_objects::{Snapshot, Version};
 
 /// What is kept from one translation to the next.
@@ -70,8 +69,8 @@ struct Remembered {
 impl Remembered {
     fn read(selected: &Selected<'_>, readers: Readers, snapshot: &Snapshot, options: &Options) -> Option<Self> {
         let Selected { entry, class } = *selected;
-        let Declared { intent, needs } = readers.of(entry.id.kind)?.read(entry, class, snapshot, options)?;
-        let noted = needs.into_iter().map(|id| (snapshot.version(&id).cloned(), id)).collect();
+        let Declared { intent, looked_up } = readers.of(entry.id.kind)?.read(entry, class, snapshot, options)?;
+        let noted = looked_up.into_iter().map(|id| (snapshot.version(&id).cloned(), id)).collect();
         Some(Remembered { dialect: class.dialect, table: class.annotations, intent: Arc::new(intent), noted })
     }
 
@@ -179,7 +178,7 @@ impl Memory {
     /// Whether a certificate that was renewed concerns no annotation, no budget and no challenge.
     fn is_row_alone(&self, id: &CertificateId, kept: &LastTranslation, snapshot: &Snapshot) -> bool {
         let CertificateId::Secret(id) = id else { return false };
-        let is_named = |option: &OptionEntry| option.value.contains(&*id.name) && may_refer(option.row.key);
+        let is_named = |option: &OptionEntry| option.value.contains(&*id.name) && option.row.form.refers_to().is_some();
         let chain = |intent: &Intent, snapshot: &Snapshot| {
             let secrets = intent.tls.iter().filter_map(|entry| entry.secret.as_deref());
             longest_chain(&id.namespace, secrets, snapshot)

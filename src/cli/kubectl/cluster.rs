@@ -21,7 +21,7 @@ use ingressd_model::finding::{Reason, on_one_line, printable};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::directory::Directory;
 use ingressd_objects::{Inventory, List, Snapshot};
-use ingressd_translate::{ANNOTATIONS, Options, World};
+use ingressd_translate::{Options, World};
 
 /// By how many seconds the clocks of nodes may differ from the one here.
 pub const CLOCKS: i64 = 60;
@@ -145,9 +145,7 @@ impl Cluster {
         if self.read.is_unread("secrets") {
             inventory.snapshot.secrets = List::default();
         }
-        let certificate = self.settings.translate.default_certificate.as_ref();
-        let certificate = certificate.map(|(namespace, name)| (&**namespace, &**name));
-        stand_in_for_secrets(&mut inventory, ANNOTATIONS.prefix, certificate).map_err(|error| {
+        stand_in_for_secrets(&mut inventory, &self.settings.translate).map_err(|error| {
             complain!("ingressd: nothing can stand in for Secrets: {error}");
             Exit::Unavailable
         })?;

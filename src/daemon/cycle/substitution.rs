@@ -40,14 +40,15 @@ impl Cycle {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
             // There is no refused version from which the earlier one would have to differ.
             objects::put_back(completed.to_mut(), id, &self.confirmed, Some(&Version("".into())), &*store);
-            objects::put_back_references(completed.to_mut(), id, &self.confirmed, |_| false, &*store);
+            let needed = self.needed(&completed, id);
+            objects::put_back_needed(completed.to_mut(), &needed, &self.confirmed, |_| false, &*store);
         }
         completed
     }
 
     /// Makes files from the snapshot without excluded versions. Versions that the translation
-    /// refuses are excluded in turn. Also returns the Secrets and ConfigMaps to which served
-    /// versions refer that are not the newest.
+    /// refuses are excluded in turn. Also returns the Secrets and ConfigMaps that served versions
+    /// need which are not the newest.
     pub(super) fn make<'a>(
         &self,
         snapshot: &'a Snapshot,
@@ -80,7 +81,7 @@ impl Cycle {
                 product.findings.append(&mut about_refused);
                 product.replaced = replaced;
                 let not_newest = excluded.keys().chain(snapshot.left_out.iter().map(|left_out| &left_out.id));
-                let held = not_newest.flat_map(|id| objects::references_of(&served, id)).collect();
+                let held = not_newest.flat_map(|id| self.needed(&served, id)).collect();
                 return (served, product, held);
             }
             // The fault of a refused version may be reported at the object that refers to it, for
@@ -127,9 +128,15 @@ impl Cycle {
         for id in excluded.keys() {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
             let refuses = |secret: &ObjectId| excluded.contains_key(secret);
-            objects::put_back_references(served.to_mut(), id, &self.confirmed, refuses, &*store);
+            let needed = self.needed(&served, id);
+            objects::put_back_needed(served.to_mut(), &needed, &self.confirmed, refuses, &*store);
         }
         served
+    }
+
+    /// The Secrets and ConfigMaps that an object in the snapshot needs.
+    fn needed(&self, snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
+        snapshot.entry(id).map(|entry| self.needs.of(entry)).unwrap_or_default()
     }
 
     pub(super) fn has_earlier(&self, id: &ObjectId, version: &Version) -> bool {

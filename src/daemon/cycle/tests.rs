@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::*;
+use ingressd_config::Settings;
 use ingressd_model::{Field, Kind, Origin, WorkingVersion};
 use ingressd_objects::{Ingress, IngressTls, LeftOut, Secret, Stored, Version};
+use ingressd_translate::Readers;
 
 mod following;
 mod kept;
@@ -44,6 +46,13 @@ fn snapshot(objects: &[&str]) -> Snapshot {
         }
     }
     snapshot
+}
+
+/// A cycle that knows what Ingresses need.
+fn knowing(state: &Path) -> Cycle {
+    let mut cycle = Cycle::open(state, None).unwrap();
+    cycle.keep(Kinds::default(), Settings::default().needs(Readers::default()));
+    cycle
 }
 
 /// The same with an Ingress that refers to these Secrets.
@@ -384,7 +393,7 @@ fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
 #[test]
 fn an_earlier_version_has_the_secrets_that_it_refers_to() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path(), None).unwrap();
+    let mut cycle = knowing(state.path());
     let mut rules = Rules { bad: ["a@2"].into(), unfit: ["a@3"].into(), ..Rules::default() };
     let old = ["secret-both", "secret-old"];
     let first = referring(snapshot(&["a@1", "secret-both@1", "secret-old@1"]), "a", &old);
@@ -404,7 +413,7 @@ fn an_earlier_version_has_the_secrets_that_it_refers_to() {
         assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1b"], "{version}");
         cycle.turn(&first, &mut rules);
         drop(cycle);
-        cycle = Cycle::open(state.path(), None).unwrap();
+        cycle = knowing(state.path());
     }
     cycle.turn(&edited("a@2", &[]), &mut rules);
     assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1"], "after a restart too");
@@ -420,10 +429,10 @@ fn what_cannot_be_read_after_a_restart_has_the_secrets_that_it_refers_to() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules::default();
     let first = referring(snapshot(&["a@1", "secret-a@1", "secret-b@1"]), "a", &["secret-a", "secret-b"]);
-    Cycle::open(state.path(), None).unwrap().turn(&first, &mut rules);
+    knowing(state.path()).turn(&first, &mut rules);
     let mut broken = snapshot(&["secret-b@2"]);
     broken.left_out.push(LeftOut { id: id("a"), place: None, uid: None, why: Reason::Undecodable });
-    let report = Cycle::open(state.path(), None).unwrap().turn(&broken, &mut rules);
+    let report = knowing(state.path()).turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@1", "secret-a@1", "secret-b@2"]);
     assert_eq!(report.held.len(), 2);
 }

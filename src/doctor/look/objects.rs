@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connections::{attempt, spread};
-use crate::daemon::{Composition, Feed, Link, claims_kept_in, to_look_with};
+use crate::daemon::{Composition, Feed, KindTables, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
-use ingressd_cluster::source::WatchedKinds;
 use ingressd_cluster::source::cluster::Need;
 use ingressd_config::Settings;
 use ingressd_model::finding::Severity;
@@ -33,7 +32,7 @@ const MODES: [EndpointMode; 4] =
 ///
 /// Why it cannot be read, or could not be read in time.
 pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapshot>, String> {
-    let mut feed = Feed::start(settings, WatchedKinds::default(), link).map_err(|error| error.to_string())?;
+    let mut feed = Feed::start(settings, KindTables::default(), link).map_err(|error| error.to_string())?;
     let mut last = None;
     let reported = async {
         loop {

@@ -9,20 +9,10 @@ use crate::global;
 use ingressd_model::finding::Reason;
 use ingressd_model::{Field, Kind, ObjectId, Origin};
 use ingressd_nginx::SetHeader;
-use ingressd_objects::{Snapshot, Version};
 use ingressd_translate::value::excerpt;
-
-/// The keys that name them.
-pub(super) use ingressd_objects::references::KEYS_OF_HEADERS as KEYS;
 
 /// The most headers of one ConfigMap.
 const MOST: usize = 100;
-
-/// The version of the ConfigMap that a value names within a namespace.
-pub(super) fn version<'s>(value: &str, namespace: &str, snapshot: &'s Snapshot) -> Option<&'s Version> {
-    let (own, name) = value.trim().split_once('/')?;
-    snapshot.config_map(own, name).filter(|_| own == namespace).map(|stored| &stored.version)
-}
 
 impl Layer<'_> {
     /// Reads the headers of a ConfigMap; invalid ones are left out.
@@ -44,8 +34,8 @@ impl Layer<'_> {
             return self.find(Reason::MissingConfigMap, origin.clone(), note);
         };
         let (key, setting) = match headers {
-            Headers::Answers => (KEYS[0], "headers.answers"),
-            Headers::Requests => (KEYS[1], "headers.requests"),
+            Headers::Answers => ("add-headers", "headers.answers"),
+            Headers::Requests => ("proxy-set-headers", "headers.requests"),
         };
         let id = Arc::new(ObjectId::new(Kind::CONFIG_MAP, own, name));
         for (number, (name, value)) in stored.object.data.iter().flatten().enumerate() {

@@ -481,7 +481,7 @@ pub(super) const KEYS: &[Key] = &[
     }),
     server("ssl-ciphers", &catalogue::SSL_CIPHERS, |value| Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])),
     Key {
-        name: "ssl-dh-param",
+        name: tls::DH_PARAMETERS,
         effect: Effect::Read(
             "`ssl_dhparam` in every server with a certificate, with what the Secret of the same namespace has as `dhparam.pem`",
             tls::dh_parameters,

@@ -16,7 +16,7 @@ pub use document::{KeyFacts, document, facts};
 pub(super) use keys::keys_without_annotation;
 pub use node::{AskedOfNode, OfNode};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use self::keys::{Change, Effect, KEYS, Key};
@@ -26,7 +26,9 @@ use super::value::Form;
 use ingressd_model::finding::{Finding, Reason, Severity, unknown_key};
 use ingressd_model::{
     Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, RefusedVersion, WrittenAt, catalogue,
+    is_subdomain,
 };
+use ingressd_objects::rows::ConfigMap;
 use ingressd_objects::{Snapshot, Version};
 use ingressd_translate::annotation::asks;
 use ingressd_translate::value::{address_list, boolean, empty_entry, excerpt, without_empty};
@@ -51,11 +53,8 @@ impl Settings {
         let (namespace, name) = self.ingress_nginx.config_map.as_ref()?;
         let stored = snapshot.config_map(namespace, name)?;
         let data = stored.object.data.as_ref();
-        let named = headers::KEYS.into_iter().map(|key| {
-            data?.get(key).and_then(|value| headers::version(value, namespace, snapshot)).map(|version| &*version.0)
-        });
-        let secret = data.and_then(|data| data.get(tls::DH_PARAMETERS));
-        let secret = secret.and_then(|value| tls::version(value, namespace, snapshot)).map(|version| &*version.0);
+        let needs = needs(&stored.id, &stored.object);
+        let named = needs.iter().map(|id| snapshot.version(id).map_or("", |version| &*version.0));
         // Labels of its namespace decide which of its snippets count.
         let snippets = KEYS.iter().filter_map(|key| match key.effect {
             Effect::Snippet(_, kind) => Some((key.name, kind)),
@@ -65,8 +64,7 @@ impl Settings {
         let snippets = snippets.filter(|(name, kind)| {
             data.is_some_and(|data| data.contains_key(*name)) && self.allows_snippet_of(namespace, *kind, snapshot)
         });
-        let all: Vec<_> =
-            named.chain([secret]).map(Option::unwrap_or_default).chain(snippets.map(|(name, _)| name)).collect();
+        let all: Vec<_> = named.chain(snippets.map(|(name, _)| name)).collect();
         Some(match all.iter().all(|version| version.is_empty()) {
             true => stored.version.clone(),
             false => Version(format!("{} {}", stored.version.0, all.join(" ")).into()),
@@ -109,6 +107,20 @@ impl Settings {
         });
         Layered { settings: layer.settings, findings: layer.findings, refused }
     }
+}
+
+/// The ConfigMaps and Secrets of its own namespace that a ConfigMap names.
+pub(super) fn needs(id: &ObjectId, map: &ConfigMap) -> BTreeSet<ObjectId> {
+    let named = |key: &Key| {
+        let kind = match key.effect {
+            Effect::Headers(_) => Kind::CONFIG_MAP,
+            _ if key.name == tls::DH_PARAMETERS => Kind::SECRET,
+            _ => return None,
+        };
+        let (namespace, name) = map.data.as_ref()?.get(key.name)?.trim().split_once('/')?;
+        (*namespace == *id.namespace && is_subdomain(name)).then(|| ObjectId::new(kind, namespace, name))
+    };
+    KEYS.iter().filter_map(named).collect()
 }
 
 /// A ConfigMap that is being read.

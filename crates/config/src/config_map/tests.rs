@@ -196,6 +196,25 @@ fn a_config_map_with_headers_is_part_of_the_version_and_counts_before_settings()
 }
 
 #[test]
+fn the_config_map_of_the_settings_needs_objects_of_its_own_namespace() {
+    let named = |namespace: &str, data: &[(&str, &str)]| {
+        let mut stored = snapshot(data).config_maps[0].clone();
+        stored.id = Arc::new(ObjectId::new(Kind::CONFIG_MAP, namespace, &stored.id.name));
+        let needs = settings().needs(ingressd_translate::Readers::default());
+        needs.of(&stored).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let data = [
+        ("add-headers", "edge/answers"),
+        ("proxy-set-headers", "other/requests"),
+        ("ssl-dh-param", " edge/exchange "),
+        ("default-ssl-certificate", "edge/certificate"),
+    ];
+    assert_eq!(named("edge", &data), ["Secret edge/exchange", "ConfigMap edge/answers"]);
+    assert_eq!(named("edge", &[("add-headers", "edge/../answers"), ("ssl-dh-param", "other/exchange")]), [""; 0]);
+    assert_eq!(named("other", &[("add-headers", "other/answers")]), [""; 0], "it is another ConfigMap");
+}
+
+#[test]
 fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
     for (key, value, why) in [
         ("http-redirect-code", "200", "301, 302, 307, 308"),

@@ -11,10 +11,10 @@ use x509_parser::pem::Pem;
 use super::Layer;
 use ingressd_model::finding::Reason;
 use ingressd_model::{DhParameters, Origin, Refused, TicketKey};
-pub(super) use ingressd_objects::references::KEY_OF_DH_PARAMETERS as DH_PARAMETERS;
-use ingressd_objects::{Snapshot, Version};
 use ingressd_translate::value::excerpt;
 
+/// The key that names a Secret with parameters.
+pub(super) const DH_PARAMETERS: &str = "ssl-dh-param";
 /// The key of the Secret with the parameters.
 const NAME: &str = "dhparam.pem";
 /// The label of their PEM block.
@@ -38,12 +38,6 @@ pub(super) fn ticket_key(layer: &mut Layer<'_>, value: &str, origin: &Origin) ->
         }
     }
     Ok(())
-}
-
-/// The version of the Secret that a value names within a namespace.
-pub(super) fn version<'s>(value: &str, namespace: &str, snapshot: &'s Snapshot) -> Option<&'s Version> {
-    let (own, name) = value.trim().split_once('/')?;
-    snapshot.secret(own, name).filter(|_| own == namespace).map(|stored| &stored.version)
 }
 
 /// Reads the parameters from the Secret that the value names.

@@ -13,7 +13,6 @@ use crate::select::Selected;
 use crate::{ClassRule, CommonPolicy, Dialect, Layer, Options, Policy, SPECIFICATION};
 use ingressd_model::{Kind, ObjectId};
 use ingressd_objects::Snapshot;
-use ingressd_objects::references::may_refer;
 
 /// How options are read.
 type Semantics = (&'static Dialect, &'static Table);
@@ -54,9 +53,9 @@ impl Merged {
         reading.findings.shrink_to_fit();
         let reading = shared(reading, others.clone().map(|other| &other.reading));
         let policy = Policy { reading, behaviour: shared(behaviour, others.map(|other| &other.behaviour)) };
-        let refers = own
-            .iter()
-            .any(|option| may_refer(option.row.key) || (!options.snippets.is_empty() && option.row.snippet.is_some()));
+        let has_snippets = !options.snippets.is_empty();
+        let mut rows = own.iter().map(|option| option.row);
+        let refers = rows.any(|row| row.form.refers_to().is_some() || (has_snippets && row.snippet.is_some()));
         Merged { own: Arc::clone(own), semantics, policy, refers, is_stale: false }
     }
 

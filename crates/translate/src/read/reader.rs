@@ -1,4 +1,6 @@
-//! The table of readers: how the objects of each kind are selected and read.
+//! The table of readers: how the objects of each kind are selected and read, and what they need.
+
+use std::collections::BTreeSet;
 
 use crate::read::intent::Intent;
 use crate::select::Select;
@@ -13,7 +15,7 @@ use ingressd_objects::{Entry, Kept, Snapshot};
 pub struct Declared {
     pub intent: Intent,
     /// The objects that were looked up: with another version of one it says something else.
-    pub needs: Vec<ObjectId>,
+    pub looked_up: Vec<ObjectId>,
 }
 
 /// How the objects of a kind are read.
@@ -35,6 +37,12 @@ pub trait ReadKind {
 
     /// What it says.
     fn read(seen: Seen<'_, Self::Kept>, class: &ClassRule, snapshot: &Snapshot, options: &Options) -> Declared;
+
+    /// The Secrets and ConfigMaps that it names: the source keeps them, whatever the class of the
+    /// object is.
+    fn needs(_seen: Seen<'_, Self::Kept>, _options: &Options) -> BTreeSet<ObjectId> {
+        BTreeSet::new()
+    }
 }
 
 /// Reads an object of any kind; `None` for one of another type.
@@ -48,6 +56,7 @@ pub struct Reader {
     /// How they are selected.
     pub select: Select,
     read: Read,
+    needs: fn(Entry<'_>, &Options) -> Option<BTreeSet<ObjectId>>,
 }
 
 impl Reader {
@@ -57,6 +66,7 @@ impl Reader {
             kind: R::KIND,
             select: |entry, snapshot, options| Some(R::select(Seen::of(entry)?, snapshot, options)),
             read: |entry, class, snapshot, options| Some(R::read(Seen::of(entry)?, class, snapshot, options)),
+            needs: |entry, options| Some(R::needs(Seen::of(entry)?, options)),
         }
     }
 
@@ -80,5 +90,10 @@ impl Readers {
     /// The reader of a kind.
     pub fn of(self, kind: Kind) -> Option<&'static Reader> {
         self.0.iter().find(|reader| reader.kind == kind)
+    }
+
+    /// The Secrets and ConfigMaps that an object names.
+    pub fn needs(self, entry: Entry<'_>, options: &Options) -> BTreeSet<ObjectId> {
+        self.of(entry.id.kind).and_then(|reader| (reader.needs)(entry, options)).unwrap_or_default()
     }
 }

@@ -7,7 +7,7 @@ use crate::annotation::{
     self, Family, Form, Gives, Index, OnError, Row, Scope, Table, nothing_to_finish, put, unserved,
 };
 use crate::value::arguments::time;
-use crate::value::boolean;
+use crate::value::{SECRET_REFERENCE, boolean, secret_reference};
 use crate::{ClassRule, Options, SPECIFICATION, Translation};
 use ingressd_model::finding::Reason;
 use ingressd_model::{Argument, catalogue};
@@ -26,6 +26,10 @@ static FAMILY: Family = Family {
             .documentation("Seconds until a backend has to have said something.")
             .tries(&[("7", Gives::Sets("proxy_read_timeout 7s;")), ("ages", Gives::Refused("number"))])
             .directive(&catalogue::PROXY_READ_TIMEOUT, time),
+        Row::new("badge", Form::Text(&SECRET_REFERENCE))
+            .documentation("The Secret with the badges of those who may come in.")
+            .tries(&[("badges", Gives::Nothing), ("../badges", Gives::Refused("not the name of a Secret"))])
+            .part(|_, entry| secret_reference(entry.value).map(|_| ())),
         Row::new("door", NOT_JUDGED)
             .scope(Scope::Listener)
             .documentation("The port to come in by.")
@@ -103,5 +107,5 @@ fn its_documentation_is_made_of_its_rows() {
         }
         assert!(!page.contains("proxy-read-timeout"), "{page}");
     }
-    assert!(annotation::summary(&TINY).starts_with("3 of the 4 annotations `tiny.example/*`\nare served"));
+    assert!(annotation::summary(&TINY).starts_with("4 of the 5 annotations `tiny.example/*`\nare served"));
 }

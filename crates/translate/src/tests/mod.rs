@@ -16,6 +16,7 @@ mod keys;
 mod layers;
 pub mod manifests;
 mod modes;
+mod needs;
 mod order;
 mod over_time;
 mod passthrough;

@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use super::{address_list, boolean, byte_size, entries, integer};
-use ingressd_model::{ByteSize, LONGEST};
+use ingressd_model::{ByteSize, Kind, LONGEST};
 
 /// The form of a row's values. The row refuses what the form refuses. The row accepts what the
 /// form accepts, except where the form says that it leaves something out.
@@ -61,12 +61,15 @@ pub struct Shape {
     pub any_case: bool,
     /// Whether surrounding blanks are significant.
     pub verbatim: bool,
+    /// The kind of the object that the text names, of kinds that are kept only where something
+    /// names one.
+    pub refers_to: Option<Kind>,
 }
 
 impl Shape {
     /// The defaults of a shape.
     pub const DEFAULT: Shape =
-        Shape { name: "", pattern: "", never: "", longest: LONGEST, any_case: false, verbatim: false };
+        Shape { name: "", pattern: "", never: "", longest: LONGEST, any_case: false, verbatim: false, refers_to: None };
 
     fn fits(&self, text: &str) -> bool {
         let text = if self.any_case { text.to_ascii_lowercase() } else { text.to_owned() };
@@ -112,6 +115,16 @@ impl Form {
             Form::Addresses | Form::List(_) | Form::Some(_) => true,
             Form::Partly(form, _) => form.is_list(),
             _ => false,
+        }
+    }
+
+    /// The kind of the object that a value names, of kinds that are kept only where something
+    /// names one.
+    pub fn refers_to(&self) -> Option<Kind> {
+        match self {
+            Form::Text(shape) => shape.refers_to,
+            Form::Partly(form, _) => form.refers_to(),
+            _ => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Parses names: of headers, methods, realms and Secrets.
 
 use super::form::Shape;
-use ingressd_model::{HeaderName, Refused, Text, is_label, is_subdomain};
+use ingressd_model::{HeaderName, Kind, Refused, Text, is_label, is_subdomain};
 
 /// The form of one name in [`header_names`].
 pub const HEADER_NAME: Shape =
@@ -31,12 +31,13 @@ pub const SECRET_REFERENCE: Shape = Shape {
     name: "the name of a Secret, or namespace/name",
     pattern: r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*",
     longest: 63 + 1 + 253,
+    refers_to: Some(Kind::SECRET),
     ..Shape::DEFAULT
 };
 
 /// The same for a ConfigMap.
 pub const CONFIG_MAP_REFERENCE: Shape =
-    Shape { name: "the name of a ConfigMap, or namespace/name", ..SECRET_REFERENCE };
+    Shape { name: "the name of a ConfigMap, or namespace/name", refers_to: Some(Kind::CONFIG_MAP), ..SECRET_REFERENCE };
 
 /// A DNS name in any case.
 pub const HOST_NAME: Shape = Shape {

@@ -66,6 +66,7 @@ mod tests {
     use crate::source::cluster::Need;
     use crate::source::watched::WatchedKinds;
     use ingressd_model::Kind;
+    use ingressd_objects::Needs;
 
     fn secret(namespace: &str, name: &str, mebibytes: usize) -> Item<Secret> {
         let mut object = Secret::default();
@@ -80,6 +81,7 @@ mod tests {
         let names = [("crowd", "a"), ("crowd", "b"), ("crowd", "c"), ("shop", "a")];
         let mut stores = Stores::new(
             WatchedKinds::default(),
+            Needs::default(),
             names.map(|(namespace, name)| ObjectId::new(Kind::SECRET, namespace, name)),
         );
         stores.expect(Kind::SECRET, None, Need::Required);

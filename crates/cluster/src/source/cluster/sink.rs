@@ -127,13 +127,14 @@ impl<K: Watched> ObjectSink<K> {
     }
 
     fn settle(&self) {
-        if K::REFERS {
+        let asks_for_routes = K::MODEL_KIND.asks_for_routes();
+        if asks_for_routes {
             let synced = self.shared.stores().knows_references();
             self.shared.begin_config_maps();
             self.shared.referred.send_if_modified(|referred| synced && !std::mem::replace(referred, true));
         }
         // A ConfigMap may name other ConfigMaps.
-        if K::REFERS || K::REFERENCED {
+        if asks_for_routes || K::REFERENCED {
             self.shared.missing.notify_one();
         }
         self.shared.changed.notify_one();

@@ -17,7 +17,7 @@ use super::stores::{Observation, Stores};
 use super::stream::{Stream, Timing};
 use crate::source::watched::{Watched, WatchedKinds};
 use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{KindRow as _, rows};
+use ingressd_objects::{KindRow as _, Needs, rows};
 
 /// How long a read waits at most for objects that are being requested because something refers to
 /// them since a moment ago.
@@ -56,6 +56,8 @@ pub struct WatchOptions {
     pub timing: Timing,
     /// The kinds that are watched.
     pub kinds: WatchedKinds,
+    /// What their objects need of those that are kept only then.
+    pub needs: Needs,
 }
 
 /// A watched cluster; the watches end when this is dropped.
@@ -89,7 +91,7 @@ impl ClusterSource {
     /// Starts the watches.
     pub fn start(clients: &Clients, options: &WatchOptions) -> Self {
         let mut source = ClusterSource {
-            shared: Shared::new(Stores::new(options.kinds, options.named.iter().cloned())),
+            shared: Shared::new(Stores::new(options.kinds, options.needs.clone(), options.named.iter().cloned())),
             timing: options.timing,
             line: clients.line(),
             tasks: JoinSet::new(),

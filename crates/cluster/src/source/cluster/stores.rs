@@ -14,7 +14,7 @@ use super::references::{Missing, References};
 use super::store::{AnyStore, Effect, Store};
 use crate::source::watched::{Watched, WatchedKinds};
 use ingressd_model::{Kind, ObjectId};
-use ingressd_objects::{List, Snapshot};
+use ingressd_objects::{List, Needs, Snapshot};
 
 /// Everything that is known about the cluster.
 #[derive(Debug, Default)]
@@ -25,6 +25,7 @@ pub struct Stores {
     /// The same for objects in namespaces that are not selected, as long as they have a published
     /// status.
     outside: BTreeMap<Kind, Box<dyn AnyStore>>,
+    needs: Needs,
     references: References,
     /// Objects that readers of snapshots want to keep, whether or not anything refers to them
     /// here.
@@ -88,8 +89,8 @@ impl Observation {
 
 impl Stores {
     /// A state in which nothing is known; `fixed` are objects that the settings name.
-    pub fn new(kinds: WatchedKinds, fixed: impl IntoIterator<Item = ObjectId>) -> Self {
-        Stores { kinds, references: References::fixed(fixed), ..Stores::default() }
+    pub fn new(kinds: WatchedKinds, needs: Needs, fixed: impl IntoIterator<Item = ObjectId>) -> Self {
+        Stores { kinds, needs, references: References::fixed(fixed), ..Stores::default() }
     }
 
     /// The kinds that are watched.
@@ -146,17 +147,15 @@ impl Stores {
         self.put(item);
     }
 
-    /// Stores an object, and counts what it refers to.
+    /// Stores an object, and counts what it needs.
     fn put<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         let item = if K::REFERENCED { KeptBytes::beside::<K>(self.of::<K>().list(), &id).admit(item) } else { item };
-        let before = self.of::<K>().list().find(&id.namespace, &id.name).map(|known| K::references(known));
-        let after = item.outcome.as_ref().ok().map(|stored| K::references(stored));
+        let before = self.needed::<K>(&id.namespace, &id.name);
+        // An object that cannot be decoded is served in its earlier version, with what that needs.
+        let after = item.outcome.as_ref().map_or_else(|_| before.clone(), |stored| self.needs.of(stored));
         let effect = self.of::<K>().apply(item);
-        // An object that cannot be decoded is served in its earlier version, with what that refers
-        // to.
-        let after = after.or_else(|| before.clone()).unwrap_or_default();
-        self.refer(&id.namespace, &before.unwrap_or_default(), &after);
+        self.refer(&id.namespace, &before, &after);
         self.note(effect);
         if let Some(outside) = self.outside::<K>() {
             outside.delete(&id.namespace, &id.name);
@@ -186,11 +185,17 @@ impl Stores {
         }
     }
 
-    /// Removes an object, with what it refers to.
+    /// What the known object of this name needs.
+    fn needed<K: Watched>(&mut self, namespace: &str, name: &str) -> BTreeSet<ObjectId> {
+        let known = self.of::<K>().list().find(namespace, name).cloned();
+        known.map(|known| self.needs.of(&known)).unwrap_or_default()
+    }
+
+    /// Removes an object, with what it needs.
     pub(in crate::source) fn remove<K: Watched>(&mut self, namespace: &str, name: &str) {
-        let before = self.of::<K>().list().find(namespace, name).map(|known| K::references(known));
+        let before = self.needed::<K>(namespace, name);
         let effect = self.of::<K>().delete(namespace, name);
-        self.refer(&namespace.into(), &before.unwrap_or_default(), &BTreeSet::new());
+        self.refer(&namespace.into(), &before, &BTreeSet::new());
         self.note(effect);
         if K::REFERENCED && effect == Effect::Objects {
             // There may be room now for what was left out.
@@ -253,19 +258,19 @@ impl Stores {
         }
     }
 
-    /// Updates the references of all objects in two lists; objects that are the same in both cost
+    /// Updates what all objects in two lists need; objects that are the same in both cost
     /// one comparison.
     fn refer_all<K: Watched>(&mut self, before: &List<K::Kept>, after: &List<K::Kept>) {
         for stored in after {
             let known = before.find(&stored.id.namespace, &stored.id.name);
             if !known.is_some_and(|known| Arc::ptr_eq(&known.object, &stored.object)) {
-                let references = known.map(|known| K::references(known)).unwrap_or_default();
-                self.refer(&stored.id.namespace, &references, &K::references(stored));
+                let before = known.map(|known| self.needs.of(known)).unwrap_or_default();
+                self.refer(&stored.id.namespace, &before, &self.needs.of(stored));
             }
         }
         for stored in before {
             if after.find(&stored.id.namespace, &stored.id.name).is_none() {
-                self.refer(&stored.id.namespace, &K::references(stored), &BTreeSet::new());
+                self.refer(&stored.id.namespace, &self.needs.of(stored), &BTreeSet::new());
             }
         }
     }
@@ -286,7 +291,7 @@ impl Stores {
             }
         }
         for id in self.references.change(asker, before, after) {
-            if let Some(row) = self.kinds.of(id.kind) {
+            if let Some(row) = self.kinds.of(id.kind).filter(|watched| watched.row.is_referenced) {
                 (row.remove)(self, &id.namespace, &id.name);
             }
         }
@@ -327,9 +332,10 @@ impl Stores {
         self.health.values().filter(|health| health.kind == kind).all(|health| health.synced || health.is_absent)
     }
 
-    /// Whether all objects were listed that may refer to others.
+    /// Whether all objects were listed whose readers say what they need.
     pub fn knows_references(&self) -> bool {
-        self.kinds.0.iter().filter(|watched| watched.row.refers).all(|watched| self.is_synced(watched.row.kind))
+        let kinds = self.kinds.0.iter().map(|watched| watched.row.kind);
+        kinds.filter(|kind| kind.asks_for_routes()).all(|kind| self.is_synced(kind))
     }
 
     /// The known state now.
@@ -386,6 +392,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::found::Found;
+    use super::super::tests::needs;
     use super::*;
 
     #[test]
@@ -429,13 +436,13 @@ mod tests {
         };
         let map = || {
             let metadata = json!({ "namespace": "shop", "name": "map" });
-            let object = json!({ "metadata": metadata, "data": { "add-headers": "shop/both" } });
+            let object = json!({ "metadata": metadata, "data": { "needs-config-map": "both" } });
             Item::of(Found::<ConfigMap>::of(object).unwrap()).unwrap()
         };
-        let mut stores = Stores::default();
+        let mut stores = Stores { needs: needs(), ..Stores::default() };
         stores.replace::<ConfigMap>(&None, Vec::new(), Vec::new());
-        stores.apply(ingress("a", json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "map" })));
-        stores.apply(ingress("b", json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "both" })));
+        stores.apply(ingress("a", json!({ "needs-config-map": "map" })));
+        stores.apply(ingress("b", json!({ "needs-config-map": "both" })));
         while let Some((id, since)) = stores.missing().take() {
             stores.answered(&id, since, (*id.name == *"map").then(map));
         }

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 
 use super::double::{Double, Fault};
 use super::*;
-use ingressd_model::Kind;
 use ingressd_model::finding::Reason;
-use ingressd_objects::{Ingress, Snapshot};
+use ingressd_model::{Kind, ObjectId};
+use ingressd_objects::rows::ConfigMap;
+use ingressd_objects::{Ingress, Needs, Snapshot};
 
 /// How long a test waits for an expected event.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,8 +28,31 @@ const TIMING: Timing = Timing {
     pauses: (Duration::from_millis(1), Duration::from_millis(8)),
 };
 
+/// What objects need here: Secrets in TLS entries, and what the values of two keys name.
+pub fn needs() -> Needs {
+    Needs::new(|entry| {
+        let mut named = Vec::new();
+        if let Some(ingress) = entry.object::<Ingress>() {
+            named.extend(ingress.tls.iter().filter_map(|tls| Some(("needs-secret", tls.secret_name.as_deref()?))));
+            named.extend(ingress.annotations.iter());
+        }
+        let data = entry.object::<ConfigMap>().into_iter().flat_map(|map| map.data.iter().flatten());
+        named.extend(data.map(|(key, value)| (&**key, &**value)));
+        let id = |(key, value): (&str, &str)| {
+            let kind = match key {
+                "needs-secret" => Kind::SECRET,
+                "needs-config-map" => Kind::CONFIG_MAP,
+                _ => return None,
+            };
+            let (namespace, name) = value.split_once('/').unwrap_or((&entry.id.namespace, value));
+            Some(ObjectId::new(kind, namespace, name))
+        };
+        named.into_iter().filter_map(id).collect()
+    })
+}
+
 fn options() -> WatchOptions {
-    WatchOptions { timing: TIMING, ..WatchOptions::default() }
+    WatchOptions { timing: TIMING, needs: needs(), ..WatchOptions::default() }
 }
 
 pub fn ingress(name: &str, annotations: &Value, tls: &[&str]) -> Value {
@@ -414,7 +438,7 @@ async fn an_object_that_is_nested_too_deep_is_served_and_delays_no_other() {
     broken["spec"]["rules"] = (0..150).fold(json!({}), |inner, _| json!([inner]));
     double.put("ingresses", broken);
     double.end_watches("ingresses", true);
-    double.put("ingresses", deep(ingress("web", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "late" }), &[])));
+    double.put("ingresses", deep(ingress("web", &json!({ "needs-secret": "late" }), &[])));
     // An object that is requested by itself.
     double.put("secrets", deep(secret("late", "MQ==")));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secret("shop", "late").is_some()).await;
@@ -458,7 +482,7 @@ async fn namespaces_are_named_or_selected() {
     };
     let value = |snapshot: &Snapshot| Some(snapshot.secret("two", "late")?.object.get("value")?.0.clone());
     elsewhere("MQ==");
-    let mut referring = ingress("web", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "two/late" }), &[]);
+    let mut referring = ingress("web", &json!({ "needs-secret": "two/late" }), &[]);
     referring["metadata"]["namespace"] = json!("three");
     double.put("ingresses", referring);
     until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some(b"1")).await;

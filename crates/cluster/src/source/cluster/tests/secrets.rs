@@ -1,7 +1,6 @@
 //! Which Secrets are kept, requested and waited for.
 
 use super::*;
-use ingressd_model::{Kind, ObjectId};
 
 #[tokio::test(start_paused = true)]
 async fn only_secrets_that_are_referred_to_are_kept() {
@@ -9,17 +8,14 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     for name in ["tls", "passwords", "other", "late"] {
         double.put("secrets", secret(name, "MQ=="));
     }
-    double.put(
-        "ingresses",
-        ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "passwords", "b": "no name" }), &["tls"]),
-    );
+    double.put("ingresses", ingress("a", &json!({ "needs-secret": "passwords", "b": "no name" }), &["tls"]));
     let mut source = start(&double);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert_eq!(names(&snapshot.secrets), ["passwords", "tls"]);
     assert!(!double.requests().contains(&"get secrets".to_owned()), "the list had them");
     // A Secret that becomes referenced later is requested, and no snapshot has the reference
     // without it.
-    double.put("ingresses", ingress("b", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "shop/late" }), &[]));
+    double.put("ingresses", ingress("b", &json!({ "needs-secret": "late" }), &[]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 2).await;
     assert_eq!(names(&snapshot.secrets), ["late", "passwords", "tls"]);
     double.put("secrets", secret("late", "Mg=="));
@@ -57,10 +53,7 @@ async fn secrets_of_releases_and_tokens_are_never_kept() {
     let mut source = start(&double);
     until(&mut source, |_, _| true).await;
     // They become referenced, so that each is requested by itself.
-    double.put(
-        "ingresses",
-        ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "release" }), &["token", "usual"]),
-    );
+    double.put("ingresses", ingress("a", &json!({ "needs-secret": "release" }), &["token", "usual"]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secrets.len() == 3).await;
     assert!(double.requests().contains(&"get secrets".to_owned()));
     let with_data = snapshot.secrets.iter().filter(|stored| !stored.object.data.is_empty());
@@ -93,7 +86,7 @@ async fn what_stays_missing_is_waited_for_once() {
     let mut source = start(&double);
     until(&mut source, |_, _| true).await;
     double.fail("secrets", "get", Some(Fault::Silence));
-    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "late" }), &[]));
+    double.put("ingresses", ingress("a", &json!({ "needs-secret": "late" }), &[]));
     until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     let began = tokio::time::Instant::now();
     for name in ["a", "b"] {
@@ -112,7 +105,7 @@ async fn a_server_that_is_busy_is_asked_for_a_secret_when_it_said() {
     until(&mut source, |_, _| true).await;
     let began = tokio::time::Instant::now();
     double.fail_next("secrets", "get", Fault::Busy(20));
-    double.put("ingresses", ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-secret": "late" }), &[]));
+    double.put("ingresses", ingress("a", &json!({ "needs-secret": "late" }), &[]));
     until(&mut source, |snapshot, _| snapshot.secret("shop", "late").is_some()).await;
     assert!(began.elapsed() >= Duration::from_secs(20), "{:?}", began.elapsed());
 }
@@ -140,10 +133,7 @@ async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_ot
     until(&mut source, |_, _| true).await;
     assert!(!double.requests().iter().any(|request| request.ends_with("configmaps")));
     // As soon as an object names one, they are listed before it is served.
-    double.put(
-        "ingresses",
-        ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "headers" }), &[]),
-    );
+    double.put("ingresses", ingress("a", &json!({ "needs-config-map": "headers" }), &[]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     assert_eq!(names(&snapshot.config_maps), ["headers"]);
 }
@@ -154,10 +144,7 @@ async fn without_the_right_to_read_config_maps_everything_else_is_served() {
     double.fail("configmaps", "list", Some(Fault::Status(403)));
     double.put("configmaps", json!({ "metadata": { "namespace": "shop", "name": "headers" } }));
     let mut source = start(&double);
-    double.put(
-        "ingresses",
-        ingress("a", &json!({ "nginx.ingress.kubernetes.io/auth-proxy-set-headers": "headers" }), &[]),
-    );
+    double.put("ingresses", ingress("a", &json!({ "needs-config-map": "headers" }), &[]));
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
     assert!(snapshot.config_maps.is_empty());
 }
