@@ -1,7 +1,7 @@
 //! A kind that only this test knows, from watch to answer and back to its status: the daemon's own
 //! `run` with one more row in each of its tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -29,6 +29,7 @@ use ingressd_translate::{
 use rig::client::{Reply, get};
 use rig::cluster::objects::{ADDRESS, Objects};
 use rig::cluster::{self, Cluster};
+use rig::manifests::secret;
 use rig::wait;
 
 const SIGNPOST: Kind = Kind::new(&KindName::new("Signpost"));
@@ -56,6 +57,8 @@ struct Spec {
     owner: Option<[String; 2]>,
     /// Whether its paths are regular expressions.
     expressions: bool,
+    /// The Secret with the passwords of those who may go its ways.
+    passwords: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -153,9 +156,17 @@ impl ReadKind for Signposts {
             }
         };
         let rules = hosts.iter().map(|host| Rule::read(host, Arc::clone(&paths))).collect();
-        let said = ANNOTATIONS.rows().filter(|row| own.expressions && row.key == "use-regex");
-        let at = || Origin::field(seen.entry.id, Field::Other("spec.expressions".into()));
-        let said = said.map(|row| OptionEntry { row, value: "true".into(), at: at() }).collect();
+        let passwords = own.passwords.as_deref();
+        let said = [
+            ("use-regex", own.expressions.then_some("true"), "spec.expressions"),
+            ("auth-type", passwords.and(Some("basic")), "spec.passwords"),
+            ("auth-secret", passwords, "spec.passwords"),
+        ];
+        let said = said.into_iter().filter_map(|(key, value, field)| {
+            let at = Origin::field(seen.entry.id, Field::Other(field.into()));
+            Some(OptionEntry { row: ANNOTATIONS.find(key)?, value: value?.into(), at })
+        });
+        let said = said.collect();
         let class = |name: &String| Arc::new(ObjectId::new(Kind::INGRESS_CLASS, "", name));
         let parents = own.classes.iter().map(|name| ObjectPlace {
             at: PlaceKind::Parent(class(name)),
@@ -165,6 +176,11 @@ impl ReadKind for Signposts {
         let looked_up = own.classes.iter().map(|name| ObjectId::clone(&class(name))).chain(owner).collect();
         let parents = parents.collect();
         Declared { intent: Intent { options: said, parents, ..Intent::of(Source::of(seen.entry), rules) }, looked_up }
+    }
+
+    fn needs(seen: Seen<'_, Signpost>, _: &Options) -> BTreeSet<ObjectId> {
+        let passwords = seen.object.spec.passwords.iter();
+        passwords.map(|name| ObjectId::new(Kind::SECRET, &seen.entry.id.namespace, name)).collect()
     }
 }
 
@@ -394,6 +410,14 @@ fn a_kind_that_only_a_test_knows_is_served_and_reported() {
         put(objects, "beside", json!({"classes": [class], "hosts": ["guarded.example"], "ways": [way]})).await;
         ask("/deep").header("x-speed", "slow").send_until("the way", |reply| is_from(reply, "10.244.0.2")).await;
         assert_eq!(ask("/deep").send().await.status, 403);
+
+        // The Secret that it names is there in the first cycle that serves it.
+        objects.apply(secret("passwords", "Opaque", &[("auth", "a:$apr1$x$vxlZ.6wQkoYjY5ZDKOuOA0\n")])).await;
+        let ways = json!([{"path": "/", "to": [to("near", 1)]}]);
+        let closed = json!({"classes": [class], "hosts": ["closed.example"], "passwords": "passwords", "ways": ways});
+        put(objects, "closed", closed).await;
+        let first = get("http://closed.example/").send_until("its host", |reply| reply.status != 404).await;
+        assert_eq!(first.status, 401);
 
         // Its status, with the entry of the other controller.
         let holds = |status: &Value, generation: u64| {
