@@ -60,7 +60,12 @@ pub fn report<'a>(
                     let used = used.get_or_insert_with(|| used_secrets(object, entries));
                     (!used.contains(&entry.secret.as_deref())).then(|| unused(entry))
                 }
-                None => unlisted(entry, (&own, &above), claimed_hosts).or_else(|| repeated(entry, written, &earlier)),
+                None => unlisted(entry, (&own, &above), claimed_hosts)
+                    .or_else(|| repeated(entry, written, &earlier))
+                    .or_else(|| {
+                        let used = used.get_or_insert_with(|| used_secrets(object, entries));
+                        unused_within(entry, (&own, &above), used)
+                    }),
             };
             for listed in entry.hosts.iter() {
                 earlier.entry(listed.to_ascii_lowercase()).or_insert(number);
@@ -114,9 +119,8 @@ fn unlisted(
 ) -> Option<String> {
     let is_served = |listed: &str| {
         let lower = listed.to_ascii_lowercase();
-        let is_above = lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent));
         own.contains(&lower)
-            || is_above
+            || is_above(&lower, above)
             || host::server_name(&lower).is_ok_and(|name| claimed::find(claimed_hosts, &name).is_some())
     };
     let first = entry.hosts.first()?;
@@ -136,6 +140,26 @@ fn repeated(entry: &TlsSpec, written: &[TlsSpec], earlier: &HashMap<String, usiz
     let numbers = numbers.collect::<Option<Vec<_>>>()?;
     let first = numbers.first()?;
     Some(format!("the entry has no effect, because spec.tls[{first}] lists its hosts already; remove one of them"))
+}
+
+/// The note about an entry that lists a wildcard, and none of the object's hosts, and whose Secret
+/// is used for no host.
+fn unused_within(
+    entry: &TlsSpec,
+    (own, above): (&HashSet<String>, &HashSet<&str>),
+    used: &HashSet<Option<&str>>,
+) -> Option<String> {
+    let secret = entry.secret.as_deref()?;
+    let listed: Vec<_> = entry.hosts.iter().map(|listed| listed.to_ascii_lowercase()).collect();
+    let wide = listed.iter().find(|listed| is_above(listed, above))?;
+    let is_idle = !listed.iter().any(|listed| own.contains(listed)) && !used.contains(&Some(secret));
+    is_idle.then(|| {
+        format!(
+            "Secret {secret:?} is used for no host of the object, because no rule has the host \"{}\" and no certificate \
+             in it names a host of the object that another entry does not list; list the hosts that it is for",
+            wide.escape_debug()
+        )
+    })
 }
 
 /// Whether an object with few rules has one entry, which lists only their hosts, as most do; then
@@ -168,6 +192,10 @@ fn is_idle(
     let is_others =
         |claimed: &ClaimedHost<'_, '_>| claimed.redirect.as_ref().is_none_or(|(_, asked)| *asked.object != *id);
     // A wildcard is effective for the hosts within it.
-    claimed::find(claimed_hosts, &name).is_some_and(is_others)
-        && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
+    claimed::find(claimed_hosts, &name).is_some_and(is_others) && !is_above(&lower, above)
+}
+
+/// Whether this is a wildcard, in lower case, for a host that has one of these above it.
+fn is_above(listed: &str, above: &HashSet<&str>) -> bool {
+    listed.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
 }

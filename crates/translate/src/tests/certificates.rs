@@ -500,7 +500,18 @@ fn an_entry_that_has_no_effect_at_all_is_reported_and_so_is_its_missing_secret()
             "spec.tls[0] lists its hosts already",
             true,
         ),
+        ("nginx", "{hosts: ['*.example'], secretName: absent}", &*x, 0, "no rule has the host \"*.example\"", true),
+        (
+            "ingressd",
+            "{hosts: [x.example], secretName: cert}, {hosts: ['*.example'], secretName: absent}",
+            &*x,
+            1,
+            "list the hosts that it is for",
+            true,
+        ),
         // These have an effect, or ask for the same twice.
+        ("nginx", "{hosts: ['*.example'], secretName: cert}", &*x, 0, "", false),
+        ("ingressd", "{hosts: ['*.example', y.example], secretName: cert}", &*x, 0, "", false),
         ("nginx", "{secretName: cert}", &*x, 0, "", false),
         ("ingressd", "{secretName: cert}", &*x, 0, "", false),
         ("ingressd", "{hosts: [x.example]}", &*x, 0, "", false),
