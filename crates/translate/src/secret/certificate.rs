@@ -12,7 +12,7 @@ use x509_parser::oid_registry::OID_PKIX_ACCESS_DESCRIPTOR_OCSP;
 use x509_parser::prelude::{FromDer as _, GeneralName, ParsedExtension, X509Certificate};
 
 use super::key;
-use super::pem::{tidy, unread};
+use super::pem::{Unread, tidy, unread};
 use crate::value::excerpt;
 use crate::value::host;
 use ingressd_model::{Certificate, CertificateId, ObjectId, Origin, Presented, SecretBytes, ServerName, Validity};
@@ -123,9 +123,11 @@ pub fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Er
 
 /// What of certificates in PEM under a key of a Secret is not read.
 pub fn doubt_of(key: &str, text: &[u8]) -> Option<String> {
-    let label = unread(&tidy(text))?;
-    let label = excerpt(&label);
-    Some(format!("{key} has a block {label}, which is not read; remove it, or write certificates as CERTIFICATE"))
+    let what = match unread(&tidy(text))? {
+        Unread::Block(label) => format!("a block {}", excerpt(&label)),
+        Unread::Content => "a part without the line -----BEGIN CERTIFICATE----- before it".to_owned(),
+    };
+    Some(format!("{key} has {what}, which is not read; remove it, or write certificates as CERTIFICATE"))
 }
 
 /// Checks a Secret. Text outside of its PEM blocks is dropped.
@@ -162,6 +164,12 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let validity = Validity { begins: validity.not_before.timestamp(), ends: validity.not_after.timestamp() };
     let responder = responder(leaf);
     let has_issuer = parsed.iter().skip(1).any(|other| other.subject().as_raw() == leaf.issuer().as_raw());
+    let is_own_issuer = leaf.subject().as_raw() == leaf.issuer().as_raw();
+    let unlinked = (parsed.len() > 1 && !has_issuer && !is_own_issuer).then(|| {
+        "the certificates behind it in tls.crt are not that of its issuer, so that some clients refuse it; write that \
+         one there"
+            .to_owned()
+    });
     let (written_chain, written_key) = (write_chain(&chain), write_key(&private)?);
     let (kind, public) = (key::kind(leaf)?, leaf.public_key().subject_public_key.data.to_vec());
     let has_key = |other: &X509Certificate<'_>| {
@@ -184,7 +192,8 @@ pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
         key: SecretBytes(shared(written_key, given_key)),
         validity,
     };
-    Ok(Checked { certificate: Arc::new(certificate), names, doubts: unread.into_iter().chain(unnamed).collect() })
+    let doubts = unread.into_iter().chain(unnamed).chain(unlinked).collect();
+    Ok(Checked { certificate: Arc::new(certificate), names, doubts })
 }
 
 /// The alternative names; or the common name when there are none, as in old certificates.

@@ -25,11 +25,32 @@ pub fn count(text: &[u8]) -> usize {
 }
 
 /// What a text of certificates has besides these and is not read; parameters of keys hold none.
-pub fn unread(tidied: &[u8]) -> Option<String> {
+pub fn unread(tidied: &[u8]) -> Option<Unread> {
     const READ: [&str; 3] = ["CERTIFICATE", "DH PARAMETERS", "EC PARAMETERS"];
     let text = String::from_utf8_lossy(tidied);
-    let mut labels = text.lines().filter_map(|line| line.strip_prefix(BEGIN)?.strip_suffix(DASHES));
-    labels.find(|label| !READ.contains(label)).map(str::to_owned)
+    let mut is_inside = false;
+    text.lines().find_map(|line| {
+        if let Some(label) = line.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(DASHES)) {
+            is_inside = true;
+            return (!READ.contains(&label)).then(|| Unread::Block(label.to_owned()));
+        }
+        is_inside &= !line.starts_with(END);
+        (!is_inside && is_content(line)).then_some(Unread::Content)
+    })
+}
+
+/// What is not read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// A block with this label.
+    Block(String),
+    /// Lines such as blocks hold, behind a boundary that is none.
+    Content,
+}
+
+/// Whether a line looks as if it were of a block; RFC 7468 has 64 characters in each.
+fn is_content(line: &str) -> bool {
+    line.len() >= 64 && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
 }
 
 /// Appends a line, with line ends around each boundary in it.
@@ -71,8 +92,17 @@ mod tests {
         assert_eq!(lines(glued.as_bytes()), block.repeat(2));
         let key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
         assert_eq!(lines(key.as_bytes()), key);
-        assert_eq!(unread(&tidy([block, key].concat().as_bytes())).as_deref(), Some("PRIVATE KEY"));
-        assert_eq!(unread(&tidy(block.as_bytes())), None);
+        let unread = |text: String| unread(&tidy(text.as_bytes()));
+        assert_eq!(unread([block, key].concat()), Some(Unread::Block("PRIVATE KEY".to_owned())));
+        let long = block.replace("AAAA", &"A".repeat(64));
+        let broken = long.replace("-----BEGIN", "----BEGIN");
+        for (what, text, expected) in [
+            ("a boundary that is none", [block, &broken].concat(), Some(Unread::Content)),
+            ("nothing", [&long, block].concat(), None),
+            ("what OpenSSL writes before a block", ["subject=CN = a.test\n", &long].concat(), None),
+        ] {
+            assert_eq!(unread(text), expected, "{what}");
+        }
         assert_eq!(lines(b"-----BEGIN \xff\n"), "-----BEGIN \u{fffd}\n", "no boundary");
     }
 }

@@ -53,31 +53,6 @@ fn the_bytes_of_a_certificate_are_those_of_its_secret() {
     }
 }
 
-/// A chain is read however people wrote it.
-#[test]
-fn chains_are_read_whole() {
-    let (host, key) = made(&["a.test"], "a", &rcgen::PKCS_ECDSA_P256_SHA256);
-    let (issuer, _) = made(&["b.test"], "b", &rcgen::PKCS_ECDSA_P256_SHA256);
-    let labelled = |label: &str| issuer.replace("CERTIFICATE", label);
-    for (what, chain, expected) in [
-        ("as it should be", [&*host, &issuer].concat(), 2),
-        ("glued", [host.trim_end(), &issuer].concat(), 2),
-        ("another label", [&*host, &labelled("X509 CERTIFICATE")].concat(), 2),
-        ("indented, behind a byte order mark", ["\u{feff}  ", &host, "  ", &issuer].concat(), 2),
-        ("the host last", [&*issuer, &host].concat(), 0),
-    ] {
-        let objects = [tls_ingress("a", "ingressd", DATE, "a.test", "tls"), tls_secret("tls", &chain, &key)];
-        let translation = translate(&objects.join("\n---\n").replace("\\u{feff}", "\\uFEFF"), options());
-        let all = translation.tables.certificates.values();
-        let own = all.filter(|certificate| *certificate.of.origin.object.name == *"tls");
-        let read = own.map(|own| String::from_utf8_lossy(&own.chain).matches("-----BEGIN CERTIFICATE-----\n").count());
-        assert_eq!(read.sum::<usize>(), expected, "{what}");
-        let is_reported =
-            translation.findings.iter().any(|finding| finding.note.contains("write the certificate of the host first"));
-        assert_eq!(is_reported, expected == 0, "{what}");
-    }
-}
-
 #[test]
 fn validity_is_judged_by_the_settings() {
     let early = World::default();
@@ -117,7 +92,7 @@ pub fn tls_ingress(name: &str, class: &str, created: &str, host: &str, secret: &
         .replace("spec: {", &format!("spec: {{tls: [{{hosts: ['{host}'], secretName: {secret}}}], "))
 }
 
-const DATE: &str = "2026-01-01T00:00:00Z";
+pub const DATE: &str = "2026-01-01T00:00:00Z";
 
 #[test]
 fn every_sort_of_certificate_and_key() {

@@ -4,6 +4,7 @@ mod aliases;
 mod backends;
 mod canaries;
 mod certificates;
+mod chains;
 mod changes;
 mod client_certificates;
 pub mod cluster;
