@@ -9,6 +9,10 @@ pub const PREFIXES: &[&str] = &[
     "ingress-nginx.kubernetes.io/",
     "nginx.kubernetes.io/",
     "nginx.ingress.k8s.io/",
+    "nginx.ingress.io/",
+    "nginx.ingress.kubernetes.io.",
+    "nginx.ingress.kuberntes.io/",
+    "ngnix.ingress.kubernetes.io/",
     "kubernetes.io/ingress.",
     "kubernetes.io/",
 ];

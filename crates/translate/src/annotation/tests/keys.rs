@@ -20,6 +20,8 @@ fn unknown_keys_are_reported_with_the_nearest_one() {
         ("nginx.org/rewrites", Reason::UnsupportedAnnotation, "not read for this class"),
         ("ingress.kubernetes.io/auth-secret", Reason::UnsupportedAnnotation, "use the prefix of nginx.ingress"),
         ("ingress.nginx.kubernetes.io/canary", Reason::UnsupportedAnnotation, "use the prefix of nginx.ingress"),
+        ("nginx.ingress.kubernetes.io.auth-type", Reason::UnsupportedAnnotation, "use the prefix of nginx.ingress"),
+        ("ngnix.ingress.kubernetes.io/auth-type", Reason::UnsupportedAnnotation, "use the prefix of nginx.ingress"),
         ("kubernetes.io/ingress.ssl-redirect", Reason::UnsupportedAnnotation, "use the prefix of nginx.ingress"),
         ("nginx.ingress.kubernetes.io/websocket-services", Reason::UnknownAnnotation, "pass without an annotation"),
         ("nginx.ingress.kubernetes.io/client-max-body-size", Reason::UnknownAnnotation, "; use proxy-body-size"),
