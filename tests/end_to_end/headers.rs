@@ -250,6 +250,9 @@ fn headers_of_trusted_proxies_count() {
     rig::run(async |rig| {
         rig.manifests.write("headers.yaml", &[ingress("h").host("h.test", "web").build()]);
         rig.daemon.set("access.trusted-proxies", r#"["10.244.9.0/24"]"#);
+        // So do variables of ingress-nginx in headers of the administrator.
+        let header = "['X-Asked: ${pass_access_scheme}://${best_http_host}:${pass_server_port}']";
+        rig.daemon.set("headers.requests", header);
         rig.start().await;
         let forwarded = |from: &str| {
             let request = get("http://h.test/").from(from).header("X-Forwarded-For", "192.0.2.77");
@@ -259,6 +262,7 @@ fn headers_of_trusted_proxies_count() {
         assert_eq!(seen.header("x-real-ip"), Some("192.0.2.77"));
         assert_eq!(seen.header("x-forwarded-proto"), Some("https"));
         assert_eq!(seen.header("x-forwarded-host"), Some("outside.test"));
+        assert_eq!(seen.header("x-asked"), Some("https://outside.test:443"));
         // Of lists, which nginx also makes of repeated headers, the first entry is the client's.
         for (scheme, port, expected) in [
             ("https, https", "443, 80", ["https", "443"]),
@@ -280,6 +284,7 @@ fn headers_of_trusted_proxies_count() {
         let seen = forwarded("10.244.8.8").send().await.echo();
         assert_eq!(seen.header("x-real-ip"), Some("10.244.8.8"));
         assert_eq!(seen.header("x-forwarded-proto"), Some("http"));
+        assert_eq!(seen.header("x-asked"), Some("http://h.test:80"));
     });
 }
 

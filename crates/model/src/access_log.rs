@@ -27,7 +27,7 @@ pub enum LogPart {
     Geo(GeoVariable),
 }
 
-/// Properties of a route, by the names of ingress-nginx's variables.
+/// Properties of a route and its request, by the names of ingress-nginx's variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogVariable {
     /// The namespace of the Service.
@@ -50,10 +50,16 @@ pub enum LogVariable {
     Time,
     /// The status as a number of JSON, which has no zero in front.
     Status,
+    /// The host from the client's point of view, as a trusted proxy tells it.
+    Host,
+    /// How the client came there: `http` or `https`.
+    Scheme,
+    /// Where the client connected.
+    Port,
 }
 
 /// Their names.
-const OF_ROUTES: [(&str, LogVariable); 11] = [
+const OF_ROUTES: [(&str, LogVariable); 14] = [
     ("namespace", LogVariable::Namespace),
     ("ingress_name", LogVariable::IngressName),
     ("service_name", LogVariable::ServiceName),
@@ -65,15 +71,13 @@ const OF_ROUTES: [(&str, LogVariable); 11] = [
     ("location_path", LogVariable::Path),
     ("time_rfc3339", LogVariable::Time),
     ("status_number", LogVariable::Status),
+    ("best_http_host", LogVariable::Host),
+    ("pass_access_scheme", LogVariable::Scheme),
+    ("pass_server_port", LogVariable::Port),
 ];
 
-/// Variables of ingress-nginx for which nginx has a variable of another name.
-const OTHER_NAMES: [(&str, &str); 4] = [
-    ("best_http_host", "http_host"),
-    ("pass_access_scheme", "scheme"),
-    ("pass_server_port", "server_port"),
-    ("the_real_ip", "remote_addr"),
-];
+/// The variables of ingress-nginx for which nginx has one of another name.
+const OTHER_NAMES: [(&str, &str); 1] = [("the_real_ip", "remote_addr")];
 
 impl LogVariable {
     /// The names of all of them, and those that ingress-nginx has for variables of nginx.
@@ -324,6 +328,7 @@ mod tests {
                 "{\"ip\":\"$the_real_ip\",\n\"id\":\"$req_id\"}",
                 "<{\"ip\":\"><${remote_addr}><\", \"id\":\"><${req_id}><\"}>",
             ),
+            ("$pass_access_scheme://$best_http_host", "<${pass_access_scheme}><://><${best_http_host}>"),
             (r#"\"a\\ \'b"#, r#"<"a\ 'b>"#),
             ("a;b}#", "<a;b}#>"),
             (

@@ -7,7 +7,8 @@ use crate::render::token::{Literal, Path, Text, Word, Words};
 use crate::render::view::{Block, Tables};
 use crate::{AccessLog, Buffering, Decisions, Global, LogPlace, LogTarget, Logs, Plan};
 use ingressd_model::LogVariable::{
-    Alternative, IngressName, IngressNamespace, Namespace, RequestId, ServiceName, ServicePort, Status, Time, Upstream,
+    Alternative, Host, IngressName, IngressNamespace, Namespace, Port, RequestId, Scheme, ServiceName, ServicePort,
+    Status, Time, Upstream,
 };
 use ingressd_model::catalogue::Module;
 use ingressd_model::{
@@ -42,7 +43,7 @@ pub fn tables(plan: &Plan, files: &mut Files<'_>) {
     let unknown = Server::of_unknown_hosts();
     if plan.model.servers.iter().map(Arc::as_ref).chain(&unknown).any(|server| is_needed(log, global, server)) {
         let geo = plan.decisions.geo.is_asked().then(names::geo_file);
-        files.add(names::access_log_file(), None, geo, |tables| say(log, global, tables));
+        files.add(names::access_log_file(), None, geo, |tables| say(plan, tables));
     }
 }
 
@@ -75,7 +76,8 @@ const FROM_NAMES: [(LogVariable, &str, &str, &str); 3] = [
     ),
 ];
 
-fn say(log: &AccessLog, global: &Global, tables: &mut Tables) -> Result<(), Refused> {
+fn say(plan: &Plan, tables: &mut Tables) -> Result<(), Refused> {
+    let Decisions { access_log: log, global, .. } = &*plan.decisions;
     let reports = |variable| global.reports(variable) || log.line.as_deref().is_some_and(|line| line.reports(variable));
     // What a subrequest says would stay for its request.
     let map = |source: &'static str, variable: &'static str| match global.names_route() || log.questions {
@@ -121,6 +123,17 @@ fn say(log: &AccessLog, global: &Global, tables: &mut Tables) -> Result<(), Refu
     if reports(Status) {
         let map = Block::map("$status", "$ingressd_log_status").line("volatile").row("default", "$status");
         tables.block(map.row(r#""~^0+(?<ingressd_log_m>[0-9]+)$""#, "$ingressd_log_m"));
+    }
+    let scheme = if plan.trusted().is_empty() { "$scheme" } else { "$ingressd_scheme" };
+    for (_, variable, source) in [
+        (Host, "$ingressd_log_host", "$ingressd_host"),
+        (Scheme, "$ingressd_log_scheme", scheme),
+        (Port, "$ingressd_log_server_port", "$ingressd_port"),
+    ]
+    .into_iter()
+    .filter(|(variable, ..)| reports(*variable))
+    {
+        tables.block(Block::map(source, variable).row("default", source));
     }
     if reports(RequestId) {
         let map = Block::map("$http_x_request_id", "$ingressd_log_request_id");

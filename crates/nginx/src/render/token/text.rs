@@ -152,6 +152,9 @@ impl Text {
                         LogVariable::Path => "path",
                         LogVariable::Time => "time",
                         LogVariable::Status => "status",
+                        LogVariable::Host => "host",
+                        LogVariable::Scheme => "scheme",
+                        LogVariable::Port => "server_port",
                     };
                     let _ = write!(quoted, "${{{OURS}{INSTANCE}_log_{name}}}");
                 }
