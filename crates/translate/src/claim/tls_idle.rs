@@ -34,7 +34,9 @@ pub fn report<'a>(
             continue;
         }
         let own: HashSet<String> = written_hosts(object).map(str::to_ascii_lowercase).collect();
-        let above: HashSet<&str> = own.iter().filter_map(|own| Some(own.split_once('.')?.1)).collect();
+        let redirected = redirected(object.id(), &own, claimed_hosts);
+        let covered = own.iter().chain(redirected.iter().map(|(host, _)| host));
+        let above: HashSet<&str> = covered.filter_map(|host| Some(host.split_once('.')?.1)).collect();
         let mut earlier = HashMap::<String, usize>::new();
         let mut used = None;
         for (number, entry) in written.iter().enumerate() {
@@ -57,13 +59,13 @@ pub fn report<'a>(
                     ))
                 }
                 None if entry.hosts.is_empty() => {
-                    let used = used.get_or_insert_with(|| used_secrets(object, entries));
+                    let used = used.get_or_insert_with(|| used_secrets(object, &redirected, entries));
                     (!used.contains(&entry.secret.as_deref())).then(|| unused(entry))
                 }
                 None => unlisted(entry, (&own, &above), claimed_hosts)
                     .or_else(|| repeated(entry, written, &earlier))
                     .or_else(|| {
-                        let used = used.get_or_insert_with(|| used_secrets(object, entries));
+                        let used = used.get_or_insert_with(|| used_secrets(object, &redirected, entries));
                         unused_within(entry, (&own, &above), used)
                     }),
             };
@@ -92,9 +94,27 @@ fn written_hosts<'a>(object: &Admitted<'a>) -> impl Iterator<Item = &'a str> {
     named.map(|(_, rule)| &*rule.host)
 }
 
+/// The hosts that the object redirects from or to `www.`, which need certificates, too.
+fn redirected(
+    id: &ObjectId,
+    own: &HashSet<String>,
+    claimed_hosts: &[(ServerName, ClaimedHost<'_, '_>)],
+) -> Vec<(String, ServerName)> {
+    let other = |own: &String| own.strip_prefix("www.").map_or_else(|| format!("www.{own}"), str::to_owned);
+    let named = own.iter().map(other).filter_map(|host| host::server_name(&host).ok().map(|name| (host, name)));
+    let is_its =
+        |claimed: &ClaimedHost<'_, '_>| claimed.redirect.as_ref().is_some_and(|(_, asked)| *asked.object == *id);
+    named.filter(|(_, name)| claimed::find(claimed_hosts, name).is_some_and(is_its)).collect()
+}
+
 /// The Secrets of the entries that decide about a host of the object.
-fn used_secrets<'a>(object: &Admitted<'a>, entries: &mut Entries<'a>) -> HashSet<Option<&'a str>> {
+fn used_secrets<'a>(
+    object: &Admitted<'a>,
+    redirected: &[(String, ServerName)],
+    entries: &mut Entries<'a>,
+) -> HashSet<Option<&'a str>> {
     let named = object.rules().filter_map(|(_, rule)| rule.name.as_ref().ok());
+    let named = named.chain(redirected.iter().map(|(_, name)| name));
     let rest = object.takes_the_rest().then_some(&ServerName::CatchAll);
     named.chain(rest).filter_map(|name| Some(entries.of_host(object, name)?.1.secret.as_deref())).collect()
 }

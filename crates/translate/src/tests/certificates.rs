@@ -373,11 +373,21 @@ fn an_entry_for_a_host_of_which_others_have_the_paths_is_reported() {
     let owner = || plain("owner", "x.example", "/");
     let www = "from-to-www-redirect: 'true'";
     let sending = |name: &str| ingress(name, "nginx", "x.example", www, &[path("/", "Prefix", "web")]);
+    let separately = |document: String, second: &str| {
+        let document = document.replace("ingressClassName: nginx", "ingressClassName: ingressd");
+        document.replace("rules:", &format!("tls: [{{hosts: [x.example], secretName: x}}, {{{second}}}], rules:"))
+    };
     let rows = [
         ("its own host", vec![listing(owner(), "x.example")], ""),
         ("in another case", vec![listing(owner(), "X.Example")], ""),
         ("a host that nobody has beside its own", vec![listing(owner(), "x.example, www.x.example")], ""),
         ("the one that is sent to it", vec![listing(sending("owner"), "x.example, www.x.example")], ""),
+        (
+            "a wildcard above that one",
+            vec![separately(sending("owner"), "hosts: ['*.x.example'], secretName: www")],
+            "",
+        ),
+        ("that one by no name", vec![separately(sending("owner"), "secretName: www")], ""),
         (
             "the one that another has sent to it",
             vec![sending("owner"), listing(plain("other", "y.example", "/"), "www.x.example")],
