@@ -382,6 +382,7 @@ impl Cycle {
             let has_changed = matches!(outcome, Outcome::Confirmed { .. });
             let goes_on = is_in_place && self.prove(snapshot, has_changed, stages);
             let report = self.report(snapshot, &served, product, outcome, stages);
+            held.append(&mut self.needed_by_held(snapshot, &completed));
             let mut report = Report { held, ..report };
             let waiting = self.waiting(snapshot);
             if goes_on || has_weighed && self.goes_on(&waiting) {

@@ -3,13 +3,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::searches::Searches;
 use super::{Cycle, Stages};
 use crate::daemon::host_counts::HostCounts;
 use crate::daemon::host_findings::nginx;
+use crate::daemon::objects;
 use ingressd_model::finding::{Finding, Reason, count, count_of};
 use ingressd_model::{ObjectId, ObjectState, Origin};
 use ingressd_objects::Snapshot;
@@ -63,8 +64,8 @@ impl Cycle {
     }
 
     /// Where the snapshot takes more hosts away than the settings allow at once, the one that
-    /// keeps them: deleted Ingresses stay, and classes and namespaces are as before. All other
-    /// changes are in it.
+    /// keeps them: deleted Ingresses stay with what they need, and classes and namespaces are as
+    /// before. All other changes are in it.
     pub(super) fn hold<'a>(&mut self, snapshot: &'a Snapshot, stages: &mut impl Stages) -> Cow<'a, Snapshot> {
         self.removals.held = None;
         let most = stages.most_removed();
@@ -91,7 +92,17 @@ impl Cycle {
                 row.edit(&mut held).put(stored);
             }
         }
+        let needed = self.needed_by_held(&held, snapshot);
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        objects::put_back_needed(&mut held, &needed, &self.confirmed, |_| false, &*store);
         Cow::Owned(held)
+    }
+
+    /// What objects need that are in the snapshot only because their removal is held: the source
+    /// knows of them no more.
+    pub(super) fn needed_by_held(&self, held: &Snapshot, newest: &Snapshot) -> BTreeSet<ObjectId> {
+        let only_held = self.removals.held.iter().flat_map(|_| gone(held, newest));
+        only_held.flat_map(|id| self.needed(held, &id)).collect()
     }
 
     /// Begins with the hosts of an earlier run: as soon as something is applied, its record is not

@@ -135,7 +135,7 @@ impl Cycle {
     }
 
     /// The Secrets and ConfigMaps that an object in the snapshot needs.
-    fn needed(&self, snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
+    pub(super) fn needed(&self, snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
         snapshot.entry(id).map(|entry| self.needs.of(entry)).unwrap_or_default()
     }
 

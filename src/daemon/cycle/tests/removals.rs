@@ -10,6 +10,7 @@ struct Hosts {
     most: usize,
     earlier: Vec<Arc<ObjectState>>,
     served: Vec<String>,
+    secrets: Vec<String>,
 }
 
 fn cluster(objects: usize, has_class: bool) -> Snapshot {
@@ -44,6 +45,8 @@ impl Stages for Hosts {
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         let states = states(snapshot);
         self.served = states.iter().map(|state| state.id.name.to_string()).collect();
+        self.secrets =
+            snapshot.secrets.iter().map(|stored| format!("{}@{}", stored.id.name, stored.version.0)).collect();
         Product { states, ..Product::default() }
     }
 
@@ -139,4 +142,23 @@ fn a_removal_is_held_until_the_administrator_lets_it_pass() {
     cycle.turn(&cluster(1, true), &mut hosts);
     assert_eq!(hosts.served, ["i00"]);
     assert!(!cycle.let_pass());
+}
+
+#[test]
+fn what_is_held_has_the_secrets_that_it_needs() {
+    let state = tempfile::tempdir().unwrap();
+    let (mut cycle, mut hosts) = (knowing(state.path()), Hosts { most: 5, ..Hosts::default() });
+    let with =
+        |snapshot: Snapshot, secrets: &[&str]| Snapshot { secrets: super::snapshot(secrets).secrets, ..snapshot };
+    let all = || referring(cluster(20, true), "i07", &["secret-a", "secret-b"]);
+    cycle.turn(&with(all(), &["secret-a@1", "secret-b@1"]), &mut hosts);
+    // The source keeps only what the newest versions need, and what is held.
+    let report = cycle.turn(&cluster(0, true), &mut hosts);
+    assert_eq!((hosts.served.len(), &*hosts.secrets.join(" ")), (20, "secret-a@1 secret-b@1"));
+    assert_eq!(report.held, ["secret-a", "secret-b"].map(|name| ObjectId::clone(&id(name))).into());
+    cycle.turn(&with(cluster(0, true), &["secret-a@2"]), &mut hosts);
+    assert_eq!(hosts.secrets, ["secret-a@2", "secret-b@1"], "one that exists is served as it is now");
+    assert!(cycle.let_pass());
+    let report = cycle.turn(&cluster(0, true), &mut hosts);
+    assert_eq!((hosts.served.len(), hosts.secrets.len(), report.held.len()), (0, 0, 0));
 }
