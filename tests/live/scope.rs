@@ -6,7 +6,7 @@ use rig::ECHO;
 use rig::client::get;
 use rig::cluster::objects::ADDRESS;
 use rig::cluster::{self, Cluster, rights};
-use rig::manifests::{in_namespace, ingress, service_at};
+use rig::manifests::{in_namespace, ingress, secret, service_at};
 use rig::status::watch;
 
 /// Another namespace with a host of this name, and these labels.
@@ -95,5 +95,28 @@ fn namespaces_are_chosen_by_labels_that_come_and_go() {
         // Where nothing is served, nothing is published.
         cluster.objects.in_namespace(&two).until_published("two", &[ADDRESS]).await;
         cluster.objects.in_namespace(&one).until_published("one", &[]).await;
+    });
+}
+
+#[test]
+fn the_prefix_of_annotations_decides_what_they_name_as_soon_as_settings_are_read_again() {
+    cluster::run(async |cluster| {
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        cluster.objects.apply(secret("passwords", "Opaque", &[("auth", "a:$apr1$x$vxlZ.6wQkoYjY5ZDKOuOA0\n")])).await;
+        let closed = ingress("web").class("nginx").host("web.example", "web");
+        let closed = closed.raw_annotation("edge.example/auth-type", "basic");
+        cluster.objects.apply(closed.raw_annotation("edge.example/auth-secret", "passwords")).await;
+        cluster.start().await;
+        assert_eq!(status_of("web").await, 200);
+        let file = cluster.daemon.folder().join("ingressd.toml");
+        let (written, row) = (std::fs::read_to_string(&file).unwrap(), "dialect = \"ingress-nginx\"\n");
+        let edge = written.replace(row, &format!("{row}annotations-prefix = \"edge.example\"\n"));
+        for (settings, before, after) in [(&edge, 200, 401), (&written, 401, 200)] {
+            std::fs::write(&file, settings).unwrap();
+            let reload = cluster.daemon.command("reload").output().unwrap();
+            assert!(reload.status.success(), "{}", String::from_utf8_lossy(&reload.stderr));
+            let first = get("http://web.example/").send_until("other settings", |reply| reply.status != before).await;
+            assert_eq!(first.status, after, "without the Secret it would be closed");
+        }
     });
 }
