@@ -191,10 +191,10 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
     fn failed(&mut self, failure: &Failure) {
         if K::MAY_BE_ABSENT && failure.code() == 404 {
             self.shared.note_absence::<K>(&self.section);
-            self.settle();
         } else {
             self.shared.note_failure(K::MODEL_KIND, &self.section, failure);
         }
+        self.settle();
     }
 }
 
@@ -272,6 +272,7 @@ impl Sink<Namespace> for NamespaceSink {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::Service;
+    use k8s_openapi::api::networking::v1::Ingress;
     use serde_json::json;
 
     use super::super::health::Need;
@@ -291,6 +292,22 @@ mod tests {
         assert_eq!(services(), Some(1));
         shared.note_absence::<Service>(&None);
         assert_eq!(services(), Some(0));
+    }
+
+    #[test]
+    fn objects_that_may_be_missing_do_not_delay_what_others_need() {
+        let is_known = |need: Need, code: u16| {
+            let mut stores = Stores::default();
+            stores.expect(Kind::INGRESS, None, need);
+            let shared = Shared::new(stores);
+            let status = kube::core::Status::failure("no", "no").with_code(code);
+            let failure = Failure::Client(kube::Error::Api(status.boxed()));
+            ObjectSink::<Ingress>::new(Arc::clone(&shared), None).failed(&failure);
+            *shared.referred.borrow()
+        };
+        assert!(is_known(Need::Optional, 403));
+        assert!(!is_known(Need::Optional, 500), "they may be listed in a moment");
+        assert!(!is_known(Need::Required, 403));
     }
 
     #[test]

@@ -187,8 +187,8 @@ impl Stores {
 
     /// What the known object of this name needs.
     fn needed<K: Watched>(&mut self, namespace: &str, name: &str) -> BTreeSet<ObjectId> {
-        let known = self.of::<K>().list().find(namespace, name).cloned();
-        known.map(|known| self.needs.of(&known)).unwrap_or_default()
+        let known = typed::<K>(&mut self.stores).list().find(namespace, name);
+        known.map(|known| self.needs.of(known)).unwrap_or_default()
     }
 
     /// Removes an object, with what it needs.
@@ -332,10 +332,10 @@ impl Stores {
         self.health.values().filter(|health| health.kind == kind).all(|health| health.synced || health.is_absent)
     }
 
-    /// Whether all objects were listed whose readers say what they need.
+    /// Whether all objects were listed whose readers say what they need, but for kinds that
+    /// snapshots are made without.
     pub fn knows_references(&self) -> bool {
-        let kinds = self.kinds.0.iter().map(|watched| watched.row.kind);
-        kinds.filter(|kind| kind.asks_for_routes()).all(|kind| self.is_synced(kind))
+        self.health.values().filter(|health| health.kind.asks_for_routes()).all(WatchHealth::is_settled)
     }
 
     /// The known state now.
